@@ -1,0 +1,33 @@
+// Builds dist/ from src/ with the TypeScript compiler alone; there is no bundler. It fails on any type error and on any
+// file that package.json names but the build did not make.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import * as path from "node:path";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+rmSync(path.join(root, "dist"), { recursive: true, force: true });
+
+const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+if (run.status !== 0) fail("the TypeScript compiler reported errors");
+
+const manifest: unknown = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+const missing = filesNamedIn(manifest).filter((file) => !existsSync(path.join(root, file)));
+if (missing.length > 0) fail(`package.json names files that do not exist: ${missing.join(", ")}`);
+
+console.log("built dist/");
+
+/** Every `./dist/…` and `bin/…` path that package.json leads a user to. */
+function filesNamedIn(value: unknown): string[] {
+  if (typeof value === "string") return /^(\.\/)?(dist|bin)\/.+/.test(value) ? [value] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(filesNamedIn);
+}
+
+function fail(reason: string): never {
+  console.error(`build failed: ${reason}`);
+  process.exit(1);
+}

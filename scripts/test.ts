@@ -1,0 +1,108 @@
+// The whole of `npm test`: the check, then every test, with one PostgreSQL server for all of them. Its very last line is
+// `N passed, N failed`, where a failed check and a test file that does not load count as failures too.
+// With arguments (`npm test -- src/storage`) they go to vitest and the check is left out.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { type PostgresServer, startPostgres } from "./postgres.ts";
+
+/** The part of vitest's JSON report that is read here. */
+interface Report {
+  testResults: {
+    name: string;
+    status: "passed" | "failed";
+    message: string;
+    assertionResults: { fullName: string; status: string }[];
+  }[];
+}
+
+const root = path.resolve(import.meta.dirname, "..");
+const flags = process.argv.slice(2);
+const scratch = mkdtempSync(path.join(tmpdir(), "holdfast-test-"));
+const problems: string[] = [];
+
+let running: ChildProcess | undefined;
+let interrupted = false;
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => {
+    interrupted = true;
+    running?.kill(name);
+  });
+}
+
+if (flags.length === 0 && (await run(["scripts/check.ts"])) !== 0) problems.push("npm run check");
+
+const reportFile = path.join(scratch, "report.json");
+const vitest = ["node_modules/vitest/vitest.mjs", "run", "--reporter=default", "--reporter=json"];
+let vitestCode: number | null = null;
+if (!interrupted) {
+  const server = await ownServer();
+  const url = server?.url ?? process.env.HOLDFAST_TEST_POSTGRES ?? process.env.DATABASE_URL;
+  try {
+    vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], { HOLDFAST_TEST_POSTGRES: url });
+  } finally {
+    await server?.stop();
+  }
+}
+
+const report: Report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, "utf8")) : { testResults: [] };
+rmSync(scratch, { recursive: true, force: true });
+process.exitCode = summarise(report);
+
+/** A server given from outside is used as it is: HOLDFAST_TEST_POSTGRES, or DATABASE_URL. */
+async function ownServer(): Promise<PostgresServer | undefined> {
+  if (process.env.HOLDFAST_TEST_POSTGRES || process.env.DATABASE_URL) return undefined;
+  try {
+    return await startPostgres();
+  } catch (error) {
+    problems.push("starting PostgreSQL");
+    console.error(error);
+    return undefined;
+  }
+}
+
+async function run(command: string[], environment: Record<string, string | undefined> = {}): Promise<number | null> {
+  // Tests start programs by name, so the repository's own Node must come first, also without `npm run`.
+  const PATH = [path.join(root, "node_modules", ".bin"), process.env.PATH].join(path.delimiter);
+  const env = { ...process.env, PATH, ...environment };
+  const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit", env });
+  running = child;
+  return await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", resolve);
+  });
+}
+
+function summarise({ testResults }: Report): number {
+  const tests = testResults.flatMap((file) => file.assertionResults);
+  const passed = tests.filter((test) => test.status === "passed").length;
+  const failedTests = tests.filter((test) => test.status === "failed").map((test) => test.fullName.trim());
+  const skipped = tests
+    .filter((test) => !["passed", "failed"].includes(test.status))
+    .map((test) => test.fullName.trim());
+
+  for (const file of testResults) {
+    const hasFailedTest = file.assertionResults.some((test) => test.status === "failed");
+    if (file.status === "failed" && !hasFailedTest) problems.push(`${path.relative(root, file.name)}: ${file.message}`);
+  }
+  if (process.env.CI === "true") {
+    const withoutReason = skipped.filter((name) => !/skipped:\s*\S/.test(name));
+    problems.push(...withoutReason.map((name) => `skipped in CI without a reason ("skipped: …" in its name): ${name}`));
+  }
+  if (interrupted) problems.push("interrupted");
+  if (tests.length === 0) problems.push("no test ran");
+  // Errors outside of any test, such as an unhandled rejection, show in vitest's exit code alone.
+  const explained = problems.length + failedTests.length > 0;
+  if (vitestCode !== 0 && !explained) problems.push(`vitest ended with exit code ${vitestCode}`);
+
+  console.log("");
+  // A filter such as -t skips all the rest, which nobody wants listed.
+  if (flags.length === 0) for (const name of skipped) console.log(`skipped: ${name}`);
+  for (const name of failedTests) console.log(`failed: ${name}`);
+  for (const problem of problems) console.log(`failed: ${problem}`);
+  const failed = failedTests.length + problems.length;
+  console.log(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
+  return failed === 0 ? 0 : 1;
+}

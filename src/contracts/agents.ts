@@ -1,0 +1,102 @@
+// Agents: registered identities with metadata and ordered core blocks that are needed on every request.
+// Promise: saveBlocks and loadBlocks write and read an agent's whole ordered set atomically; every edit of a block is
+// a version that can be read and restored.
+import type { JsonObject, Page } from "./json.ts";
+
+export interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly agentType: string;
+  readonly model: string | null;
+  readonly system: string | null;
+  readonly toolIds: readonly string[];
+  readonly tags: readonly string[];
+  readonly metadata: JsonObject;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly version: number;
+}
+
+export interface AgentInput {
+  readonly id?: string;
+  readonly name?: string;
+  readonly agentType?: string;
+  readonly model?: string | null;
+  readonly system?: string | null;
+  readonly toolIds?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
+}
+
+export interface AgentFilter {
+  readonly tag?: string;
+  readonly agentType?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+export interface Block {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  /** Characters (code points) the value may have. */
+  readonly limit: number;
+  readonly description: string;
+  readonly readOnly: boolean;
+  /** 1 for a new block; every edit adds one. */
+  readonly version: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface BlockInput {
+  /** Names an existing block, to share or to keep it; a block with the same label is kept otherwise. */
+  readonly id?: string;
+  readonly label: string;
+  readonly value?: string;
+  readonly limit?: number;
+  readonly description?: string;
+  readonly readOnly?: boolean;
+}
+
+export interface BlockVersion {
+  readonly block: string;
+  readonly version: number;
+  readonly value: string;
+  readonly edit: "created" | "set" | "append" | "replace" | "rethink" | "restored" | "configured";
+  readonly at: number;
+}
+
+export interface EditOptions {
+  /** Refuse with Conflict when the block has another version. */
+  readonly version?: number;
+}
+
+export interface Agents {
+  /** AlreadyExists when the id is taken. */
+  create(input?: AgentInput): Promise<Agent>;
+  get(id: string): Promise<Agent | null>;
+  /** In order of creation. */
+  list(filter?: AgentFilter): Promise<Page<Agent>>;
+  /** Only the given fields change. */
+  update(id: string, patch: Omit<AgentInput, "id"> & { readonly version?: number }): Promise<Agent>;
+  /** Its blocks go unless another agent shares them; its messages stay with their sessions. */
+  delete(id: string): Promise<boolean>;
+
+  /** Makes exactly these, in this order, the agent's blocks. Same label (or id): updated in place when it differs. */
+  saveBlocks(agent: string, blocks: readonly BlockInput[]): Promise<readonly Block[]>;
+  loadBlocks(agent: string): Promise<readonly Block[]>;
+  getBlock(agent: string, label: string): Promise<Block | null>;
+  /** Adds the text at the end; creates the block when the agent has none with this label. */
+  appendBlock(agent: string, label: string, text: string, options?: EditOptions): Promise<Block>;
+  /** Replaces the one place where `find` stands; Conflict when it stands nowhere or more than once. */
+  replaceInBlock(agent: string, label: string, find: string, put: string, options?: EditOptions): Promise<Block>;
+  /** Replaces the whole value. */
+  rethinkBlock(agent: string, label: string, value: string, options?: EditOptions): Promise<Block>;
+  /** The other agent sees, and edits, the same block from now on. */
+  shareBlock(agent: string, label: string, withAgent: string): Promise<Block>;
+  /** Newest first. */
+  blockVersions(agent: string, label: string, options?: { readonly limit?: number; readonly before?: number }): Promise<readonly BlockVersion[]>;
+  /** The old value becomes a new version; nothing is lost. */
+  restoreBlock(agent: string, label: string, version: number): Promise<Block>;
+}

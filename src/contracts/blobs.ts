@@ -1,0 +1,88 @@
+// BlobStore of the storage contracts: content-addressed bytes, `sha256:<hex>` of what was given, one copy of each.
+// Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted naming
+// the blob; a ref expires by default unless it is pinned or a row refers to it.
+import type { Json } from "./json.ts";
+
+export interface StoreOptions {
+  readonly mediaType?: string;
+  /** Time to live of an unpinned, unreferenced ref; the store's `blobTtlMs` when not given, null for never. */
+  readonly ttlMs?: number | null;
+  /** These bytes begin with that blob's bytes: only what was added is stored. */
+  readonly growsFrom?: string;
+}
+
+export interface BlobStat {
+  readonly ref: string;
+  readonly sha256: string;
+  readonly size: number;
+  readonly mediaType: string;
+  /** "utf-8" for text that was given as a string or as JSON, "binary" otherwise. */
+  readonly encoding: "utf-8" | "binary";
+  /** How the bytes are kept. */
+  readonly compression: "none" | "zstd" | "chunks" | "segments";
+  /** Bytes this blob takes, as far as it does not share them. */
+  readonly storedSize: number;
+  /** Which backend holds them ("database", "file" …) and under which key. */
+  readonly store: string;
+  readonly key: string;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly pinned: boolean;
+  /** Rows that refer to it. */
+  readonly references: number;
+}
+
+export type BlobSource = Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+export interface GcOptions {
+  /** Report what would go, delete nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface GcReport {
+  readonly dryRun: boolean;
+  readonly epoch: number;
+  readonly condemned: number;
+  readonly deleted: number;
+  /** Stored bytes given back, or that would be. */
+  readonly bytes: number;
+  readonly sealed: number;
+  readonly orphans: number;
+}
+
+export type BlobCheck = { readonly ok: true; readonly size: number } | { readonly ok: false; readonly reason: string };
+
+export interface Blobs {
+  store(data: BlobSource, options?: StoreOptions): Promise<string>;
+  storeJson(value: Json, options?: Omit<StoreOptions, "mediaType">): Promise<string>;
+  /** BlobNotFound, BlobExpired or BlobCorrupted when it cannot be given. */
+  resolve(ref: string): Promise<Uint8Array>;
+  resolveText(ref: string): Promise<string>;
+  resolveJson(ref: string): Promise<Json>;
+  /** In pieces, in order; the hash is verified by the end and a mismatch throws there. */
+  stream(ref: string): AsyncIterable<Uint8Array>;
+  exists(ref: string): Promise<boolean>;
+  stat(ref: string): Promise<BlobStat | null>;
+  /** Survives past expiry until unpinned. */
+  pin(ref: string): Promise<void>;
+  unpin(ref: string): Promise<void>;
+  /** Reclaims at once; false when there is none; Conflict while a row refers to it. */
+  delete(ref: string): Promise<boolean>;
+  /** Re-reads and re-hashes what is stored. */
+  verify(ref: string): Promise<BlobCheck>;
+  /** Repacks the open end of a grown blob into its final form; gc does it for blobs that stopped growing. */
+  seal(ref: string): Promise<void>;
+  gc(options?: GcOptions): Promise<GcReport>;
+}
+
+/** Where bytes can live besides the database: keys are made by us, never by callers. */
+export interface BlobBackend {
+  readonly name: string;
+  /** Durable when it resolves; the key has not been used before. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** null means absent; any other trouble throws. */
+  get(key: string): Promise<Uint8Array | null>;
+  delete(key: string): Promise<void>;
+  /** Every key held, in any order, with its age by the backend's own clock. */
+  list(): AsyncIterable<{ readonly key: string; readonly bytes: number; readonly ageMs: number }>;
+}

@@ -1,0 +1,18 @@
+// The only way out of the product's own code: clock, randomness, timers, logger. The simulator replaces it, so
+// that one integer seed reproduces everything; SQL never says now() or random().
+
+export interface Environment {
+  /** Wall clock, epoch milliseconds. Recorded in rows; nothing is ever ordered by it. */
+  now(): number;
+  /** Milliseconds on a clock that never goes back. Deadlines and leases are judged by it. */
+  monotonic(): number;
+  /** That many bytes fit for salts and ids. */
+  random(bytes: number): Uint8Array;
+  /** Resolves after that time, or at once when the signal aborts (it never rejects). */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Runs the function in a later macrotask: what is asked for until then goes together. */
+  defer(run: () => void): void;
+  log(level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -1,0 +1,79 @@
+// The one error class of the product. Expected outcomes are values; operating failures and caller mistakes are a
+// HoldfastError whose code is mapped exhaustively to exit codes (and, at the server, to HTTP statuses).
+
+export type ErrorCode =
+  // The caller's mistakes: nothing was written.
+  | "InvalidArgument"
+  | "InvalidId"
+  | "InvalidText"
+  | "InvalidJson"
+  | "LimitExceeded"
+  | "BadUrl"
+  // What was asked for is not there, or is there already.
+  | "NotFound"
+  | "AlreadyExists"
+  | "SessionDeleted"
+  | "BlobNotFound"
+  | "BlobExpired"
+  // Rules that refused the change.
+  | "Conflict"
+  | "InvalidTransition"
+  | "ReadOnly"
+  // Damage: something stored is not what was written.
+  | "BlobCorrupted"
+  | "ExecutionCorrupted"
+  | "UnsupportedSchemaVersion"
+  | "StoreCorrupted"
+  // The store cannot be used, or not now.
+  | "SchemaTooNew"
+  | "NotAStore"
+  | "MissingDirectory"
+  | "PermissionDenied"
+  | "StoreBusy"
+  | "StoreUnreachable"
+  | "StoreFull"
+  | "MissingDependency"
+  | "Closed"
+  | "Aborted"
+  | "Internal";
+
+export interface ErrorOptions {
+  /** Machine-readable facts: what it happened to. Never secrets, never payloads. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** True when the same call may succeed later without any change by the caller. */
+  readonly retryable?: boolean;
+  /** What the caller can do about it, one sentence. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+export class HoldfastError extends Error {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly hint: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "HoldfastError";
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    this.hint = options.hint;
+    this.details = options.details ?? {};
+  }
+
+  /** What `--json` and the server print: no stack, no cause. */
+  toJSON(): { code: ErrorCode; message: string; retryable: boolean; hint?: string; details: Record<string, unknown> } {
+    return {
+      code: this.code,
+      message: this.message,
+      retryable: this.retryable,
+      ...(this.hint === undefined ? {} : { hint: this.hint }),
+      details: { ...this.details },
+    };
+  }
+}
+
+export function isHoldfastError(value: unknown): value is HoldfastError {
+  return value instanceof HoldfastError;
+}

@@ -1,0 +1,49 @@
+// HistoryProvider of the storage contracts: the ordered transcript of an agent in a session.
+// Promise: append order is seq order, under any concurrency; an acknowledged message is durable and is seen by
+// every later read; get, count, clear and clearRun touch only that agent's messages.
+import type { Message, MessageInput } from "./messages.ts";
+
+export interface HistoryScope {
+  readonly session: string;
+  readonly agent: string;
+}
+
+export interface AppendOptions {
+  /** One execution of the agent; clearRun removes exactly its messages. */
+  readonly run?: string;
+}
+
+export interface HistoryRange {
+  /** At most so many, counted from the start of the range (oldest first). */
+  readonly limit?: number;
+  /** Skip so many from the start. */
+  readonly offset?: number;
+  /** Only messages with a greater seq. */
+  readonly after?: number;
+  /** Only messages recorded at this time or later (epoch ms). */
+  readonly since?: number;
+  /** The last n, still oldest first; not together with limit or offset. */
+  readonly last?: number;
+  readonly run?: string;
+}
+
+export interface Erasure {
+  /** What was removed, by kind: messages, blobs, bytes … */
+  readonly removed: Readonly<Record<string, number>>;
+  /** What was kept on purpose, by kind. */
+  readonly kept: Readonly<Record<string, number>>;
+}
+
+export interface History {
+  append(scope: HistoryScope, message: MessageInput, options?: AppendOptions): Promise<Message>;
+  /** All or nothing: one commit. */
+  appendMany(scope: HistoryScope, messages: readonly MessageInput[], options?: AppendOptions): Promise<readonly Message[]>;
+  get(scope: HistoryScope, range?: HistoryRange): Promise<readonly Message[]>;
+  count(scope: HistoryScope, range?: { readonly run?: string }): Promise<number>;
+  clear(scope: HistoryScope): Promise<Erasure>;
+  clearRun(scope: HistoryScope, run: string): Promise<Erasure>;
+  /** All agents of a session, in seq order. */
+  session(session: string, range?: HistoryRange): Promise<readonly Message[]>;
+  /** An agent's messages across its sessions: the latest `limit` in commit order, oldest first. */
+  byAgent(agent: string, range?: { readonly limit?: number; readonly since?: number }): Promise<readonly Message[]>;
+}

@@ -1,0 +1,92 @@
+// What open() returns: plain namespaces over one store.
+import type { Agents } from "./agents.ts";
+import type { BlobBackend, Blobs } from "./blobs.ts";
+import type { Environment } from "./environment.ts";
+import type { Graph } from "./graph.ts";
+import type { History } from "./history.ts";
+import type { Log } from "./log.ts";
+import type { LongTermMemory } from "./memory.ts";
+import type { Sessions } from "./sessions.ts";
+import type { State } from "./state.ts";
+import type { Tasks } from "./tasks.ts";
+import type { Vectors } from "./vectors.ts";
+
+export interface OpenOptions {
+  /** "full" (default): an acknowledged write survives power loss. "normal": the last ones may not, the store does. */
+  readonly durability?: "full" | "normal";
+  /** Where blob bytes live; the database when not given. See fileBlobs(). */
+  readonly blobs?: BlobBackend;
+  /** Time to live of a blob nobody pinned and no row refers to. Default 7 days; null: for ever. */
+  readonly blobTtlMs?: number | null;
+  /** Any object that satisfies the contract replaces the built-in one. */
+  readonly history?: History;
+  readonly state?: State;
+  readonly tasks?: Tasks;
+  readonly vectors?: Vectors;
+  readonly graph?: Graph;
+  readonly memory?: LongTermMemory;
+  /** false: refuse to create a store that is not there yet, NotFound instead. Default true. */
+  readonly create?: boolean;
+  /** false: refuse to migrate an older store. Default true. */
+  readonly migrate?: boolean;
+  /** How long a writer waits for others before StoreBusy; default 30 s. */
+  readonly busyMs?: number;
+  /** Connections of the PostgreSQL pool; default 10. */
+  readonly poolSize?: number;
+  readonly environment?: Environment;
+}
+
+export interface StoreInfo {
+  readonly url: string;
+  readonly engine: "sqlite" | "postgres";
+  readonly schemaVersion: number;
+  /** Named at creation, the same for the store's whole life. */
+  readonly storeId: string;
+  readonly createdAt: number;
+}
+
+export interface NounStats {
+  readonly rows: number;
+}
+
+export interface Stats {
+  readonly bytesOnDisk: number;
+  readonly nouns: Readonly<Record<string, NounStats>>;
+  readonly blobs: {
+    readonly count: number;
+    /** Bytes as given, once per blob, and once per reference. */
+    readonly bytes: number;
+    readonly referencedBytes: number;
+    /** Bytes as kept. */
+    readonly storedBytes: number;
+    /** 1 − bytes / referencedBytes, and 1 − storedBytes / bytes; 0 when there is nothing. */
+    readonly dedupSavings: number;
+    readonly compressionSavings: number;
+  };
+  /** The largest sessions, largest first. */
+  readonly sessions: readonly {
+    readonly id: string;
+    readonly events: number;
+    readonly messages: number;
+    readonly bytes: number;
+  }[];
+}
+
+export interface Holdfast {
+  readonly info: StoreInfo;
+  readonly agents: Agents;
+  readonly sessions: Sessions;
+  readonly history: History;
+  readonly state: State;
+  readonly tasks: Tasks;
+  readonly blobs: Blobs;
+  readonly log: Log;
+  /** Only there when handed to open(). */
+  readonly vectors?: Vectors;
+  readonly graph?: Graph;
+  readonly memory?: LongTermMemory;
+  stats(options?: { readonly sessions?: number }): Promise<Stats>;
+  /** Waits for what is under way, then closes; safe to call twice. Calls after it are refused with Closed. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

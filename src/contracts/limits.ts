@@ -1,0 +1,44 @@
+// Every limit has a name (rule ST8); going over one is a LimitExceeded that says which.
+
+export const LIMITS = {
+  /** UTF-8 bytes of an id chosen by the caller (session, agent, run, alias, tag, label, key …). */
+  idBytes: 512,
+  /** UTF-8 bytes of a display text in a row: title, name, task title, description. */
+  titleBytes: 4096,
+  /** UTF-8 bytes of a task's note. */
+  noteBytes: 65_536,
+  /** UTF-8 bytes of an agent's system prompt, and of any metadata JSON kept in a row. */
+  metadataBytes: 1_048_576,
+  /** Bytes of one message's content as JSON; larger things are blobs the content refers to. */
+  messageBytes: 67_108_864,
+  /** Content blocks of one message. */
+  blocksPerMessage: 10_000,
+  /** Messages of one appendMany, which is one commit. */
+  messagesPerAppend: 200_000,
+  /** Bytes of one blob. */
+  blobBytes: 17_179_869_184,
+  /** Bytes of a blob given or resolved in one piece; use the streams above it. */
+  blobInMemoryBytes: 2_000_000_000,
+  /** Nesting of caller JSON. */
+  jsonDepth: 512,
+  /** Bytes of one state value, and keys of one session's state. */
+  stateValueBytes: 67_108_864,
+  stateKeys: 10_000,
+  /** Rows of one page of any list, and of one read. */
+  page: 1000,
+  historyPage: 200_000,
+  eventsPage: 10_000,
+  /** Tags of an agent or session, tool ids of an agent. */
+  tags: 256,
+  toolIds: 1024,
+  /** Blocks of an agent; characters of a block when it names no limit; versions kept are not limited. */
+  blocksPerAgent: 256,
+  blockChars: 1_000_000,
+  /** Tasks of one board, boards of one conversation. */
+  tasksPerBoard: 10_000,
+  boardsPerConversation: 1000,
+  /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
+  decideAttempts: 64,
+} as const;
+
+export type LimitName = keyof typeof LIMITS;

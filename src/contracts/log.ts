@@ -1,0 +1,92 @@
+// The log: one append-only, hash-chained list of compact events per session, seq contiguous from 1.
+// Promise: seq and hash are assigned inside the commit that writes the rows an event names; events are insert-only.
+import type { JsonObject } from "./json.ts";
+
+export const EVENT_SCHEMA_VERSION = 1;
+
+export type EventType =
+  | "session/created"
+  | "session/updated"
+  | "session/erased"
+  | "alias/set"
+  | "alias/removed"
+  | "message/added"
+  | "messages/cleared"
+  | "state/set"
+  | "state/patched"
+  | "state/cleared"
+  | "board/created"
+  | "board/replaced"
+  | "task/added"
+  | "task/updated"
+  | "task/removed"
+  | "annotation";
+
+export interface LogEvent {
+  readonly session: string;
+  readonly seq: number;
+  readonly type: string;
+  readonly at: number;
+  readonly schemaVersion: number;
+  readonly agent?: string;
+  readonly run?: string;
+  /** Ids and small facts of the rows this event wrote; never text of a message, never a payload. */
+  readonly data: JsonObject;
+  /** Payload name → commitment, base64url of SHA-256(salt + payload's sha256). */
+  readonly commitments: Readonly<Record<string, string>>;
+  /** This event's chain hash, hex. */
+  readonly hash: string;
+}
+
+export interface ReadRange {
+  /** Only events with a greater seq. */
+  readonly after?: number;
+  readonly limit?: number;
+  readonly types?: readonly string[];
+}
+
+export interface Anchor {
+  readonly session: string;
+  readonly seq: number;
+  /** Chain hash at seq, hex. */
+  readonly hash: string;
+}
+
+export interface VerifyOptions {
+  /** Verify only what follows this point, which the caller trusts; whole from the start otherwise. */
+  readonly from?: Anchor;
+  /** Also require that the log still holds exactly this point. */
+  readonly anchor?: Anchor;
+}
+
+export type VerifyReport =
+  | { readonly ok: true; readonly session: string; readonly events: number; readonly seq: number; readonly hash: string }
+  | {
+      readonly ok: false;
+      readonly session: string;
+      /** First seq at which what is stored is not what was written. */
+      readonly badSeq: number;
+      readonly reason: string;
+      readonly events: number;
+    };
+
+export interface TailOptions {
+  /** Start behind this seq; 0 (default) replays the log first, "end" only what comes from now on. */
+  readonly after?: number | "end";
+  readonly types?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+export interface Log {
+  read(session: string, range?: ReadRange): Promise<readonly LogEvent[]>;
+  /**
+   * Live, in this process and from others; ends when the signal aborts, the session is erased or the store closes.
+   * The reader pulls: a slow one falls behind and catches up from the log itself, so no event is ever skipped.
+   */
+  tail(session: string, options?: TailOptions): AsyncIterable<LogEvent>;
+  verify(session: string, options?: VerifyOptions): Promise<VerifyReport>;
+  /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. */
+  anchor(session: string): Promise<Anchor>;
+  /** A note of the caller's in the log; its payload is a blob. */
+  annotate(session: string, note: JsonObject, options?: { readonly agent?: string; readonly run?: string }): Promise<LogEvent>;
+}

@@ -1,0 +1,61 @@
+// What a message is made of: a list of content blocks with a role. Bytes never stand inside: a block that carries
+// some is stored as a blob, and its block comes back with a ref.
+import type { Json, JsonObject } from "./json.ts";
+
+export type Role = "user" | "assistant" | "system" | "tool" | "developer";
+
+/** Bytes a block carries: given as data or as the ref of a stored blob; always read back as a ref. */
+export type MediaInput =
+  | { readonly data: Uint8Array; readonly mediaType: string; readonly ref?: never; readonly url?: never }
+  | { readonly ref: string; readonly mediaType?: string; readonly data?: never; readonly url?: never }
+  | { readonly url: string; readonly mediaType?: string; readonly data?: never; readonly ref?: never };
+
+export type Media =
+  | { readonly ref: string; readonly mediaType?: string; readonly size?: number; readonly url?: never }
+  | { readonly url: string; readonly mediaType?: string; readonly ref?: never };
+
+interface BlockTypes<M> {
+  text: { readonly type: "text"; readonly text: string };
+  image: { readonly type: "image"; readonly source: M; readonly alt?: string };
+  audio: { readonly type: "audio"; readonly source: M; readonly transcript?: string };
+  document: { readonly type: "document"; readonly source: M; readonly title?: string };
+  toolUse: { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: Json };
+  toolResult: {
+    readonly type: "tool_result";
+    readonly toolUseId: string;
+    readonly content: string | readonly ContentOf<M>[];
+    readonly isError?: boolean;
+  };
+  thinking: { readonly type: "thinking"; readonly thinking: string; readonly signature?: string };
+  /** Anything a provider has that we do not know: kept exactly. */
+  opaque: { readonly type: "opaque"; readonly value: Json };
+}
+
+type ContentOf<M> = BlockTypes<M>[keyof BlockTypes<M>];
+export type ContentBlock = ContentOf<Media>;
+export type ContentBlockInput = ContentOf<MediaInput>;
+
+export interface MessageInput {
+  readonly role: Role;
+  /** A string is short for one text block. */
+  readonly content: string | readonly ContentBlockInput[];
+  /** The caller's own id: appending it again to the same session is answered with the message already there. */
+  readonly key?: string;
+  readonly metadata?: JsonObject;
+}
+
+export interface Message {
+  /** `<session>#<seq>`: unique for ever, also across forks. */
+  readonly id: string;
+  readonly session: string;
+  readonly agent: string;
+  readonly seq: number;
+  readonly role: Role;
+  readonly content: readonly ContentBlock[];
+  readonly at: number;
+  readonly run?: string;
+  readonly key?: string;
+  readonly metadata?: JsonObject;
+  /** Ref of the blob that holds content and metadata. */
+  readonly ref: string;
+}

@@ -1,0 +1,252 @@
+// The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
+
+interface Read<P extends readonly unknown[], R> {
+  readonly params: P;
+  readonly row: R;
+}
+
+export interface SessionRow {
+  readonly no: number;
+  readonly id: string;
+  readonly agent: string | null;
+  readonly title: Uint8Array | null;
+  readonly status: string;
+  readonly tags: Uint8Array | null;
+  readonly metadata: Uint8Array | null;
+  readonly request: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly deleted_at: number | null;
+  readonly version: number;
+  readonly branch: number;
+  readonly seq: number;
+  readonly chain: Uint8Array;
+  readonly messages: number;
+  readonly state_seq: number;
+}
+
+export interface EventRow {
+  readonly seq: number;
+  readonly type: string;
+  readonly at: number;
+  readonly body: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+export interface MessageRow {
+  readonly session: string;
+  readonly agent: string;
+  readonly seq: number;
+  readonly role: string;
+  readonly run: string | null;
+  readonly key: string | null;
+  readonly at: number;
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly form: number;
+  readonly body: Uint8Array | null;
+  readonly store: string;
+  readonly blob_key: string | null;
+}
+
+export interface AgentRow {
+  readonly no: number;
+  readonly id: string;
+  readonly name: Uint8Array;
+  readonly agent_type: string;
+  readonly model: string | null;
+  readonly system: Uint8Array | null;
+  readonly tool_ids: Uint8Array | null;
+  readonly tags: Uint8Array | null;
+  readonly metadata: Uint8Array | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly deleted_at: number | null;
+  readonly version: number;
+}
+
+export interface BlockRow {
+  readonly id: string;
+  readonly ord: number;
+  readonly label: string;
+  readonly char_limit: number;
+  readonly description: Uint8Array;
+  readonly read_only: number;
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly form: number;
+  readonly body: Uint8Array | null;
+  readonly store: string;
+  readonly blob_key: string | null;
+}
+
+export interface StateRow {
+  readonly key: string;
+  readonly seq: number;
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly form: number;
+  readonly body: Uint8Array | null;
+  readonly store: string;
+  readonly blob_key: string | null;
+}
+
+export interface BoardRow {
+  readonly id: string;
+  readonly session: string;
+  readonly agent: string;
+  readonly label: Uint8Array;
+  readonly parent: string | null;
+  readonly max_retries: number;
+  readonly created_at: number;
+  readonly version: number;
+}
+
+export interface TaskRow {
+  readonly board_id: string;
+  readonly id: string;
+  readonly title: Uint8Array;
+  readonly status: string;
+  readonly ord: number;
+  readonly retry_count: number;
+  readonly note: Uint8Array;
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+export interface BlobRow {
+  readonly no: number;
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly media: string;
+  readonly utf8: number;
+  readonly form: number;
+  readonly stored: number;
+  readonly body: Uint8Array | null;
+  readonly store: string;
+  readonly key: string | null;
+  readonly refs: number;
+  readonly pinned: number;
+  readonly expires_at: number | null;
+  readonly condemned: number | null;
+  readonly created_at: number;
+}
+
+export interface FrameRow {
+  readonly segment_id: string;
+  readonly start: number;
+  readonly size: number;
+  readonly stored: number;
+  readonly body: Uint8Array | null;
+  readonly store: string;
+  readonly key: string | null;
+}
+
+export interface SegmentRow {
+  readonly id: string;
+  readonly ord: number;
+  readonly length: number;
+  readonly size: number;
+  readonly sealed: number;
+  readonly sha256: Uint8Array | null;
+}
+
+type Filter<T> = T | null;
+
+export interface Queries {
+  // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
+  "session.get": Read<[id: string], SessionRow>;
+  "session.byAlias": Read<[name: string], SessionRow>;
+  "session.aliases": Read<[session: string], { readonly name: string }>;
+  "sessions.list": Read<SessionListParams, SessionRow>;
+  "sessions.byAgent": Read<[agent: string, ...SessionListParams], SessionRow>;
+  "sessions.byTag": Read<[tag: string, ...SessionListParams], SessionRow>;
+  "sessions.byRequest": Read<[request: string, ...SessionListParams], SessionRow>;
+
+  // log
+  "events.read": Read<[session: string, after: number, limit: number], EventRow>;
+  "events.at": Read<[session: string, seq: number], EventRow>;
+
+  // history: live messages only, in seq order
+  "history.range": Read<[session: string, agent: string, after: number, since: number, limit: number, offset: number], MessageRow>;
+  "history.rangeRun": Read<
+    [session: string, agent: string, run: string, after: number, since: number, limit: number, offset: number],
+    MessageRow
+  >;
+  "history.last": Read<[session: string, agent: string, after: number, since: number, limit: number], MessageRow>;
+  "history.lastRun": Read<[session: string, agent: string, run: string, after: number, since: number, limit: number], MessageRow>;
+  "history.session": Read<[session: string, after: number, since: number, limit: number, offset: number], MessageRow>;
+  "history.sessionLast": Read<[session: string, after: number, since: number, limit: number], MessageRow>;
+  "history.byAgent": Read<[agent: string, since: number, limit: number], MessageRow>;
+  "history.count": Read<[session: string, agent: string], { readonly n: number }>;
+  "history.countRun": Read<[session: string, agent: string, run: string], { readonly n: number }>;
+  "history.bySeqs": Read<[session: string, fromSeq: number, toSeq: number], MessageRow>;
+  "history.byKey": Read<[session: string, key: string], MessageRow>;
+
+  // state
+  "state.current": Read<[session: string, now: number], StateRow>;
+  "state.key": Read<[session: string, key: string, now: number], StateRow>;
+
+  // agents and blocks
+  "agent.get": Read<[id: string], AgentRow>;
+  "agents.list": Read<[after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
+  "agents.byTag": Read<[tag: string, after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
+  "blocks.load": Read<[agent: string], BlockRow>;
+  "block.get": Read<[id: string], BlockRow>;
+  "block.users": Read<[id: string], { readonly agent: string }>;
+  "block.versions": Read<
+    [id: string, before: number, limit: number],
+    {
+      readonly version: number;
+      readonly edit: string;
+      readonly at: number;
+      readonly sha256: Uint8Array;
+      readonly size: number;
+      readonly form: number;
+      readonly body: Uint8Array | null;
+      readonly store: string;
+      readonly blob_key: string | null;
+    }
+  >;
+
+  // tasks
+  "board.get": Read<[id: string], BoardRow>;
+  "board.byAgent": Read<[session: string, agent: string], BoardRow>;
+  "boards.bySession": Read<[session: string], BoardRow>;
+  "tasks.byBoard": Read<[board: string], TaskRow>;
+  "task.get": Read<[board: string, task: string], TaskRow>;
+
+  // blobs
+  "blob.get": Read<[sha256: Uint8Array], BlobRow>;
+  "blob.children": Read<[parentNo: number], BlobRow>;
+  "blob.segments": Read<[blobNo: number], SegmentRow>;
+  "segment.frames": Read<[segmentId: string], FrameRow>;
+  "segments.unsealed": Read<[touchedBefore: number, limit: number], { readonly id: string; readonly size: number }>;
+  "gc.epoch": Read<[], { readonly n: number }>;
+  "gc.candidates": Read<[now: number, epoch: number, after: number, limit: number], BlobRow>;
+  "gc.condemned": Read<[epoch: number, after: number, limit: number], BlobRow>;
+  "blobs.externalKeys": Read<[after: string, limit: number], { readonly key: string }>;
+
+  // stats
+  "stats.tables": Read<[], { readonly name: string; readonly rows: number }>;
+  "stats.blobs": Read<[], { readonly form: number; readonly n: number; readonly size: number; readonly stored: number; readonly refs: number }>;
+  "stats.sessions": Read<
+    [limit: number],
+    { readonly id: string; readonly events: number; readonly messages: number; readonly bytes: number }
+  >;
+}
+
+type SessionListParams = [
+  before: number,
+  status: Filter<string>,
+  status2: Filter<string>,
+  createdAfter: number,
+  createdBefore: number,
+  limit: number,
+];
+
+export type QueryName = keyof Queries;

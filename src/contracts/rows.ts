@@ -1,0 +1,208 @@
+// The tables as stored, in words both engines share; docs/format.md tells what each column means. A statement is made
+// from these lists once, so that its text is constant; a test compares them with what the migrations created.
+
+/**
+ * serial: integer key given by the database, in order of insertion; never leaves it.
+ * blobref: written as a sha256, kept as the integer key of the blob.
+ */
+export type ColumnType = "serial" | "int" | "text" | "bytes" | "blobref";
+
+export interface TableShape {
+  readonly columns: Readonly<Record<string, ColumnType>>;
+  /** What a put replaces and a remove names. */
+  readonly key: readonly string[];
+}
+
+export const TABLES = {
+  agents: {
+    columns: {
+      no: "serial",
+      id: "text",
+      name: "bytes",
+      agent_type: "text",
+      model: "text",
+      system: "bytes",
+      tool_ids: "bytes",
+      tags: "bytes",
+      metadata: "bytes",
+      created_at: "int",
+      updated_at: "int",
+      deleted_at: "int",
+      version: "int",
+    },
+    key: ["id"],
+  },
+  agent_tags: { columns: { tag: "text", agent_no: "int" }, key: ["tag", "agent_no"] },
+  blocks: {
+    columns: {
+      id: "text",
+      label: "text",
+      char_limit: "int",
+      description: "bytes",
+      read_only: "int",
+      version: "int",
+      created_at: "int",
+      updated_at: "int",
+    },
+    key: ["id"],
+  },
+  block_versions: {
+    columns: { block_id: "text", version: "int", value: "blobref", edit: "text", at: "int" },
+    key: ["block_id", "version"],
+  },
+  agent_blocks: { columns: { agent_no: "int", ord: "int", block_id: "text" }, key: ["agent_no", "ord"] },
+  sessions: {
+    columns: {
+      no: "serial",
+      id: "text",
+      agent_no: "int",
+      title: "bytes",
+      status: "text",
+      tags: "bytes",
+      metadata: "bytes",
+      request: "text",
+      created_at: "int",
+      updated_at: "int",
+      deleted_at: "int",
+      version: "int",
+      branch: "int",
+      seq: "int",
+      chain: "bytes",
+      messages: "int",
+      state_seq: "int",
+    },
+    key: ["id"],
+  },
+  session_tags: { columns: { tag: "text", session_no: "int" }, key: ["tag", "session_no"] },
+  aliases: { columns: { name: "text", session_no: "int", created_at: "int" }, key: ["name"] },
+  events: {
+    columns: { session_no: "int", seq: "int", type: "text", at: "int", body: "bytes", hash: "bytes" },
+    key: ["session_no", "seq"],
+  },
+  messages: {
+    columns: {
+      no: "serial",
+      session_no: "int",
+      branch: "int",
+      seq: "int",
+      agent_no: "int",
+      role: "text",
+      run: "text",
+      key: "text",
+      content: "blobref",
+      salt: "bytes",
+      chars: "int",
+      at: "int",
+      erased_seq: "int",
+    },
+    key: ["no"],
+  },
+  annotations: {
+    columns: { session_no: "int", seq: "int", payload: "blobref", salt: "bytes" },
+    key: ["session_no", "seq"],
+  },
+  state: {
+    columns: {
+      session_no: "int",
+      branch: "int",
+      key: "text",
+      seq: "int",
+      until_seq: "int",
+      value: "blobref",
+      salt: "bytes",
+      expires_at: "int",
+    },
+    key: ["session_no", "branch", "key", "seq"],
+  },
+  boards: {
+    columns: {
+      id: "text",
+      session_no: "int",
+      agent: "text",
+      label: "bytes",
+      parent: "text",
+      max_retries: "int",
+      created_at: "int",
+      version: "int",
+    },
+    key: ["id"],
+  },
+  tasks: {
+    columns: {
+      board_id: "text",
+      id: "text",
+      title: "bytes",
+      status: "text",
+      ord: "int",
+      retry_count: "int",
+      note: "bytes",
+      version: "int",
+      created_at: "int",
+      updated_at: "int",
+    },
+    key: ["board_id", "id"],
+  },
+  blobs: {
+    columns: {
+      no: "serial",
+      sha256: "bytes",
+      size: "int",
+      media: "text",
+      utf8: "int",
+      form: "int",
+      stored: "int",
+      body: "bytes",
+      store: "text",
+      key: "text",
+      refs: "int",
+      pinned: "int",
+      expires_at: "int",
+      epoch: "int",
+      condemned: "int",
+      created_at: "int",
+    },
+    key: ["sha256"],
+  },
+  blob_links: { columns: { parent_no: "blobref", ord: "int", child_no: "blobref" }, key: ["parent_no", "ord"] },
+  segments: {
+    columns: { id: "text", size: "int", sealed: "int", sha256: "bytes", created_at: "int", touched_at: "int" },
+    key: ["id"],
+  },
+  segment_frames: {
+    columns: {
+      segment_id: "text",
+      start: "int",
+      size: "int",
+      stored: "int",
+      body: "bytes",
+      store: "text",
+      key: "text",
+    },
+    key: ["segment_id", "start"],
+  },
+  blob_segments: {
+    columns: { blob_no: "blobref", ord: "int", segment_id: "text", length: "int" },
+    key: ["blob_no", "ord"],
+  },
+} as const satisfies Readonly<Record<string, TableShape>>;
+
+export type Tables = typeof TABLES;
+export type TableName = keyof Tables;
+
+interface ColumnValues {
+  serial: number;
+  int: number | null;
+  text: string | null;
+  bytes: Uint8Array | null;
+  blobref: Uint8Array | null;
+}
+
+/** One row of a table as it is written; a column left out is NULL (or filled in by the commit, see storage.ts). */
+export type RowOf<T extends TableName> = {
+  readonly [C in keyof Tables[T]["columns"]]?: Tables[T]["columns"][C] extends ColumnType
+    ? ColumnValues[Tables[T]["columns"][C]] | (Tables[T]["columns"][C] extends "int" ? Slot : never)
+    : never;
+};
+
+/** Stands for a number that only the commit knows: of an agent by its id, or of the event's own session. */
+export type Slot = { readonly agent: string } | { readonly slot: "session" | "branch" | "seq" };

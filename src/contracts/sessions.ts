@@ -1,0 +1,69 @@
+// Sessions: long-lived conversation threads, each the owner of a log.
+import type { Erasure } from "./history.ts";
+import type { JsonObject, Page } from "./json.ts";
+
+export type SessionStatus = "open" | "closed";
+
+export interface Session {
+  readonly id: string;
+  readonly agent: string | null;
+  readonly title: string | null;
+  readonly status: SessionStatus;
+  readonly tags: readonly string[];
+  readonly aliases: readonly string[];
+  readonly metadata: JsonObject;
+  /** The caller's id that groups sessions (and captures): one piece of work for one requester. */
+  readonly request: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Length of the log and its chain head, hex. */
+  readonly seq: number;
+  readonly chain: string;
+  readonly messages: number;
+  /** Grows with every change of the fields above that update() can change. */
+  readonly version: number;
+}
+
+export interface SessionInput {
+  readonly id?: string;
+  readonly agent?: string;
+  readonly title?: string;
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
+  readonly request?: string;
+}
+
+export interface SessionPatch {
+  readonly title?: string | null;
+  readonly status?: SessionStatus;
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
+  /** Refuse with Conflict when the session has another version. */
+  readonly version?: number;
+}
+
+export interface SessionFilter {
+  readonly agent?: string;
+  readonly tag?: string;
+  readonly status?: SessionStatus;
+  readonly request?: string;
+  readonly createdAfter?: number;
+  readonly createdBefore?: number;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+export interface Sessions {
+  /** AlreadyExists when the id is taken, also by a deleted session: ids are never used twice. */
+  create(input?: SessionInput): Promise<Session>;
+  /** By id or alias; null when there is none (a deleted session is none). */
+  get(idOrAlias: string): Promise<Session | null>;
+  /** Newest first. */
+  list(filter?: SessionFilter): Promise<Page<Session>>;
+  update(id: string, patch: SessionPatch): Promise<Session>;
+  /** Points the name at the session; a name another session has moves only when `move` is given. */
+  setAlias(id: string, name: string, options?: { readonly move?: boolean }): Promise<void>;
+  removeAlias(name: string): Promise<boolean>;
+  /** Erases everything the session holds and leaves a tombstone; false when there was none. */
+  delete(id: string): Promise<Erasure | null>;
+}

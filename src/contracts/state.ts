@@ -1,0 +1,32 @@
+// ShortTermMemory of the storage contracts: key/value state of a session, removed with it.
+// Promise: patches of different keys never lose each other; every change is one commit with its event.
+import type { Json, JsonObject } from "./json.ts";
+
+export interface StateOptions {
+  /** Keys written by this call are gone after so many milliseconds; never when not given. */
+  readonly ttlMs?: number;
+}
+
+export interface Versioned {
+  readonly value: JsonObject;
+  /** 0 before the first change; grows with every change. */
+  readonly version: number;
+}
+
+export interface State {
+  /** {} when there is none. */
+  get(session: string): Promise<JsonObject>;
+  getKey(session: string, key: string): Promise<Json | undefined>;
+  getVersioned(session: string): Promise<Versioned>;
+  /** Replaces the whole. */
+  set(session: string, value: JsonObject, options?: StateOptions): Promise<Versioned>;
+  /** Replaces the given top-level keys; a key given as null keeps null, `remove` takes keys away. */
+  patch(
+    session: string,
+    patch: JsonObject,
+    options?: StateOptions & { readonly remove?: readonly string[] },
+  ): Promise<Versioned>;
+  /** Replaces the whole if the version is still the one given; null when it is not. */
+  compareAndSet(session: string, version: number, value: JsonObject, options?: StateOptions): Promise<Versioned | null>;
+  clear(session: string): Promise<void>;
+}

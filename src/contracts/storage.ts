@@ -1,0 +1,155 @@
+// What the rules (floor 2) ask of storage (floor 1): one write verb that takes data, and named reads.
+// Promise: a commit happens whole or not at all; it is durable when it is acknowledged; its guards were true at the
+// moment it happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
+import type { Environment } from "./environment.ts";
+import type { JsonObject } from "./json.ts";
+import type { Queries, QueryName } from "./queries.ts";
+import type { RowOf, Slot, TableName } from "./rows.ts";
+
+export interface Storage {
+  readonly engine: "sqlite" | "postgres";
+  readonly environment: Environment;
+  commit(commit: Commit): Promise<Outcome>;
+  query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]>;
+  /** Resolves when the session may have new events, or the time is over: a hint that may come too often or too late. */
+  changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  /** Gives back to the file what deleted rows took, and overwrites what they said. */
+  reclaim(): Promise<void>;
+  /** Bytes the database takes on disk. */
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** A session whose log or rows a commit touches. */
+export interface SessionUse {
+  readonly id: string;
+  /** create: refused when it exists; ensure: created when missing; existing: refused when missing. Deleted: always refused. */
+  readonly mode: "create" | "ensure" | "existing";
+  /** Recorded when this commit creates it. */
+  readonly agent?: string;
+  readonly at: number;
+}
+
+/** What a decision relied on: the named check, asked again inside the commit, must still answer this. */
+export interface Guard {
+  readonly check: GuardName;
+  readonly key: readonly (string | Uint8Array)[];
+  readonly expect: number | string | null;
+}
+
+export type GuardName =
+  | "session.version"
+  | "state.version"
+  | "alias.session"
+  | "message.key"
+  | "agent.version"
+  | "agent.blocks"
+  | "block.version"
+  | "board.version"
+  | "board.tasks"
+  | "task.version"
+  | "blob.live"
+  | "segment.size"
+  | "gc.epoch";
+
+export type Cell = null | number | string | Uint8Array | Slot;
+
+export type Write =
+  | { [T in TableName]: { readonly op: "insert" | "put"; readonly table: T; readonly row: RowOf<T> } }[TableName]
+  | { [T in TableName]: { readonly op: "remove"; readonly table: T; readonly row: RowOf<T> } }[TableName]
+  | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] };
+
+/** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
+export type StatementName =
+  | "session.describe"
+  | "session.untag"
+  | "session.tombstone"
+  | "session.unalias"
+  | "messages.release"
+  | "messages.erase"
+  | "messages.releaseRun"
+  | "messages.eraseRun"
+  | "messages.releaseAll"
+  | "messages.eraseAll"
+  | "state.close"
+  | "state.closeAll"
+  | "state.releaseAll"
+  | "state.eraseAll"
+  | "annotations.releaseAll"
+  | "annotations.eraseAll"
+  | "events.eraseAll"
+  | "tasks.removeAll"
+  | "tasks.removeBoard"
+  | "boards.removeAll"
+  | "agent.untag"
+  | "agent.detachBlocks"
+  | "block.release"
+  | "block.removeVersions"
+  | "blob.pin"
+  | "blob.drop"
+  | "blobs.condemn"
+  | "blobs.sweep"
+  | "blobs.sweepLinks"
+  | "blobs.sweepSegments"
+  | "segments.sweepFrames"
+  | "segments.sweep"
+  | "segment.grow"
+  | "segment.seal"
+  | "frames.clear"
+  | "gc.advance";
+
+export interface BlobWrite {
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly media: string;
+  readonly utf8: boolean;
+  /** 0 as given, 1 zstd, 2 chunks (blob_links), 3 segments (blob_segments). */
+  readonly form: 0 | 1 | 2 | 3;
+  readonly body: Uint8Array | null;
+  readonly stored: number;
+  /** "" is the database itself. */
+  readonly store: string;
+  readonly key: string | null;
+  /** Rows of this commit that refer to it. */
+  readonly refs: number;
+  readonly expiresAt: number | null;
+  readonly at: number;
+}
+
+export interface EventDraft {
+  readonly session: string;
+  readonly type: string;
+  readonly at: number;
+  readonly agent?: string;
+  readonly run?: string;
+  readonly data?: JsonObject;
+  readonly payloads?: Readonly<Record<string, { readonly sha256: Uint8Array; readonly salt: Uint8Array }>>;
+  /** Written with the event; session_no, branch and seq are filled in from it where the table has them. */
+  readonly writes?: readonly Write[];
+  /** Messages this event adds to, or (negative) takes from, the session's count. */
+  readonly messages?: number;
+  /** This event changes the session's state. */
+  readonly state?: boolean;
+}
+
+export interface Commit {
+  readonly sessions?: readonly SessionUse[];
+  /** Agents whose number a slot needs; registered when unknown. */
+  readonly agents?: readonly { readonly id: string; readonly at: number }[];
+  readonly guards?: readonly Guard[];
+  readonly blobs?: readonly BlobWrite[];
+  readonly events?: readonly EventDraft[];
+  /** Rows that belong to no event. Written after blobs and before events. */
+  readonly writes?: readonly Write[];
+  /** Blobs that must be live already because rows of this commit refer to them: [sha256, references added]. */
+  readonly uses?: readonly (readonly [Uint8Array, number])[];
+}
+
+export type Outcome =
+  | { readonly ok: true; readonly events: readonly { readonly session: string; readonly seq: number; readonly hash: Uint8Array }[] }
+  | { readonly ok: false; readonly refused: Refusal };
+
+export type Refusal =
+  | { readonly reason: "session-exists" | "session-missing" | "session-deleted"; readonly session: string }
+  | { readonly reason: "blob-missing"; readonly sha256: Uint8Array }
+  | { readonly reason: "guard"; readonly guard: Guard; readonly actual: number | string | null };

@@ -1,0 +1,53 @@
+// TaskStore of the storage contracts: Kanban boards, one per (conversation, agent). A conversation is a session id.
+// Promise: row-level updates, so that agents working at once never lose each other's; every change is an event.
+
+export const TASK_STATUSES = ["planned", "in_progress", "blocked", "succeeded", "failed", "abandoned"] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+export interface Task {
+  readonly id: string;
+  readonly title: string;
+  readonly status: TaskStatus;
+  readonly order: number;
+  readonly retryCount: number;
+  readonly note: string;
+}
+
+export interface TaskList {
+  readonly id: string;
+  readonly conversationId: string;
+  readonly tasks: readonly Task[];
+  readonly maxRetries: number;
+  /** "" is the conversation's root board. */
+  readonly agentId: string;
+  readonly agentLabel: string;
+  readonly parentAgentId: string | null;
+  readonly createdAt: number;
+}
+
+export interface TaskListOptions {
+  readonly agentId?: string;
+  readonly agentLabel?: string;
+  readonly parentAgentId?: string | null;
+  readonly maxRetries?: number;
+}
+
+export interface Tasks {
+  /** A board that exists already for (conversation, agent) keeps id and createdAt and gets the new tasks instead of its own. */
+  createTaskList(conversationId: string, taskTitles: readonly string[], options?: TaskListOptions): Promise<TaskList>;
+  getTaskList(taskListId: string): Promise<TaskList | null>;
+  /** The root board (agent ""), else the oldest board. */
+  getByConversation(conversationId: string): Promise<TaskList | null>;
+  getBoardsByConversation(conversationId: string): Promise<readonly TaskList[]>;
+  /** Null when there is no such task. An empty note keeps the old one. InvalidTransition out of a terminal status. */
+  updateStatus(taskListId: string, taskId: string, status: TaskStatus, note?: string): Promise<Task | null>;
+  addTasks(taskListId: string, titles: readonly string[]): Promise<readonly Task[]>;
+  deleteTask(taskListId: string, taskId: string): Promise<boolean>;
+  /** The agent's retry: count + 1 and in_progress; null when the limit is reached or there is no such task. */
+  incrementRetry(taskListId: string, taskId: string): Promise<Task | null>;
+  /** A person's retry: count 0, note cleared, in_progress, even from abandoned. */
+  forceRetry(taskListId: string, taskId: string): Promise<Task | null>;
+  updateTaskTitle(taskListId: string, taskId: string, title: string): Promise<Task | null>;
+  /** When the work of a conversation ended without saying so: in_progress tasks become failed or planned, never succeeded. */
+  settle(conversationId: string, to: "failed" | "planned", options?: { readonly agentId?: string }): Promise<number>;
+}

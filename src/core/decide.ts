@@ -1,0 +1,70 @@
+// The loop every rule runs in: decide on a fresh snapshot, commit, and when a guard failed decide again.
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Commit, Outcome, Refusal, Storage } from "../contracts/storage.ts";
+import { toRef } from "./bytes.ts";
+
+export type Committed = Extract<Outcome, { ok: true }>;
+
+/** Nothing to write: the answer is known already. */
+export interface Settled<T> {
+  readonly answer: T;
+}
+
+export interface Decision<T> {
+  readonly commit: Commit;
+  /** What the caller gets once the commit happened. */
+  readonly answer: (committed: Committed) => T;
+}
+
+/**
+ * `decide` reads and returns a commit with the guards it relied on, or an answer. A refused guard means that the
+ * snapshot was stale, so it is asked again; a refused session is the caller's and becomes a typed error.
+ */
+export async function decide<T>(storage: Storage, rule: () => Promise<Decision<T> | Settled<T>>): Promise<T> {
+  for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
+    const decision = await rule();
+    if (!("commit" in decision)) return decision.answer;
+    const outcome = await storage.commit(decision.commit);
+    if (outcome.ok) return decision.answer(outcome);
+    if (outcome.refused.reason !== "guard") throw refusalError(outcome.refused);
+  }
+  throw new HoldfastError("Conflict", `others changed the same rows ${LIMITS.decideAttempts} times in a row`, {
+    retryable: true,
+    hint: "Try again; if it persists, fewer writers should share this row.",
+  });
+}
+
+export function refusalError(refused: Refusal): HoldfastError {
+  switch (refused.reason) {
+    case "session-exists":
+      return new HoldfastError("AlreadyExists", `there is a session ${quote(refused.session)} already`, {
+        details: { kind: "session", id: refused.session },
+        hint: "Leave the id out, or use the session that is there.",
+      });
+    case "session-missing":
+      return new HoldfastError("NotFound", `there is no session ${quote(refused.session)}`, {
+        details: { kind: "session", id: refused.session },
+        hint: "Create it first, or list what there is with sessions.list().",
+      });
+    case "session-deleted":
+      return new HoldfastError("SessionDeleted", `the session ${quote(refused.session)} was deleted; ids are not used again`, {
+        details: { kind: "session", id: refused.session },
+        hint: "Use a new id.",
+      });
+    case "blob-missing":
+      return new HoldfastError("BlobNotFound", `there is no blob ${toRef(refused.sha256)}`, {
+        details: { ref: toRef(refused.sha256) },
+        hint: "Store the bytes first, or pin the ref so that it does not expire.",
+      });
+    case "guard":
+      return new HoldfastError("Conflict", `${refused.guard.check} changed in the meantime`, {
+        retryable: true,
+        details: { check: refused.guard.check, expected: refused.guard.expect, actual: refused.actual },
+      });
+  }
+}
+
+function quote(id: string): string {
+  return JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id);
+}

@@ -1,0 +1,235 @@
+// Imports only go down the floors of ARCHITECTURE.md, and time, randomness and databases are touched only where the
+// tables below say. Whoever adds a folder, a package or a clock adds it here first.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import * as path from "node:path";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+
+/** Every file under src belongs to one of these, and may import files only of those in `may`. */
+const AREAS: Record<string, { of: string[]; may: string[] }> = {
+  contracts: { of: ["contracts/"], may: ["contracts"] },
+  core: { of: ["core/"], may: ["contracts", "core"] },
+  storage: { of: ["storage/"], may: ["contracts", "core", "storage"] },
+  nouns: {
+    of: "agents blobs captures graph history log memory query runs sessions state tasks vectors"
+      .split(" ")
+      .map((n) => `${n}/`),
+    may: ["contracts", "core", "nouns"],
+  },
+  open: { of: ["open.ts"], may: ["contracts", "core", "storage", "nouns"] },
+  index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
+  doors: {
+    of: ["adapters/", "cli/", "client/", "mcp/", "server/"],
+    may: ["contracts", "core", "nouns", "open", "index", "doors"],
+  },
+  testing: { of: ["testing/"], may: ["contracts", "core", "storage", "open", "testing"] },
+};
+
+/** Areas that do nothing: even Node's own modules may be imported there for their types only. */
+const TYPES_ONLY = ["contracts"];
+
+/** Packages, and Node modules that not everybody may use. No other package may be imported at all. */
+const PACKAGES: Record<string, string[]> = {
+  "node:sqlite": ["src/storage/sql/sqlite/"],
+  postgres: ["src/storage/sql/postgres/"],
+};
+
+/** Clock, randomness and timers come from contracts/environment, so that a simulator can replace them. */
+const IMPURE = {
+  calls: ["Date.now", "Math.random", "performance.now", "process.hrtime"],
+  constructors: ["Date"],
+  functions: ["getRandomValues", "randomBytes", "randomFillSync", "randomInt", "randomUUID"].concat([
+    "setImmediate",
+    "setInterval",
+    "setTimeout",
+  ]),
+  allowedIn: ["src/core/environment.ts", "src/testing/", "src/cli/"],
+};
+
+interface Import {
+  /** Undefined when it is computed. */
+  from: string | undefined;
+  typeOnly: boolean;
+}
+
+/** Takes paths from the root ("src/open.ts") with their text, so that it can be tried on files that do not exist. */
+function violations(files: ReadonlyMap<string, string>): string[] {
+  return [...files]
+    .filter(([file]) => !isTest(file))
+    .flatMap(([file, text]) => {
+      const source = parse(file, text);
+      const area = areaOf(file);
+      if (area === undefined) return [`${file}: no area of test/tidy/layers.test.ts covers it`];
+      const badImports = importsOf(source).flatMap((imported) => importViolation(file, area, imported) ?? []);
+      const impure = isWithin(file, IMPURE.allowedIn) ? [] : impureUses(source);
+      return [...badImports, ...impure.map((use) => `uses ${use}; take it from the environment`)].map(
+        (why) => `${file} ${why}`,
+      );
+    });
+}
+
+function importViolation(file: string, area: string, { from, typeOnly }: Import): string | undefined {
+  if (from === undefined) return "imports a computed name, which cannot be checked";
+  if (from.startsWith(".")) {
+    const target = path.posix.join(path.posix.dirname(file), from);
+    const targetArea = areaOf(target);
+    if (isTest(target)) return `imports the test ${target}`;
+    if (targetArea === undefined) return `imports ${target}, which no area covers`;
+    return AREAS[area]?.may.includes(targetArea) ? undefined : `(${area}) imports ${target} (${targetArea})`;
+  }
+  const allowedIn = PACKAGES[from];
+  if (allowedIn)
+    return isWithin(file, allowedIn) ? undefined : `imports ${from}, allowed only in ${allowedIn.join(", ")}`;
+  if (!isBuiltin(from)) return `imports the package ${from}`;
+  if (!from.startsWith("node:")) return `imports ${from} without "node:"`;
+  if (TYPES_ONLY.includes(area) && !typeOnly) return `(${area}) imports more than types from ${from}`;
+  return undefined;
+}
+
+function areaOf(file: string): string | undefined {
+  return Object.keys(AREAS).find((area) => isWithin(file, AREAS[area]?.of.map((name) => `src/${name}`) ?? []));
+}
+
+function isWithin(file: string, places: readonly string[]): boolean {
+  return places.some((place) => (place.endsWith("/") ? file.startsWith(place) : file === place));
+}
+
+function isTest(file: string): boolean {
+  return file.endsWith(".test.ts");
+}
+
+function parse(file: string, text: string): ts.SourceFile {
+  return ts.createSourceFile(file, text, ts.ScriptTarget.ES2023, true);
+}
+
+/** `import`, `export … from`, `import()` and `import("…").Type`. */
+function importsOf(source: ts.SourceFile): Import[] {
+  const found: Import[] = [];
+  const add = (name: ts.Node | undefined, typeOnly: boolean) => {
+    found.push({ from: name && ts.isStringLiteralLike(name) ? name.text : undefined, typeOnly });
+  };
+  visit(source, (node) => {
+    if (ts.isImportDeclaration(node)) {
+      add(node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword);
+    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier) {
+      add(node.moduleSpecifier, node.isTypeOnly);
+    } else if (ts.isImportTypeNode(node)) {
+      add(ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined, true);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      add(node.arguments[0], false);
+    }
+  });
+  return found;
+}
+
+/** Found in the syntax tree and not in the text: comments, and methods of the environment itself, may use the names. */
+function impureUses(source: ts.SourceFile): string[] {
+  const found: string[] = [];
+  const modules = ["globalThis", "crypto", ...nodeModuleNames(source)];
+  visit(source, (node) => {
+    const { parent } = node;
+    if (ts.isPropertyAccessExpression(node)) {
+      const name = node.getText(source).replace("globalThis.", "");
+      if (IMPURE.calls.includes(name)) found.push(name);
+    } else if (ts.isNewExpression(node) || ts.isCallExpression(node)) {
+      const name = node.expression.getText(source).replace("globalThis.", "");
+      if (IMPURE.constructors.includes(name)) found.push(`${ts.isNewExpression(node) ? "new " : ""}${name}(`);
+    } else if (ts.isIdentifier(node) && IMPURE.functions.includes(node.text)) {
+      const isImported = ts.isImportSpecifier(parent) && (parent.propertyName ?? parent.name) === node;
+      const isMember = ts.isPropertyAccessExpression(parent) && parent.name === node;
+      const isMemberOfModule = isMember && modules.includes(parent.expression.getText(source));
+      const isFree = ts.isExpression(node) && !isMember && !isDeclaredName(node) && !ts.isTypeQueryNode(parent);
+      if (isImported || isMemberOfModule || isFree) found.push(node.text);
+    }
+  });
+  return [...new Set(found)];
+}
+
+function isDeclaredName(node: ts.Identifier): boolean {
+  const { parent } = node;
+  return "name" in parent && parent.name === node && !ts.isShorthandPropertyAssignment(parent);
+}
+
+/** `timers` in `import * as timers from "node:timers"`. */
+function nodeModuleNames(source: ts.SourceFile): string[] {
+  return source.statements.flatMap((statement) => {
+    if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) return [];
+    if (!statement.moduleSpecifier.text.startsWith("node:") || !statement.importClause) return [];
+    const { name, namedBindings } = statement.importClause;
+    const namespace = namedBindings && ts.isNamespaceImport(namedBindings) ? [namedBindings.name.text] : [];
+    return name ? [name.text, ...namespace] : namespace;
+  });
+}
+
+function visit(node: ts.Node, see: (node: ts.Node) => void): void {
+  see(node);
+  ts.forEachChild(node, (child) => visit(child, see));
+}
+
+function sources(): Map<string, string> {
+  const root = path.resolve(import.meta.dirname, "../..");
+  const names = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" });
+  const files = names.filter((name) => name.endsWith(".ts")).map((name) => `src/${name.replaceAll(path.sep, "/")}`);
+  return new Map(files.map((file) => [file, readFileSync(path.join(root, file), "utf8")]));
+}
+
+describe("layers", () => {
+  test("the files of src import only what their floor may", () => {
+    const files = sources();
+    const imports = [...files].flatMap(([file, text]) => importsOf(parse(file, text)));
+    expect(files.size, "no files found: this test would pass on nothing").toBeGreaterThan(0);
+    expect(imports.length, "no imports found: this test would pass on nothing").toBeGreaterThan(0);
+    expect(violations(files)).toEqual([]);
+  });
+
+  test.each([
+    ["src/contracts/log.ts", 'import { hash } from "../core/hash.ts"'],
+    ["src/contracts/log.ts", 'import { Buffer } from "node:buffer"'],
+    ["src/core/hash.ts", 'export * from "../storage/sql/commit.ts"'],
+    ["src/storage/sql/commit.ts", 'import "../../sessions/append.ts"'],
+    ["src/sessions/append.ts", 'import type { Sql } from "../storage/sql/driver.ts"'],
+    ["src/sessions/append.ts", 'type Sql = import("../storage/sql/driver.ts").Sql'],
+    ["src/sessions/append.ts", 'await import("../cli/main.ts")'],
+    ["src/sessions/append.ts", "await import(name)"],
+    ["src/sessions/append.ts", 'import { open } from "../open.ts"'],
+    ["src/open.ts", 'import { main } from "./cli/main.ts"'],
+    ["src/cli/main.ts", 'import { commit } from "../storage/sql/commit.ts"'],
+    ["src/cli/main.ts", 'import { simulate } from "../testing/simulator.ts"'],
+    ["src/testing/simulator.ts", 'import { main } from "../cli/main.ts"'],
+    ["src/tasks/claim.ts", 'import { fixture } from "./claim.test.ts"'],
+    ["src/storage/blobs/file.ts", 'import { DatabaseSync } from "node:sqlite"'],
+    ["src/storage/sql/sqlite/driver.ts", 'import postgres from "postgres"'],
+    ["src/core/hash.ts", 'import leftPad from "left-pad"'],
+    ["src/core/hash.ts", 'import { createHash } from "crypto"'],
+    ["src/surprise/file.ts", ""],
+    ["src/tasks/claim.ts", "const now = Date.now()"],
+    ["src/tasks/claim.ts", "const now = new Date()"],
+    ["src/tasks/claim.ts", "const dice = Math.random()"],
+    ["src/tasks/claim.ts", "const later = globalThis.performance.now()"],
+    ["src/tasks/claim.ts", 'import { randomUUID as id } from "node:crypto"'],
+    ["src/tasks/claim.ts", "const id = crypto.randomUUID()"],
+    ["src/tasks/claim.ts", 'import * as timers from "node:timers/promises"; timers.setTimeout(1)'],
+    ["src/tasks/claim.ts", "setTimeout(run, 10)"],
+    ["src/tasks/claim.ts", "start({ setImmediate })"],
+  ])("are enforced: %s may not say %s", (file, text) => {
+    expect(violations(new Map([[file, text]]))).toHaveLength(1);
+  });
+
+  test.each([
+    ["src/contracts/log.ts", 'import type { Buffer } from "node:buffer"; import type { Json } from "./json.ts"'],
+    ["src/storage/sql/sqlite/driver.ts", 'import { DatabaseSync } from "node:sqlite"'],
+    ["src/storage/sql/postgres/driver.ts", 'const { default: postgres } = await import("postgres")'],
+    ["src/sessions/append.ts", 'import { claim } from "../tasks/claim.ts"; import { hash } from "../core/hash.ts"'],
+    ["src/index.ts", 'export { open } from "./open.ts"; export type { Log } from "./contracts/log.ts"'],
+    ["src/cli/commands/log.ts", 'import { open } from "../../open.ts"; const now = Date.now()'],
+    ["src/testing/faults.ts", 'import { driver } from "../storage/sql/sqlite/driver.ts"; setTimeout(run, 1)'],
+    ["src/core/environment.ts", 'import { randomBytes } from "node:crypto"; const now = () => Date.now()'],
+    ["src/tasks/claim.ts", "// Date.now() is not used here\nenvironment.setTimeout(run, 1)"],
+    ["src/tasks/claim.ts", "interface Timers { setTimeout(run: () => void): void } const text = 'Math.random'"],
+    ["src/tasks/claim.test.ts", 'import "../cli/main.ts"; const now = Date.now()'],
+  ])("allow %s to say %s", (file, text) => {
+    expect(violations(new Map([[file, text]]))).toEqual([]);
+  });
+});
