@@ -2,7 +2,7 @@
 // figures can be compared across commits without shipping data. Two kinds, because they break different storage
 // schemes: ordinary prose, and the repetitive kind that coding agents write (whole files read again and again).
 
-/** JSONL of agent messages in ordinary text; zstd level 3 leaves about 30 %. At least `bytes` long, whole lines. */
+/** JSONL of agent messages in ordinary text; zstd level 3 leaves about 28 %. At least `bytes` long, whole lines. */
 export function ordinaryTranscript(bytes: number, seed = 1): Uint8Array {
   const random = xorshift(seed);
   const writer = new Writer(random);

@@ -92,7 +92,7 @@ function summarise({ testResults }: Report): number {
     problems.push(...withoutReason.map((name) => `skipped in CI without a reason ("skipped: …" in its name): ${name}`));
   }
   if (interrupted) problems.push("interrupted");
-  if (tests.length === 0) problems.push("no test ran");
+  if (passed + failedTests.length === 0) problems.push("no test ran");
   // Errors outside of any test, such as an unhandled rejection, show in vitest's exit code alone.
   const explained = problems.length + failedTests.length > 0;
   if (vitestCode !== 0 && !explained) problems.push(`vitest ended with exit code ${vitestCode}`);

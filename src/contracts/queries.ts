@@ -49,6 +49,18 @@ export interface MessageRow {
   readonly blob_key: string | null;
 }
 
+/** One blob an erasure releases, with the rows of the scope that refer to it. */
+export interface ErasableRow {
+  readonly sha256: Uint8Array;
+  readonly rows: number;
+  readonly refs: number;
+  readonly stored: number;
+  readonly pinned: number;
+  readonly expires_at: number | null;
+  readonly store: string;
+  readonly key: string | null;
+}
+
 export interface AgentRow {
   readonly no: number;
   readonly id: string;
@@ -81,6 +93,13 @@ export interface BlockRow {
   readonly body: Uint8Array | null;
   readonly store: string;
   readonly blob_key: string | null;
+}
+
+/** An agent that has the block, with the agent's version. */
+export interface BlockUserRow {
+  readonly block: string;
+  readonly agent: string;
+  readonly version: number;
 }
 
 export interface StateRow {
@@ -157,6 +176,9 @@ export interface SegmentRow {
 
 type Filter<T> = T | null;
 
+/** The session, once for its number and once for its branch. */
+type Branch = [session: string, sameSession: string];
+
 export interface Queries {
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
@@ -172,32 +194,41 @@ export interface Queries {
   "events.at": Read<[session: string, seq: number], EventRow>;
 
   // history: live messages only, in seq order
-  "history.range": Read<[session: string, agent: string, after: number, since: number, limit: number, offset: number], MessageRow>;
+  "history.range": Read<[...Branch, agent: string, after: number, since: number, limit: number, offset: number], MessageRow>;
   "history.rangeRun": Read<
-    [session: string, agent: string, run: string, after: number, since: number, limit: number, offset: number],
+    [...Branch, agent: string, run: string, after: number, since: number, limit: number, offset: number],
     MessageRow
   >;
-  "history.last": Read<[session: string, agent: string, after: number, since: number, limit: number], MessageRow>;
-  "history.lastRun": Read<[session: string, agent: string, run: string, after: number, since: number, limit: number], MessageRow>;
-  "history.session": Read<[session: string, after: number, since: number, limit: number, offset: number], MessageRow>;
-  "history.sessionLast": Read<[session: string, after: number, since: number, limit: number], MessageRow>;
+  "history.last": Read<[...Branch, agent: string, after: number, since: number, limit: number], MessageRow>;
+  "history.lastRun": Read<[...Branch, agent: string, run: string, after: number, since: number, limit: number], MessageRow>;
+  "history.session": Read<[...Branch, after: number, since: number, limit: number, offset: number], MessageRow>;
+  "history.sessionLast": Read<[...Branch, after: number, since: number, limit: number], MessageRow>;
   "history.byAgent": Read<[agent: string, since: number, limit: number], MessageRow>;
-  "history.count": Read<[session: string, agent: string], { readonly n: number }>;
-  "history.countRun": Read<[session: string, agent: string, run: string], { readonly n: number }>;
-  "history.bySeqs": Read<[session: string, fromSeq: number, toSeq: number], MessageRow>;
+  "history.count": Read<[...Branch, agent: string], { readonly n: number }>;
+  "history.countRun": Read<[...Branch, agent: string, run: string], { readonly n: number }>;
+  "history.countUpTo": Read<[seq: number, agent: string, session: string], { readonly n: number }>;
   "history.byKey": Read<[session: string, key: string], MessageRow>;
 
-  // state
-  "state.current": Read<[session: string, now: number], StateRow>;
-  "state.key": Read<[session: string, key: string, now: number], StateRow>;
+  // what an erasure would remove, asked before it: rows, blobs and bytes only they refer to, and keys outside the database
+  "messages.erasable": Read<[session: number, agent: number, upTo: number], ErasableRow>;
+  "run.erasable": Read<[session: number, agent: number, run: string, upTo: number], ErasableRow>;
+  "allMessages.erasable": Read<[session: number], ErasableRow>;
+  "allState.erasable": Read<[session: number], ErasableRow>;
+  "allAnnotations.erasable": Read<[session: number], ErasableRow>;
 
-  // agents and blocks
+  // state
+  "state.current": Read<[...Branch, now: number], StateRow>;
+  "state.key": Read<[...Branch, key: string, now: number], StateRow>;
+
+  // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
   "agent.get": Read<[id: string], AgentRow>;
   "agents.list": Read<[after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
   "agents.byTag": Read<[tag: string, after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
   "blocks.load": Read<[agent: string], BlockRow>;
   "block.get": Read<[id: string], BlockRow>;
-  "block.users": Read<[id: string], { readonly agent: string }>;
+  "block.byLabel": Read<[agent: string, label: string], BlockRow>;
+  "block.users": Read<[id: string], BlockUserRow>;
+  "blocks.users": Read<[agent: string], BlockUserRow>;
   "block.versions": Read<
     [id: string, before: number, limit: number],
     {
@@ -213,11 +244,11 @@ export interface Queries {
     }
   >;
 
-  // tasks
+  // tasks: boards in order of creation, tasks in their order
   "board.get": Read<[id: string], BoardRow>;
-  "board.byAgent": Read<[session: string, agent: string], BoardRow>;
   "boards.bySession": Read<[session: string], BoardRow>;
   "tasks.byBoard": Read<[board: string], TaskRow>;
+  "tasks.bySession": Read<[session: string], TaskRow>;
   "task.get": Read<[board: string, task: string], TaskRow>;
 
   // blobs

@@ -107,6 +107,7 @@ export const TABLES = {
       branch: "int",
       key: "text",
       seq: "int",
+      ord: "int",
       until_seq: "int",
       value: "blobref",
       salt: "bytes",

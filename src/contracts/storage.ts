@@ -33,7 +33,7 @@ export interface SessionUse {
 /** What a decision relied on: the named check, asked again inside the commit, must still answer this. */
 export interface Guard {
   readonly check: GuardName;
-  readonly key: readonly (string | Uint8Array)[];
+  readonly key: readonly (string | number | Uint8Array)[];
   readonly expect: number | string | null;
 }
 
@@ -42,11 +42,11 @@ export type GuardName =
   | "state.version"
   | "alias.session"
   | "message.key"
+  | "messages.live"
   | "agent.version"
-  | "agent.blocks"
   | "block.version"
   | "board.version"
-  | "board.tasks"
+  | "board.id"
   | "task.version"
   | "blob.live"
   | "segment.size"
@@ -59,28 +59,28 @@ export type Write =
   | { [T in TableName]: { readonly op: "remove"; readonly table: T; readonly row: RowOf<T> } }[TableName]
   | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] };
 
+/** What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session. */
+export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "allAnnotations";
+
 /** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
 export type StatementName =
   | "session.describe"
   | "session.untag"
   | "session.tombstone"
   | "session.unalias"
-  | "messages.release"
   | "messages.erase"
-  | "messages.releaseRun"
-  | "messages.eraseRun"
-  | "messages.releaseAll"
-  | "messages.eraseAll"
+  | "run.erase"
+  | "allMessages.erase"
   | "state.close"
   | "state.closeAll"
-  | "state.releaseAll"
-  | "state.eraseAll"
-  | "annotations.releaseAll"
-  | "annotations.eraseAll"
-  | "events.eraseAll"
+  | "allState.erase"
+  | "allAnnotations.erase"
+  | "allEvents.erase"
+  | `${ErasedScope}.${"release" | "dropChildren" | "dropLinks" | "drop"}`
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"
+  | "agent.touch"
   | "agent.untag"
   | "agent.detachBlocks"
   | "block.release"
@@ -133,6 +133,8 @@ export interface EventDraft {
 }
 
 export interface Commit {
+  /** Shares its transaction with no other commit: it removes rows others may be about to use. */
+  readonly solo?: boolean;
   readonly sessions?: readonly SessionUse[];
   /** Agents whose number a slot needs; registered when unknown. */
   readonly agents?: readonly { readonly id: string; readonly at: number }[];

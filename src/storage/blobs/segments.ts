@@ -97,10 +97,7 @@ export function mergeFrom(sizes: readonly number[]): number | undefined {
  * Applies `mergeFrom`: keep the first `keep` frames and put `frame` in place of the others. Undefined when there is
  * nothing to merge. A caller that holds the decoded segment passes it and saves the decoding.
  */
-export function merge(
-  frames: readonly Frame[],
-  segment?: Uint8Array,
-): { keep: number; frame: Frame } | undefined {
+export function merge(frames: readonly Frame[], segment?: Uint8Array): { keep: number; frame: Frame } | undefined {
   const keep = mergeFrom(frames.map((frame) => frame.size));
   if (keep === undefined) return undefined;
   const bytes = segment ?? decodeFrames(frames);

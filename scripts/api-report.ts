@@ -1,0 +1,195 @@
+// The public surface as text: every name that package.json's exports lead to, with its declaration. The report is
+// committed, so that a reviewer sees any change of it. `--write` renews api-report.md; without it, a stale one fails.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import * as path from "node:path";
+import ts from "typescript";
+
+export const REPORT = "api-report.md";
+
+const HEADER = `# Public API
+
+Written by \`npm run api-report\`; do not edit. Every exported name of each entry point, without comments and bodies.
+`;
+
+/** The report on the package in that folder; throws when its source does not compile to declarations. */
+export function apiReport(root: string): string {
+  const entries = entryPoints(root);
+  const program = declarationProgram(
+    root,
+    entries.map((entry) => entry.source),
+  );
+  const checker = program.getTypeChecker();
+  const modules = entries.map(({ name, source }) => {
+    const file = program.getSourceFile(declarationOf(source));
+    const module = file && checker.getSymbolAtLocation(file);
+    if (!module) throw new Error(`${path.relative(root, source)} exports nothing`);
+    return { name, exported: exportsOf(checker, module) };
+  });
+  // A hidden declaration is printed once, under the first entry that leads to it.
+  const known = new Set(modules.flatMap(({ exported }) => exported.map(({ symbol }) => symbol)));
+  const sections = modules.map(({ name, exported }) => `\n## ${name}\n${section(checker, exported, known)}`);
+  return HEADER + sections.join("");
+}
+
+/** `"./testing": { "default": "./dist/testing/entry.js" }` is written in src/testing/entry.ts. */
+function entryPoints(root: string): { name: string; source: string }[] {
+  const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  return Object.entries<string | { default?: string }>(manifest.exports).flatMap(([subpath, target]) => {
+    const file = typeof target === "string" ? target : target.default;
+    if (!file?.endsWith(".js")) return [];
+    const source = path.join(root, file.replace(/^\.\/dist\//, "src/").replace(/\.js$/, ".ts"));
+    return [{ name: path.posix.join(manifest.name, subpath), source }];
+  });
+}
+
+/** Declarations are emitted in memory and read back: there, inferred types are spelled out and bodies are gone. */
+function declarationProgram(root: string, sources: string[]): ts.Program {
+  const missing = sources.filter((source) => !ts.sys.fileExists(source));
+  if (missing.length > 0) {
+    throw new Error(
+      `no such file: ${missing.map((file) => path.relative(root, file)).join(", ")} (package.json exports)`,
+    );
+  }
+  const config = ts.readConfigFile(path.join(root, "tsconfig.json"), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, root);
+  options.noEmit = false;
+  options.declaration = true;
+  options.emitDeclarationOnly = true;
+  options.removeComments = true;
+
+  const emitted = new Map<string, string>();
+  const program = ts.createProgram(sources, options);
+  const { diagnostics } = program.emit(undefined, (file, text) => emitted.set(path.normalize(file), text));
+  const errors = [...program.getSyntacticDiagnostics(), ...diagnostics];
+  if (errors.length > 0) throw new Error(ts.formatDiagnostics(errors, formatHost(root)));
+
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile } = host;
+  const isOwnSource = (file: string) => emitted.has(declarationOf(path.normalize(file)));
+  host.fileExists = (file) => emitted.has(path.normalize(file)) || (!isOwnSource(file) && fileExists(file));
+  host.readFile = (file) => emitted.get(path.normalize(file)) ?? readFile(file);
+  host.getSourceFile = (file, ...rest) => {
+    const text = emitted.get(path.normalize(file));
+    return text === undefined
+      ? getSourceFile(file, ...rest)
+      : ts.createSourceFile(file, text, ts.ScriptTarget.ES2023, true);
+  };
+  return ts.createProgram(sources.map(declarationOf), options, host);
+}
+
+function declarationOf(source: string): string {
+  return source.replace(/(?<!\.d)\.ts$/, ".d.ts");
+}
+
+function formatHost(root: string): ts.FormatDiagnosticsHost {
+  return { getCurrentDirectory: () => root, getCanonicalFileName: (file) => file, getNewLine: () => "\n" };
+}
+
+/** The exported names, then the declarations of our own that they lead to and that no entry exports. */
+function section(checker: ts.TypeChecker, exported: readonly Named[], known: Set<ts.Symbol>): string {
+  const hidden: Named[] = [];
+  const toVisit = exported.map(({ symbol }) => symbol);
+  for (const symbol of toVisit) {
+    for (const reached of symbolsReached(checker, symbol)) {
+      if (known.has(reached)) continue;
+      known.add(reached);
+      hidden.push({ name: reached.name, symbol: reached });
+      toVisit.push(reached); // this loop goes on to what is added on the way
+    }
+  }
+  if (hidden.length === 0) return block(exported);
+  return `${block(exported)}\nReached through the above, not exported:\n${block(hidden.sort(byName))}`;
+}
+
+interface Named {
+  name: string;
+  symbol: ts.Symbol;
+}
+
+function block(names: readonly Named[]): string {
+  return `\n\`\`\`ts\n${names.map(({ name, symbol }) => declarations(name, symbol)).join("\n")}\n\`\`\`\n`;
+}
+
+function exportsOf(checker: ts.TypeChecker, module: ts.Symbol, prefix = ""): Named[] {
+  const found = checker.getExportsOfModule(module).flatMap((symbol): Named[] => {
+    const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    const name = prefix + symbol.name;
+    const isNamespace = target.flags & ts.SymbolFlags.ValueModule && target.declarations?.some(ts.isSourceFile);
+    return isNamespace ? exportsOf(checker, target, `${name}.`) : [{ name, symbol: target }];
+  });
+  return found.sort(byName);
+}
+
+/** By code unit, the same on every machine. */
+function byName(a: Named, b: Named): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}
+
+function symbolsReached(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol[] {
+  const found = new Set<ts.Symbol>();
+  const visit = (node: ts.Node): void => {
+    if (isPrivate(node)) return;
+    if (ts.isIdentifier(node) || ts.isImportTypeNode(node)) {
+      const named = checker.getSymbolAtLocation(ts.isImportTypeNode(node) ? (node.qualifier ?? node) : node);
+      const target = named && named.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(named) : named;
+      if (target && target !== symbol && isOwnTopLevel(target)) found.add(target);
+    }
+    ts.forEachChild(node, visit);
+  };
+  for (const declaration of symbol.declarations ?? []) visit(declaration);
+  return [...found];
+}
+
+function isOwnTopLevel(symbol: ts.Symbol): boolean {
+  return (symbol.declarations ?? []).some((declaration) => {
+    const statement = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
+    return (
+      ts.isSourceFile(statement.parent ?? statement) &&
+      !/[\\/]node_modules[\\/]/.test(declaration.getSourceFile().fileName)
+    );
+  });
+}
+
+function isPrivate(node: ts.Node): boolean {
+  if (!ts.isClassElement(node)) return false;
+  const flags = ts.getCombinedModifierFlags(node);
+  const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
+  return (flags & hidden) !== 0 || (node.name !== undefined && ts.isPrivateIdentifier(node.name));
+}
+
+/** All declarations of one name (overloads; a type and a value that share it), under the name it is exported by. */
+function declarations(name: string, symbol: ts.Symbol): string {
+  const printed = (symbol.declarations ?? []).map((declaration) => {
+    const statement = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
+    return print(statement).replace(/^(export |default |declare )+/, "");
+  });
+  const texts = [...new Set(printed)];
+  return symbol.name === name ? texts.join("\n") : [`// ${name}`, ...texts].join("\n");
+}
+
+function print(node: ts.Node): string {
+  const printer = ts.createPrinter({ removeComments: true });
+  const { transformed } = ts.transform(node, [
+    (context) => (root) => {
+      const visit = (child: ts.Node): ts.Node | undefined =>
+        isPrivate(child) ? undefined : ts.visitEachChild(child, visit, context);
+      return ts.visitEachChild(root, visit, context);
+    },
+  ]);
+  return printer.printNode(ts.EmitHint.Unspecified, transformed[0] ?? node, node.getSourceFile());
+}
+
+if (import.meta.main) {
+  const root = path.resolve(import.meta.dirname, "..");
+  const file = path.join(root, REPORT);
+  const report = apiReport(root);
+  const before = ts.sys.readFile(file);
+  if (process.argv.includes("--write")) {
+    if (report !== before) writeFileSync(file, report);
+    console.log(report === before ? `${REPORT} is up to date` : `wrote ${REPORT}`);
+  } else if (report !== before) {
+    console.error(`${REPORT} is stale: run npm run api-report and review the difference`);
+    process.exitCode = 1;
+  }
+}

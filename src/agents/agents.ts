@@ -1,0 +1,186 @@
+// Registered identities: what an agent is called, runs on and may use. An agent that only ever spoke is registered by
+// its first message; describing it is update(), and create() is for an id nobody has.
+import type { Agent, AgentFilter, AgentInput, Agents } from "../contracts/agents.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Json, Page } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Commit, Storage, Write } from "../contracts/storage.ts";
+import { encodeText, toBase64Url } from "../core/bytes.ts";
+import {
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOptionalId,
+  checkRecord,
+  checkTags,
+  checkText,
+  encodeJson,
+  invalid,
+} from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { newId } from "../core/environment.ts";
+import { createBlocks } from "./blocks.ts";
+import { type AgentColumns, agentOf, plainAgent } from "./rows.ts";
+import { distinctGuards, leave, userGuard } from "./sharing.ts";
+
+export function createAgents(storage: Storage, payloads: Payloads): Agents {
+  return {
+    create: (input) => create(storage, input),
+    get: async (id) => {
+      const row = await liveAgent(storage, checkId(id, "id"));
+      return row === null ? null : agentOf(row);
+    },
+    list: (filter) => list(storage, filter),
+    update: (id, patch) => update(storage, id, patch),
+    delete: (id) => remove(storage, id),
+    ...createBlocks(storage, payloads),
+  };
+}
+
+async function liveAgent(storage: Storage, id: string): Promise<AgentColumns | null> {
+  const [row] = await storage.query("agent.get", id);
+  if (row === undefined || row.deleted_at !== null) return null;
+  const { no: _, ...columns } = row;
+  return columns;
+}
+
+/** The given fields as columns, and the tags as they are to be found by. */
+interface Described {
+  readonly columns: Partial<AgentColumns>;
+  readonly tags: readonly string[] | undefined;
+}
+
+function checkFields(given: Readonly<Record<string, unknown>>): Described {
+  const tags = given.tags === undefined ? undefined : checkTags(given.tags, "tags");
+  const texts = (list: readonly string[]) => encodeText(JSON.stringify(list));
+  const columns: { -readonly [C in keyof AgentColumns]?: AgentColumns[C] } = {};
+  if (given.name !== undefined) columns.name = encodeText(checkText(given.name, "name", "titleBytes"));
+  if (given.agentType !== undefined) columns.agent_type = checkId(given.agentType, "agentType");
+  if (given.model !== undefined) columns.model = given.model === null ? null : checkId(given.model, "model");
+  if (given.system !== undefined) {
+    columns.system = given.system === null ? null : encodeText(checkText(given.system, "system", "metadataBytes"));
+  }
+  if (given.toolIds !== undefined) columns.tool_ids = texts(checkTags(given.toolIds, "toolIds", "toolIds"));
+  if (tags !== undefined) columns.tags = texts(tags);
+  if (given.metadata !== undefined) {
+    columns.metadata = encodeJson(checkRecord(given.metadata, "metadata") as Json, "metadata", "metadataBytes");
+  }
+  return { columns, tags };
+}
+
+async function create(storage: Storage, input: AgentInput | undefined): Promise<Agent> {
+  const given = checkRecord(input, "agent");
+  const id = checkOptionalId(given.id, "id") ?? newId(storage.environment, "agent");
+  const { columns, tags } = checkFields(given);
+  return decide(storage, async () => {
+    const [row] = await storage.query("agent.get", id);
+    if (row !== undefined && row.deleted_at === null) {
+      throw new HoldfastError("AlreadyExists", `there is an agent ${JSON.stringify(id)} already`, {
+        details: { kind: "agent", id },
+        hint: "Leave the id out, or describe the one that is there with agents.update().",
+      });
+    }
+    // The id of a deleted agent may be used again; its version goes on, so that no old guard fits the new one.
+    const at = storage.environment.now();
+    const next = { ...plainAgent(id, at, (row?.version ?? 0) + 1), ...columns };
+    return { commit: writeAgent(next, row?.version ?? null, tags), answer: () => agentOf(next) };
+  });
+}
+
+/** `tags` undefined: they stay as they are. */
+function writeAgent(next: AgentColumns, expect: number | null, tags: readonly string[] | undefined): Commit {
+  const tagged = (tags ?? []).map(
+    (tag): Write => ({ op: "insert", table: "agent_tags", row: { tag, agent_no: { agent: next.id } } }),
+  );
+  const untag: Write = { op: "run", statement: "agent.untag", params: [{ agent: next.id }] };
+  return {
+    agents: [{ id: next.id, at: next.updated_at }],
+    guards: [userGuard({ agent: next.id, version: expect })],
+    writes: [{ op: "put", table: "agents", row: next }, ...(tags === undefined ? [] : [untag]), ...tagged],
+  };
+}
+
+async function update(
+  storage: Storage,
+  agentId: string,
+  patch: Omit<AgentInput, "id"> & { readonly version?: number },
+): Promise<Agent> {
+  const id = checkId(agentId, "id");
+  const given = checkRecord(patch, "patch");
+  const { columns, tags } = checkFields(given);
+  const version = given.version;
+  const expected = version === undefined ? undefined : checkInt(version, "version", 1, Number.MAX_SAFE_INTEGER);
+  return decide(storage, async () => {
+    const row = await liveAgent(storage, id);
+    if (row === null) {
+      throw new HoldfastError("NotFound", `there is no agent ${JSON.stringify(id)}`, {
+        details: { kind: "agent", id },
+        hint: "Create it first, or list what there is with agents.list().",
+      });
+    }
+    if (expected !== undefined && row.version !== expected) {
+      throw new HoldfastError(
+        "Conflict",
+        `the agent ${JSON.stringify(id)} has version ${row.version}, not ${expected}`,
+        {
+          details: { kind: "agent", id, expected, actual: row.version },
+          hint: "Get the agent, look at what changed, and update again.",
+        },
+      );
+    }
+    if (Object.keys(columns).length === 0) return { answer: agentOf(row) };
+    const next = { ...row, ...columns, updated_at: storage.environment.now(), version: row.version + 1 };
+    return { commit: writeAgent(next, row.version, tags), answer: () => agentOf(next) };
+  });
+}
+
+async function remove(storage: Storage, agentId: string): Promise<boolean> {
+  const id = checkId(agentId, "id");
+  return decide(storage, async () => {
+    const row = await liveAgent(storage, id);
+    if (row === null) return { answer: false };
+    const blocks = await storage.query("blocks.load", id);
+    const leaving = leave(id, blocks, await storage.query("blocks.users", id));
+    const at = storage.environment.now();
+    // The row stays, because messages name the agent by its number; what described the agent does not.
+    const gone = { ...plainAgent(id, row.created_at, row.version + 1), updated_at: at, deleted_at: at };
+    const commit: Commit = {
+      agents: [{ id, at }],
+      guards: distinctGuards([userGuard({ agent: id, version: row.version }), ...leaving.guards]),
+      writes: [
+        { op: "put", table: "agents", row: gone },
+        { op: "run", statement: "agent.untag", params: [{ agent: id }] },
+        { op: "run", statement: "agent.detachBlocks", params: [{ agent: id }] },
+        ...leaving.writes,
+      ],
+    };
+    return { commit, answer: () => true };
+  });
+}
+
+async function list(storage: Storage, filter: AgentFilter | undefined): Promise<Page<Agent>> {
+  const given = checkRecord(filter, "filter");
+  const tag = checkOptionalId(given.tag, "tag");
+  const type = checkOptionalId(given.agentType, "agentType") ?? null;
+  const limit = checkLimit(given.limit, "page");
+  const after = given.cursor === undefined ? 0 : decodeCursor(given.cursor);
+  // One more than asked for tells whether there is a next page.
+  const rows =
+    tag === undefined
+      ? await storage.query("agents.list", after, type, type, limit + 1)
+      : await storage.query("agents.byTag", tag, after, type, type, limit + 1);
+  const page = rows.slice(0, limit);
+  return { items: page.map(agentOf), next: rows.length > limit ? encodeCursor(page.at(-1)?.no ?? after) : null };
+}
+
+function encodeCursor(no: number): string {
+  return toBase64Url(encodeText(String(no)));
+}
+
+function decodeCursor(cursor: unknown): number {
+  const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString("utf8") : "";
+  if (!/^(0|[1-9]\d{0,14})$/.test(text) || encodeCursor(Number(text)) !== cursor) {
+    throw invalid("cursor", "the `next` of an earlier page", cursor);
+  }
+  return Number(text);
+}

@@ -1,0 +1,231 @@
+// An agent's ordered set of blocks, changed as a whole: which stored block each wanted one is, what differs, who is
+// left out. Saving the same set again writes nothing.
+import type { Block, BlockInput } from "../contracts/agents.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { AgentRow, BlockUserRow } from "../contracts/queries.ts";
+import type { Commit, Storage, Write } from "../contracts/storage.ts";
+import {
+  checkArray,
+  checkBoolean,
+  checkId,
+  checkInt,
+  checkOptionalId,
+  checkRecord,
+  checkText,
+  invalid,
+} from "../core/check.ts";
+import type { Decision, Settled } from "../core/decide.ts";
+import { newId } from "../core/environment.ts";
+import { checkBlockText, checkFits, type EditKind, writeVersion } from "./edits.ts";
+import { type HeldBlock, heldBlock, plainAgent } from "./rows.ts";
+import { blockGuard, type Change, distinctGuards, join, leave, touch, userGuard } from "./sharing.ts";
+
+/** Characters of a block that names no limit. */
+const DEFAULT_CHARS = 20_000;
+
+/** A block the agent shall have, and the stored one it is, if any. */
+interface Placed {
+  readonly block: Block;
+  readonly stored: HeldBlock | null;
+  readonly edit: EditKind | null;
+}
+
+export function checkBlockInputs(value: unknown): readonly BlockInput[] {
+  const inputs = checkArray(value, "blocks", "blocksPerAgent").map((one, i) => checkBlockInput(one, `blocks[${i}]`));
+  const labels = new Set(inputs.map((input) => input.label));
+  const ids = inputs.flatMap((input) => input.id ?? []);
+  if (labels.size < inputs.length || new Set(ids).size < ids.length) {
+    throw new HoldfastError("InvalidArgument", "blocks must have distinct labels and ids", {
+      details: { what: "blocks" },
+    });
+  }
+  return inputs;
+}
+
+function checkBlockInput(value: unknown, what: string): BlockInput {
+  if (value === undefined) throw invalid(what, "an object", value);
+  const given = checkRecord(value, what);
+  const id = checkOptionalId(given.id, `${what}.id`);
+  return {
+    label: checkId(given.label, `${what}.label`),
+    ...(id === undefined ? {} : { id }),
+    ...(given.value === undefined ? {} : { value: checkBlockText(given.value, `${what}.value`) }),
+    ...(given.limit === undefined ? {} : { limit: checkInt(given.limit, `${what}.limit`, 1, LIMITS.blockChars) }),
+    ...(given.description === undefined
+      ? {}
+      : { description: checkText(given.description, `${what}.description`, "titleBytes") }),
+    ...(given.readOnly === undefined ? {} : { readOnly: checkBoolean(given.readOnly, `${what}.readOnly`) }),
+  };
+}
+
+/** What an agent has now; `row` is null for one that nobody knows. */
+export interface BlockSet {
+  readonly agent: string;
+  readonly row: AgentRow | null;
+  readonly current: readonly HeldBlock[];
+}
+
+export async function readSet(storage: Storage, payloads: Payloads, agent: string): Promise<BlockSet> {
+  // The agent's version is read first: its guard then covers everything that is read after it.
+  const [row] = await storage.query("agent.get", agent);
+  const rows = await storage.query("blocks.load", agent);
+  return { agent, row: row ?? null, current: await Promise.all(rows.map((one) => heldBlock(payloads, one))) };
+}
+
+/** Gives the agent exactly the wanted blocks, in their order. */
+export async function arrange(
+  storage: Storage,
+  payloads: Payloads,
+  { agent, row, current }: BlockSet,
+  inputs: readonly BlockInput[],
+): Promise<Decision<readonly Block[]> | Settled<readonly Block[]>> {
+  const at = storage.environment.now();
+  const foreign = await readForeign(storage, payloads, current, inputs);
+  const placed = place(storage, current, foreign.blocks, inputs, at);
+  const blocks = placed.map((one) => one.block);
+
+  const left = current.filter((held) => !blocks.some((block) => block.id === held.block.id)).map((held) => held.block);
+  const renamed = placed.filter((one) => one.stored !== null && one.stored.block.label !== one.block.label);
+  const users = left.length + renamed.length === 0 ? [] : await storage.query("blocks.users", agent);
+  for (const one of renamed) checkUnshared(agent, one.block, [...users, ...foreign.users]);
+
+  const sameSet = row?.deleted_at === null && sameOrder(current, blocks);
+  const edited = placed.filter((one) => one.edit !== null);
+  if (sameSet && edited.length === 0) return { answer: blocks };
+
+  const membership = sameSet ? { guards: [], writes: [] } : changeSet(agent, row, blocks, foreign.users, at);
+  const leaving = leave(agent, left, users);
+  const edits = await Promise.all(edited.map((one) => writePlaced(payloads, one)));
+  const commit: Commit = {
+    agents: [{ id: agent, at }],
+    guards: distinctGuards([
+      userGuard({ agent, version: row?.version ?? null }),
+      ...placed.flatMap(({ stored }) => (stored === null ? [] : [blockGuard(stored.block.id, stored.block.version)])),
+      ...membership.guards,
+      ...leaving.guards,
+    ]),
+    blobs: edits.flatMap((edit) => edit.blobs),
+    uses: edits.flatMap((edit) => edit.uses),
+    writes: [...edits.flatMap((edit) => edit.writes), ...membership.writes, ...leaving.writes],
+  };
+  return { commit, answer: () => blocks };
+}
+
+interface Foreign {
+  readonly blocks: readonly HeldBlock[];
+  readonly users: readonly BlockUserRow[];
+}
+
+/** Blocks named by id that the agent does not have yet, and who has them. */
+async function readForeign(
+  storage: Storage,
+  payloads: Payloads,
+  current: readonly HeldBlock[],
+  inputs: readonly BlockInput[],
+): Promise<Foreign> {
+  const own = new Set(current.map((held) => held.block.id));
+  const ids = inputs.flatMap(({ id }) => (id === undefined || own.has(id) ? [] : [id]));
+  const found = await Promise.all(
+    ids.map(async (id) => {
+      const users = await storage.query("block.users", id);
+      const [row] = await storage.query("block.get", id);
+      if (row !== undefined) return { held: await heldBlock(payloads, row), users };
+      throw new HoldfastError("NotFound", `there is no block ${JSON.stringify(id)}`, {
+        details: { kind: "block", id },
+        hint: "Leave the id out to create a block.",
+      });
+    }),
+  );
+  return { blocks: found.map((one) => one.held), users: found.flatMap((one) => one.users) };
+}
+
+function place(
+  storage: Storage,
+  current: readonly HeldBlock[],
+  foreign: readonly HeldBlock[],
+  inputs: readonly BlockInput[],
+  at: number,
+): readonly Placed[] {
+  const known = [...current, ...foreign];
+  // A block that is named by its id is that one, also when it gets a new label and its old one is wanted too.
+  const named = new Set(inputs.map((input) => input.id));
+  return inputs.map((input) => {
+    const stored = known.find(({ block }) =>
+      input.id === undefined ? block.label === input.label && !named.has(block.id) : block.id === input.id,
+    );
+    return stored === undefined
+      ? { block: newBlock(storage, input, at), stored: null, edit: "created" }
+      : changed(stored, input, at);
+  });
+}
+
+function newBlock(storage: Storage, input: BlockInput, at: number): Block {
+  const limit = input.limit ?? DEFAULT_CHARS;
+  return {
+    id: newId(storage.environment, "block"),
+    label: input.label,
+    value: checkFits(input.label, input.value ?? "", limit),
+    limit,
+    description: input.description ?? "",
+    readOnly: input.readOnly ?? false,
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+function changed(stored: HeldBlock, input: BlockInput, at: number): Placed {
+  const old = stored.block;
+  const { id: _, ...given } = input;
+  const block = { ...old, ...given };
+  checkFits(block.label, block.value, block.limit);
+  const keys = ["label", "limit", "description", "readOnly"] as const;
+  const edit = block.value !== old.value ? "set" : keys.some((key) => block[key] !== old[key]) ? "configured" : null;
+  return edit === null
+    ? { block: old, stored, edit }
+    : { block: { ...block, version: old.version + 1, updatedAt: at }, stored, edit };
+}
+
+function writePlaced(payloads: Payloads, { block, stored, edit }: Placed): ReturnType<typeof writeVersion> {
+  return writeVersion(payloads, block, edit ?? "set", edit === "configured" ? (stored?.sha256 ?? null) : null);
+}
+
+/** Other agents know a shared block by its label, and may have another block with the new one. */
+function checkUnshared(agent: string, block: Block, users: readonly BlockUserRow[]): void {
+  const others = users.filter((user) => user.block === block.id && user.agent !== agent).map((user) => user.agent);
+  if (others.length === 0) return;
+  throw new HoldfastError("Conflict", `the block ${JSON.stringify(block.id)} is shared, so its label cannot change`, {
+    details: { kind: "block", id: block.id, agents: others },
+    hint: "Save it under the label it has.",
+  });
+}
+
+function sameOrder(current: readonly HeldBlock[], blocks: readonly Block[]): boolean {
+  return current.length === blocks.length && current.every((held, i) => held.block.id === blocks[i]?.id);
+}
+
+/** Writes the list anew, registers an agent that is unknown or deleted, and is noticed by all who rely on the list. */
+function changeSet(
+  agent: string,
+  row: AgentRow | null,
+  blocks: readonly Block[],
+  joined: readonly BlockUserRow[],
+  at: number,
+): Change {
+  const joining = join(joined, at);
+  const self: Write =
+    row === null || row.deleted_at !== null
+      ? { op: "put", table: "agents", row: plainAgent(agent, at, (row?.version ?? 0) + 1) }
+      : touch(agent, at);
+  const places = blocks.map(
+    (block, ord): Write => ({
+      op: "insert",
+      table: "agent_blocks",
+      row: { agent_no: { agent }, ord, block_id: block.id },
+    }),
+  );
+  const detach: Write = { op: "run", statement: "agent.detachBlocks", params: [{ agent }] };
+  return { guards: joining.guards, writes: [self, ...joining.writes, detach, ...places] };
+}

@@ -1,0 +1,208 @@
+// Core blocks: an agent's own small texts, needed on every request. Every edit is a version that stays readable.
+import type { Agents, Block, BlockInput, BlockVersion, EditOptions } from "../contracts/agents.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { decodeText } from "../core/bytes.ts";
+import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
+import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { arrange, checkBlockInputs, readSet } from "./arrange.ts";
+import {
+  checkBlockText,
+  checkVersion,
+  checkWritable,
+  type EditKind,
+  replaceOnce,
+  withValue,
+  writeVersion,
+} from "./edits.ts";
+import { type HeldBlock, heldBlock } from "./rows.ts";
+import { blockGuard } from "./sharing.ts";
+
+export type Blocks = Pick<
+  Agents,
+  | "saveBlocks"
+  | "loadBlocks"
+  | "getBlock"
+  | "appendBlock"
+  | "replaceInBlock"
+  | "rethinkBlock"
+  | "shareBlock"
+  | "blockVersions"
+  | "restoreBlock"
+>;
+
+interface Shelf {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+}
+
+export function createBlocks(storage: Storage, payloads: Payloads): Blocks {
+  const shelf = { storage, payloads };
+  return {
+    saveBlocks: async (agent, blocks) => {
+      const id = checkId(agent, "agent");
+      const inputs = checkBlockInputs(blocks);
+      return decide(storage, async () => arrange(storage, payloads, await readSet(storage, payloads, id), inputs));
+    },
+    loadBlocks: async (agent) => {
+      const rows = await storage.query("blocks.load", checkId(agent, "agent"));
+      return Promise.all(rows.map(async (row) => (await heldBlock(payloads, row)).block));
+    },
+    getBlock: async (agent, label) => {
+      const held = await findBlock(shelf, checkId(agent, "agent"), checkId(label, "label"));
+      return held?.block ?? null;
+    },
+    appendBlock: async (agent, label, text, options) => {
+      const added = checkBlockText(text, "text");
+      return edit(shelf, agent, label, options, "append", (block) => block.value + added, added);
+    },
+    replaceInBlock: async (agent, label, find, put, options) => {
+      const from = checkBlockText(find, "find");
+      const to = checkBlockText(put, "put");
+      if (from === "") throw invalid("find", "a text that is not empty", from);
+      return edit(shelf, agent, label, options, "replace", (block) => replaceOnce(block, from, to), null);
+    },
+    rethinkBlock: async (agent, label, value, options) => {
+      const whole = checkBlockText(value, "value");
+      return edit(shelf, agent, label, options, "rethink", () => whole, null);
+    },
+    shareBlock: (agent, label, withAgent) => share(shelf, agent, label, withAgent),
+    blockVersions: (agent, label, options) => versions(shelf, agent, label, options),
+    restoreBlock: (agent, label, version) => restore(shelf, agent, label, version),
+  };
+}
+
+async function findBlock({ storage, payloads }: Shelf, agent: string, label: string): Promise<HeldBlock | null> {
+  const [row] = await storage.query("block.byLabel", agent, label);
+  return row === undefined ? null : heldBlock(payloads, row);
+}
+
+async function existingBlock(shelf: Shelf, agent: string, label: string): Promise<HeldBlock> {
+  const held = await findBlock(shelf, agent, label);
+  if (held !== null) return held;
+  throw new HoldfastError("NotFound", `the agent ${JSON.stringify(agent)} has no block ${JSON.stringify(label)}`, {
+    details: { kind: "block", agent, label },
+    hint: "Create it with saveBlocks() or appendBlock().",
+  });
+}
+
+/** `initial` is the value of a block that is not there yet; null when it must be there. */
+async function edit(
+  shelf: Shelf,
+  agentId: string,
+  labelId: string,
+  options: EditOptions | undefined,
+  kind: EditKind,
+  change: (block: Block) => string,
+  initial: string | null,
+): Promise<Block> {
+  const agent = checkId(agentId, "agent");
+  const label = checkId(labelId, "label");
+  const given = checkRecord(options, "options").version;
+  const expected = given === undefined ? undefined : checkInt(given, "version", 0, Number.MAX_SAFE_INTEGER);
+  const rule = async (): Promise<Decision<Block> | Settled<Block>> => {
+    const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
+    checkVersion(label, held?.block.version ?? 0, expected);
+    // Somebody else may create it between these two reads: then it is there to be edited.
+    if (held === null) return (await addBlock(shelf, agent, { label, value: initial ?? "" })) ?? rule();
+    checkWritable(held.block);
+    const value = change(held.block);
+    // What changes nothing is no edit: a call that is repeated after a lost answer leaves no version behind.
+    return value === held.block.value ? { answer: held.block } : editCommit(shelf, held.block, value, kind, null);
+  };
+  return decide(shelf.storage, rule);
+}
+
+async function editCommit(
+  { storage, payloads }: Shelf,
+  block: Block,
+  value: string,
+  kind: EditKind,
+  stored: Uint8Array | null,
+): Promise<Decision<Block>> {
+  const next = withValue(block, value, storage.environment.now());
+  const written = await writeVersion(payloads, next, kind, stored);
+  return { commit: { ...written, guards: [blockGuard(block.id, block.version)] }, answer: () => next };
+}
+
+/** One more at the end of the agent's blocks; null when it has one with that label. */
+async function addBlock(
+  { storage, payloads }: Shelf,
+  agent: string,
+  input: BlockInput,
+): Promise<Decision<Block> | Settled<Block> | null> {
+  const set = await readSet(storage, payloads, agent);
+  if (set.current.some(({ block }) => block.label === input.label)) return null;
+  const kept = set.current.map(({ block: { id, label } }) => ({ id, label }));
+  const decision = await arrange(storage, payloads, set, checkBlockInputs([...kept, input]));
+  const last = (blocks: readonly Block[]): Block => {
+    const block = blocks.at(-1);
+    if (block === undefined) throw new HoldfastError("Internal", "a block that was added is not among the blocks");
+    return block;
+  };
+  if (!("commit" in decision)) return { answer: last(decision.answer) };
+  return { commit: decision.commit, answer: (committed) => last(decision.answer(committed)) };
+}
+
+function labelTaken(agent: string, label: string): HoldfastError {
+  return new HoldfastError(
+    "AlreadyExists",
+    `the agent ${JSON.stringify(agent)} has a block ${JSON.stringify(label)} already`,
+    { details: { kind: "block", agent, label }, hint: "Take that block away with saveBlocks() first." },
+  );
+}
+
+async function share(shelf: Shelf, agentId: string, labelId: string, withAgent: string): Promise<Block> {
+  const agent = checkId(agentId, "agent");
+  const label = checkId(labelId, "label");
+  const other = checkId(withAgent, "withAgent");
+  return decide(shelf.storage, async () => {
+    const { block } = await existingBlock(shelf, agent, label);
+    const added = await addBlock(shelf, other, { id: block.id, label });
+    if (added === null) throw labelTaken(other, label);
+    return added;
+  });
+}
+
+async function versions(
+  shelf: Shelf,
+  agent: string,
+  label: string,
+  options: { readonly limit?: number; readonly before?: number } | undefined,
+): Promise<readonly BlockVersion[]> {
+  const given = checkRecord(options, "options");
+  const limit = checkLimit(given.limit, "page");
+  const most = Number.MAX_SAFE_INTEGER;
+  const before = given.before === undefined ? most : checkInt(given.before, "before", 0, most);
+  const { block } = await existingBlock(shelf, checkId(agent, "agent"), checkId(label, "label"));
+  const rows = await shelf.storage.query("block.versions", block.id, before, limit);
+  return Promise.all(
+    rows.map(async (row) => ({
+      block: block.id,
+      version: row.version,
+      value: decodeText(await shelf.payloads.read(row)),
+      edit: row.edit as EditKind,
+      at: row.at,
+    })),
+  );
+}
+
+/** An operator's call, like saveBlocks: it may restore a read-only block. */
+async function restore(shelf: Shelf, agentId: string, labelId: string, number: number): Promise<Block> {
+  const agent = checkId(agentId, "agent");
+  const label = checkId(labelId, "label");
+  const version = checkInt(number, "version", 1, Number.MAX_SAFE_INTEGER - 1);
+  return decide(shelf.storage, async () => {
+    const { block } = await existingBlock(shelf, agent, label);
+    const [row] = await shelf.storage.query("block.versions", block.id, version + 1, 1);
+    if (row === undefined || row.version !== version) {
+      throw new HoldfastError("NotFound", `the block ${JSON.stringify(label)} has no version ${version}`, {
+        details: { kind: "block", agent, label, version },
+        hint: "List what there is with blockVersions().",
+      });
+    }
+    const value = decodeText(await shelf.payloads.read(row));
+    return editCommit(shelf, block, value, "restored", row.sha256);
+  });
+}

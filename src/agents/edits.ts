@@ -1,0 +1,88 @@
+// One edit of one block: the checks it must pass, and the part of a commit that makes it a new version.
+import type { Block, BlockVersion } from "../contracts/agents.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Commit, Write } from "../contracts/storage.ts";
+import { encodeText } from "../core/bytes.ts";
+import { checkText } from "../core/check.ts";
+import { blockColumns, versionColumns } from "./rows.ts";
+
+export type EditKind = BlockVersion["edit"];
+type EditCommit = Required<Pick<Commit, "blobs" | "uses" | "writes">>;
+
+const VALUE = { media: "text/plain; charset=utf-8", utf8: true } as const;
+
+/**
+ * Writes the block with a version of its own. `stored` is the blob that holds the value already, which is referred to
+ * once more instead of being written again; null when there is none.
+ */
+export async function writeVersion(
+  payloads: Payloads,
+  block: Block,
+  edit: EditKind,
+  stored: Uint8Array | null,
+): Promise<EditCommit> {
+  const rows = (value: Uint8Array): readonly Write[] => [
+    { op: edit === "created" ? "insert" : "put", table: "blocks", row: blockColumns(block) },
+    { op: "insert", table: "block_versions", row: versionColumns(block, value, edit) },
+  ];
+  if (stored !== null) return { blobs: [], uses: [[stored, 1]], writes: rows(stored) };
+  const payload = await payloads.prepare(encodeText(block.value), VALUE);
+  return { blobs: payload.blobs, uses: [], writes: [...payload.writes, ...rows(payload.sha256)] };
+}
+
+/** The block with another value, one version on. */
+export function withValue(block: Block, value: string, at: number): Block {
+  return { ...block, value: checkFits(block.label, value, block.limit), version: block.version + 1, updatedAt: at };
+}
+
+export function checkBlockText(value: unknown, what: string): string {
+  return checkText(value, what, "messageBytes");
+}
+
+/** A block's limit counts characters as people do: code points, not UTF-16 units. */
+export function checkFits(label: string, value: string, limit: number): string {
+  if (value.length <= limit) return value;
+  let actual = 0;
+  for (const _ of value) actual++;
+  if (actual <= limit) return value;
+  throw new HoldfastError(
+    "LimitExceeded",
+    `the block ${JSON.stringify(label)} would have ${actual} characters; its limit is ${limit}`,
+    { details: { label, limit, actual }, hint: "Shorten the text, or raise the block's limit with saveBlocks()." },
+  );
+}
+
+/** 0 stands for a block that is not there yet. */
+export function checkVersion(label: string, actual: number, expected: number | undefined): void {
+  if (expected === undefined || expected === actual) return;
+  throw new HoldfastError("Conflict", `the block ${JSON.stringify(label)} has version ${actual}, not ${expected}`, {
+    details: { label, expected, actual },
+    hint: "Load the block, look at what changed, and edit again.",
+  });
+}
+
+export function checkWritable(block: Block): void {
+  if (!block.readOnly) return;
+  throw new HoldfastError("ReadOnly", `the block ${JSON.stringify(block.label)} is read-only`, {
+    details: { label: block.label },
+    hint: "An operator can change it with saveBlocks().",
+  });
+}
+
+/** The text with `find` replaced, which must stand in it exactly once. */
+export function replaceOnce(block: Block, find: string, put: string): string {
+  const first = block.value.indexOf(find);
+  if (first !== -1 && block.value.indexOf(find, first + 1) === -1) {
+    return block.value.slice(0, first) + put + block.value.slice(first + find.length);
+  }
+  const where = first === -1 ? "nowhere" : "more than once";
+  throw new HoldfastError(
+    "Conflict",
+    `the text to replace stands ${where} in the block ${JSON.stringify(block.label)}`,
+    {
+      details: { label: block.label, found: first === -1 ? 0 : 2 },
+      hint: first === -1 ? "Load the block: it may have changed." : "Give more of the text around it.",
+    },
+  );
+}

@@ -1,0 +1,58 @@
+// Who has a block. A block goes with its last agent, so whoever leaves one relies on who else has it, and whoever
+// joins one must be noticed by those who leave: leaving guards the versions of all its agents, joining moves one on.
+import type { BlockUserRow } from "../contracts/queries.ts";
+import type { Guard, Write } from "../contracts/storage.ts";
+
+export interface Change {
+  readonly guards: readonly Guard[];
+  readonly writes: readonly Write[];
+}
+
+/** The agent gives these blocks up; `users` are all agents that have any of them. Its own list is written elsewhere. */
+export function leave(
+  agent: string,
+  blocks: readonly { readonly id: string; readonly version: number }[],
+  users: readonly BlockUserRow[],
+): Change {
+  const changes = blocks.map((block): Change => {
+    const others = users.filter((user) => user.block === block.id && user.agent !== agent);
+    if (others.length > 0) return { guards: others.map(userGuard), writes: [] };
+    return {
+      guards: [blockGuard(block.id, block.version)],
+      writes: [
+        { op: "run", statement: "block.release", params: [block.id] },
+        { op: "run", statement: "block.removeVersions", params: [block.id] },
+        { op: "remove", table: "blocks", row: { id: block.id } },
+      ],
+    };
+  });
+  return { guards: changes.flatMap((change) => change.guards), writes: changes.flatMap((change) => change.writes) };
+}
+
+/** Another agent takes up the blocks that these have: one agent of each block moves on. */
+export function join(users: readonly BlockUserRow[], at: number): Change {
+  const oneOfEach = new Map(users.map((user) => [user.block, user.agent]));
+  return { guards: users.map(userGuard), writes: [...new Set(oneOfEach.values())].map((agent) => touch(agent, at)) };
+}
+
+export function touch(agent: string, at: number): Write {
+  return { op: "run", statement: "agent.touch", params: [at, agent] };
+}
+
+export function userGuard(user: { readonly agent: string; readonly version: number | null }): Guard {
+  return { check: "agent.version", key: [user.agent], expect: user.version };
+}
+
+export function blockGuard(id: string, version: number): Guard {
+  return { check: "block.version", key: [id], expect: version };
+}
+
+/** Each once, as it was first read: two blocks may be shared with the same agent. */
+export function distinctGuards(guards: readonly Guard[]): readonly Guard[] {
+  const byKey = new Map<string, Guard>();
+  for (const guard of guards) {
+    const key = JSON.stringify([guard.check, guard.key]);
+    if (!byKey.has(key)) byKey.set(key, guard);
+  }
+  return [...byKey.values()];
+}

@@ -1,0 +1,209 @@
+// From argv to a command and its checked arguments. All options are known before the command is, so they may stand
+// before its name; the price is that an option takes a value in every command or in none (and has one short form).
+import { parseArgs } from "node:util";
+import { type AnyCommand, type Command, isGroup, type OptionSpec, type Options } from "./command.ts";
+import { UsageError } from "./failure.ts";
+import { didYouMean } from "./suggest.ts";
+
+export const GLOBAL_OPTIONS = {
+  store: {
+    type: "text",
+    value: "URL",
+    summary: "the store: a file or postgres://…  (default $HOLDFAST_STORE, else ./holdfast.db)",
+  },
+  "blob-dir": {
+    type: "text",
+    value: "DIR",
+    summary: "where blob bytes live, for a store that keeps them in files  (default $HOLDFAST_BLOB_DIR)",
+  },
+  json: { type: "flag", summary: "print one JSON document; errors are JSON on stderr" },
+  help: { type: "flag", short: "h", summary: "explain the command" },
+  version: { type: "flag", summary: "print the version" },
+} as const satisfies Options;
+
+/** What the user asked for, before the command's own rules are applied. */
+export interface Request {
+  /** The command or group named; undefined when none was. */
+  readonly named: AnyCommand | undefined;
+  /** What to run; undefined when none was named, or a group that has no fallback. */
+  readonly command: Command | undefined;
+  /** As typed: "sessions rm". */
+  readonly path: string;
+  readonly given: readonly Given[];
+  readonly operands: readonly string[];
+}
+
+interface Given {
+  readonly name: string;
+  /** With its dashes, as typed. */
+  readonly typed: string;
+  readonly value: string | undefined;
+  readonly inline: boolean;
+}
+
+export function readRequest(argv: readonly string[], commands: readonly AnyCommand[]): Request {
+  const all = allOptions(commands);
+  const { given, words } = tokenize(argv, all);
+  // `holdfast help sessions rm` is `holdfast sessions rm --help`.
+  const isHelp = words[0] === "help" && !commands.some((command) => command.name === "help");
+  if (isHelp) given.push({ name: "help", typed: "help", value: undefined, inline: false });
+  const names = isHelp ? words.slice(1) : words;
+  // Told first: the value of an option nobody knows looks like the name of a command.
+  const stranger = given.find((one) => all[one.name] === undefined);
+  if (stranger !== undefined) {
+    const named = commands.filter((command) => command.name === names[0]);
+    const path = ["holdfast", ...named.map(({ name }) => name)].join(" ");
+    throw unknownOption(stranger, named.length === 0 ? all : allOptions(named), path);
+  }
+  return resolve(names, given, commands);
+}
+
+function resolve(names: readonly string[], given: readonly Given[], commands: readonly AnyCommand[]): Request {
+  const [name, second] = names;
+  if (name === undefined) return { named: undefined, command: undefined, path: "", given, operands: [] };
+  const named = commands.find((command) => command.name === name);
+  if (named === undefined) {
+    const known = commands.filter((command) => !command.hidden).map((command) => command.name);
+    const guess = didYouMean(name, known);
+    throw new UsageError(`no command "${name}"${guess === "" ? "; holdfast --help lists them" : guess}`);
+  }
+  if (!isGroup(named)) return { named, command: named, path: name, given, operands: names.slice(1) };
+
+  const sub = named.commands.find((command) => command.name === second);
+  if (sub !== undefined) return { named, command: sub, path: `${name} ${sub.name}`, given, operands: names.slice(2) };
+  const fallback = named.commands.find((command) => command.name === named.fallback);
+  const known = named.commands.map((command) => command.name);
+  if (second !== undefined && (fallback === undefined || fallback.operands.length === 0)) {
+    const guess = didYouMean(second, known);
+    throw new UsageError(`"${name}" has no "${second}"${guess === "" ? `; it has ${known.join(", ")}` : guess}`);
+  }
+  return { named, command: fallback, path: name, given, operands: names.slice(1) };
+}
+
+function allOptions(commands: readonly AnyCommand[]): Options {
+  const all: Record<string, OptionSpec> = { ...GLOBAL_OPTIONS };
+  for (const command of commands.flatMap((one) => (isGroup(one) ? one.commands : [one]))) {
+    Object.assign(all, command.options);
+  }
+  return all;
+}
+
+function tokenize(argv: readonly string[], options: Options): { given: Given[]; words: string[] } {
+  const config = Object.entries(options).map(([name, spec]) => {
+    const type = spec.type === "flag" ? ("boolean" as const) : ("string" as const);
+    return [name, { type, multiple: true, ...(spec.short === undefined ? {} : { short: spec.short }) }] as const;
+  });
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(config),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const given: Given[] = [];
+  const words: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") words.push(token.value);
+    if (token.kind === "option") {
+      given.push({ name: token.name, typed: token.rawName, value: token.value, inline: token.inlineValue === true });
+    }
+  }
+  return { given, words };
+}
+
+/** Applies the command's own rules to what was given. */
+export function checkArguments(request: Request, command: Command): Arguments {
+  const options: Options = { ...command.options, ...GLOBAL_OPTIONS };
+  const values = new Map<string, string[]>();
+  for (const one of request.given) {
+    const spec = options[one.name];
+    if (spec === undefined) throw unknownOption(one, options, `holdfast ${request.path}`);
+    const value = checkValue(one, spec);
+    values.set(one.name, [...(values.get(one.name) ?? []), value]);
+  }
+  checkOperands(request, command);
+  return new Arguments(options, values, request.operands);
+}
+
+function unknownOption(one: Given, options: Options, command: string): UsageError {
+  const guess = one.name.length === 1 ? "" : didYouMean(one.name, Object.keys(options), "--");
+  return new UsageError(`no option "${one.typed}"${guess === "" ? `; see ${command} --help` : guess}`);
+}
+
+function checkValue(one: Given, spec: OptionSpec): string {
+  if (spec.type === "flag") {
+    if (one.value !== undefined) throw new UsageError(`${one.typed} takes no value`);
+    return "";
+  }
+  const { value } = one;
+  if (value === undefined || (!one.inline && value.startsWith("-") && value !== "-")) {
+    const dashed = value === undefined ? "" : `; if you mean "${value}", write ${one.typed}=${value}`;
+    throw new UsageError(`${one.typed} needs a value${dashed}`);
+  }
+  if (spec.type === "number") checkNumber(value, one.typed, spec);
+  return value;
+}
+
+function checkNumber(value: string, typed: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: OptionSpec): void {
+  const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= min && number <= max) return;
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+  throw new UsageError(`${typed} takes a whole number ${range}, not "${value}"`);
+}
+
+function checkOperands({ operands, path, named }: Request, command: Command): void {
+  const missing = command.operands.find(
+    (one, i) => (one.need === "one" || one.need === "some") && i >= operands.length,
+  );
+  if (missing !== undefined)
+    throw new UsageError(`holdfast ${path} needs ${missing.name}; see holdfast ${path} --help`);
+  const endless = command.operands.some((one) => one.need === "any" || one.need === "some");
+  const extra = endless ? undefined : operands[command.operands.length];
+  if (extra === undefined) return;
+  const subs = named !== undefined && isGroup(named) ? named.commands.map((one) => one.name) : [];
+  const guess = didYouMean(operands[0] ?? "", subs, `${named?.name} `);
+  throw new UsageError(`unexpected "${extra}"${guess === "" ? "; quote a text that holds spaces" : guess}`);
+}
+
+/** What a command was given. Asking for an option it did not declare is a bug. */
+export class Arguments {
+  readonly operands: readonly string[];
+  readonly #options: Options;
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+
+  constructor(options: Options, values: ReadonlyMap<string, readonly string[]>, operands: readonly string[]) {
+    this.#options = options;
+    this.#values = values;
+    this.operands = operands;
+  }
+
+  /** An operand that checkOperands made sure of. */
+  operand(index: number): string {
+    const value = this.operands[index];
+    if (value === undefined) throw new Error(`operand ${index} is not declared as needed`);
+    return value;
+  }
+
+  flag(name: string): boolean {
+    return this.list(name).length > 0;
+  }
+
+  /** The last one given wins. */
+  text(name: string): string | undefined {
+    return this.list(name).at(-1);
+  }
+
+  number(name: string): number | undefined {
+    const value = this.text(name);
+    return value === undefined ? undefined : Number(value);
+  }
+
+  list(name: string): readonly string[] {
+    if (this.#options[name] === undefined) throw new Error(`option ${name} is not declared`);
+    return this.#values.get(name) ?? [];
+  }
+}
+
+export function wants(request: Request, option: keyof typeof GLOBAL_OPTIONS): boolean {
+  return request.given.some((one) => one.name === option);
+}

@@ -1,0 +1,50 @@
+// Runs the CLI inside this process and keeps what it prints: the demo shows real commands this way, and tests use it.
+import { Writable } from "node:stream";
+import type { InStream, Io, OutStream } from "./io.ts";
+
+export interface Captured {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CaptureOptions {
+  readonly env?: Io["env"];
+  readonly cwd?: string;
+  readonly stdin?: InStream;
+  readonly signal?: AbortSignal;
+  /** Makes stdout and stderr a terminal of that width. */
+  readonly columns?: number;
+}
+
+export async function capture(
+  main: (argv: string[], io: Partial<Io>) => Promise<number>,
+  argv: readonly string[],
+  options: CaptureOptions = {},
+): Promise<Captured> {
+  const stdout = collector(options.columns);
+  const stderr = collector(options.columns);
+  const code = await main([...argv], {
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    stdin: options.stdin ?? noInput(),
+    env: options.env ?? {},
+    cwd: options.cwd ?? process.cwd(),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+function collector(columns: number | undefined): { readonly stream: OutStream; text(): string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  const terminal = columns === undefined ? {} : { isTTY: true, columns };
+  return { stream: Object.assign(stream, terminal), text: () => Buffer.concat(chunks).toString("utf8") };
+}
+
+async function* noInput(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,76 @@
+// What a command is: enough words to teach it, the options it takes, and what it does. main() owns the rest: parsing,
+// opening and closing the store, telling failures, exit codes.
+import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
+import type { Arguments } from "./arguments.ts";
+import type { Captured, CaptureOptions } from "./capture.ts";
+import type { Io } from "./io.ts";
+import type { Output } from "./output.ts";
+
+export interface OptionSpec {
+  /** flag takes no value; list may be given several times. */
+  readonly type: "flag" | "text" | "number" | "list";
+  readonly summary: string;
+  /** What the value is called in --help. */
+  readonly value?: string;
+  readonly short?: string;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+export type Options = Readonly<Record<string, OptionSpec>>;
+
+export interface Operand {
+  readonly name: string;
+  /** one: must be there; optional: may be; any: none or more; some: at least one. The last two only at the end. */
+  readonly need: "one" | "optional" | "any" | "some";
+}
+
+export interface Example {
+  readonly command: string;
+  readonly does: string;
+}
+
+interface Lesson {
+  readonly name: string;
+  readonly summary: string;
+  /** Without "holdfast". */
+  readonly usage: readonly string[];
+  /** What it is for, in sentences. */
+  readonly description: string;
+  readonly examples: readonly Example[];
+  /** What to do next. */
+  readonly next?: string;
+  /** Not shown in the overview. */
+  readonly hidden?: boolean;
+}
+
+export interface Command extends Lesson {
+  readonly options: Options;
+  readonly operands: readonly Operand[];
+  /** Answers with the exit code; nothing means 0. */
+  run(context: Context): Promise<number | undefined>;
+}
+
+/** Commands about one noun; the fallback is meant when none is named. */
+export interface CommandGroup extends Lesson {
+  readonly commands: readonly Command[];
+  readonly fallback?: string;
+}
+
+export type AnyCommand = Command | CommandGroup;
+
+export function isGroup(command: AnyCommand): command is CommandGroup {
+  return "commands" in command;
+}
+
+export interface Context {
+  readonly args: Arguments;
+  readonly output: Output;
+  readonly io: Io;
+  /** The store as the user named it, without its password. */
+  readonly storeName: string;
+  /** Opens the store the user named; main closes it. Creates nothing unless told to. */
+  open(options?: OpenOptions): Promise<Holdfast>;
+  /** Runs another command of this CLI and keeps what it prints. */
+  capture(argv: readonly string[], options?: CaptureOptions): Promise<Captured>;
+}

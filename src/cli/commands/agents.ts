@@ -1,0 +1,226 @@
+// holdfast agents: registered identities with their core blocks.
+import type { Agent, AgentFilter, AgentInput, Block } from "../../contracts/agents.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { Command, CommandGroup, Context } from "../command.ts";
+import { confirm, YES_OPTION } from "../confirm.ts";
+import { readObject } from "../input.ts";
+import type { Output } from "../output.ts";
+import { type Column, facts, table } from "../table.ts";
+import { safe, safeLine, safeText, wrap } from "../terminal.ts";
+import { formatAge, formatCount, formatTime } from "../units.ts";
+
+const ls: Command = {
+  name: "ls",
+  summary: "list agents in order of creation",
+  usage: ["agents [ls] [--tag T] [--type TYPE] [--limit N] [--cursor C]"],
+  description: "Lists agents in order of creation, a page at a time.",
+  options: {
+    tag: { type: "text", value: "TAG", summary: "only agents with this tag" },
+    type: { type: "text", value: "TYPE", summary: "only agents of this type" },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
+    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+  },
+  operands: [],
+  examples: [
+    { command: "holdfast agents", does: "the first 50" },
+    { command: "holdfast agents --tag production --json", does: "for a program" },
+  ],
+  run: async (context) => {
+    const { args, output } = context;
+    const filter: { -readonly [K in keyof AgentFilter]: AgentFilter[K] } = { limit: args.number("limit") ?? 50 };
+    const [tag, type, cursor] = [args.text("tag"), args.text("type"), args.text("cursor")];
+    if (tag !== undefined) filter.tag = tag;
+    if (type !== undefined) filter.agentType = type;
+    if (cursor !== undefined) filter.cursor = cursor;
+    const page = await (await context.open()).agents.list(filter);
+    const now = Date.now();
+    await output.answer(page, () =>
+      page.items.length === 0 ? ["no agents"] : table(columns(now), page.items, output.frame),
+    );
+    if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
+    return undefined;
+  },
+};
+
+const columns = (now: number): readonly Column<Agent>[] => [
+  { title: "AGENT", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "NAME", cell: ({ id, name }) => (name === id ? "" : name), shrink: 3 },
+  { title: "TYPE", cell: ({ agentType }) => agentType, shrink: 2 },
+  { title: "MODEL", cell: ({ model }) => model ?? "", shrink: 2 },
+  { title: "TOOLS", align: "right", cell: ({ toolIds }) => (toolIds.length === 0 ? "" : String(toolIds.length)) },
+  { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
+  { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4 },
+];
+
+const show: Command = {
+  name: "show",
+  summary: "show one agent with its blocks",
+  usage: ["agents show ID"],
+  description: "Shows an agent's registration and the labels and sizes of its core blocks.",
+  options: {},
+  operands: [{ name: "ID", need: "one" }],
+  examples: [{ command: "holdfast agents show helper", does: "one agent" }],
+  next: "holdfast agents blocks ID prints what its blocks say.",
+  run: async (context) => {
+    const { output } = context;
+    const holdfast = await context.open();
+    const agent = await needAgent(holdfast, context.args.operand(0));
+    const blocks = await holdfast.agents.loadBlocks(agent.id);
+    await output.answer({ ...agent, blocks }, () => [
+      ...describe(agent, output),
+      ...(blocks.length === 0 ? [] : ["", ...table(BLOCK_COLUMNS, blocks, output.frame)]),
+    ]);
+    return undefined;
+  },
+};
+
+function describe(agent: Agent, output: Output): string[] {
+  return facts(
+    [
+      ["agent", agent.id],
+      ["name", agent.name],
+      ["type", agent.agentType],
+      ["model", agent.model ?? ""],
+      ["tools", agent.toolIds.join(" ")],
+      ["tags", agent.tags.join(" ")],
+      ["system", agent.system ?? ""],
+      ["metadata", Object.keys(agent.metadata).length === 0 ? "" : JSON.stringify(agent.metadata)],
+      ["created", formatTime(agent.createdAt)],
+      ["changed", formatTime(agent.updatedAt)],
+      ["version", String(agent.version)],
+    ],
+    output.frame,
+  );
+}
+
+const BLOCK_COLUMNS: readonly Column<Block>[] = [
+  { title: "BLOCK", cell: ({ label }) => label, shrink: 1, colour: (text, _, style) => style.name(text) },
+  {
+    title: "CHARS",
+    align: "right",
+    cell: ({ value, limit }) => `${formatCount([...value].length)}/${formatCount(limit)}`,
+  },
+  { title: "VERSION", align: "right", cell: ({ version }) => String(version) },
+  { title: "", cell: ({ readOnly }) => (readOnly ? "read-only" : "") },
+  { title: "DESCRIPTION", cell: ({ description }) => description, shrink: 2 },
+];
+
+const blocks: Command = {
+  name: "blocks",
+  summary: "print what an agent's core blocks say",
+  usage: ["agents blocks ID"],
+  description: "Prints an agent's core blocks (persona, human, facts …) in order: what it is given on every request.",
+  options: {},
+  operands: [{ name: "ID", need: "one" }],
+  examples: [{ command: "holdfast agents blocks helper", does: "all of its blocks" }],
+  run: async (context) => {
+    const { output } = context;
+    const holdfast = await context.open();
+    const agent = await needAgent(holdfast, context.args.operand(0));
+    const loaded = await holdfast.agents.loadBlocks(agent.id);
+    await output.answer({ agent: agent.id, blocks: loaded }, () => {
+      if (loaded.length === 0) return ["no blocks"];
+      return loaded.flatMap((block, i) => [...(i === 0 ? [] : [""]), ...blockLines(block, output)]);
+    });
+    return undefined;
+  },
+};
+
+function blockLines(block: Block, { style, width }: Output): string[] {
+  const size = `${formatCount([...block.value].length)}/${formatCount(block.limit)} characters`;
+  const about = [size, `version ${block.version}`, ...(block.readOnly ? ["read-only"] : [])].join(", ");
+  const text = block.value === "" ? ["(empty)"] : wrap(safeText(block.value), width - 4);
+  return [`${style.name(safeLine(block.label))} ${style.faint(about)}`, ...text.map((line) => `    ${line}`)];
+}
+
+const create: Command = {
+  name: "create",
+  summary: "register an agent",
+  usage: ["agents create [ID] [--name N] [--type T] [--model M] [--system TEXT] [--tool ID]… [--tag T]…"],
+  description:
+    "Registers an agent; without an ID it gets one. An agent that only writes messages needs no registration.",
+  options: {
+    name: { type: "text", summary: "a name for people" },
+    type: { type: "text", value: "TYPE", summary: "what kind of agent it is" },
+    model: { type: "text", summary: "the model it uses" },
+    system: { type: "text", summary: "its system prompt" },
+    tool: { type: "list", value: "ID", summary: "a tool it may use" },
+    tag: { type: "list", value: "TAG", summary: "a tag to find it by" },
+    metadata: { type: "text", value: "JSON", summary: "a JSON object to keep with it" },
+  },
+  operands: [{ name: "ID", need: "optional" }],
+  examples: [
+    { command: "holdfast agents create helper --name 'The helper' --tag production", does: "with your id and a tag" },
+  ],
+  next: "holdfast messages add SESSION --agent ID 'hello' writes its first message.",
+  run: async (context) => {
+    const agent = await (await context.open()).agents.create(inputOf(context));
+    await context.output.answer(agent, () => [safe`created agent ${agent.id}`]);
+    return undefined;
+  },
+};
+
+function inputOf({ args }: Context): AgentInput {
+  const input: { -readonly [K in keyof AgentInput]: AgentInput[K] } = {
+    tags: args.list("tag"),
+    toolIds: args.list("tool"),
+  };
+  const [id] = args.operands;
+  const [name, type, model] = [args.text("name"), args.text("type"), args.text("model")];
+  const [system, metadata] = [args.text("system"), args.text("metadata")];
+  if (id !== undefined) input.id = id;
+  if (name !== undefined) input.name = name;
+  if (type !== undefined) input.agentType = type;
+  if (model !== undefined) input.model = model;
+  if (system !== undefined) input.system = system;
+  if (metadata !== undefined) input.metadata = readObject(metadata, "--metadata");
+  return input;
+}
+
+const rm: Command = {
+  name: "rm",
+  summary: "remove an agent and the blocks it does not share",
+  usage: ["agents rm ID [--yes]"],
+  description: "Removes an agent. Blocks that another agent shares stay, and so do its messages, with their sessions.",
+  options: { yes: YES_OPTION },
+  operands: [{ name: "ID", need: "one" }],
+  examples: [{ command: "holdfast agents rm helper", does: "asks, then removes" }],
+  run: async (context) => {
+    const holdfast = await context.open();
+    const { id } = await needAgent(holdfast, context.args.operand(0));
+    await confirm(context, `This removes agent ${id} and its own blocks for good.`);
+    if (!(await holdfast.agents.delete(id))) throw notFound(id);
+    await context.output.answer({ agent: id, deleted: true }, () => [safe`removed agent ${id}`]);
+    return undefined;
+  },
+};
+
+async function needAgent(holdfast: Holdfast, id: string): Promise<Agent> {
+  const agent = await holdfast.agents.get(id);
+  if (agent === null) throw notFound(id);
+  return agent;
+}
+
+function notFound(agent: string): HoldfastError {
+  const hint = "`holdfast agents` lists those there are";
+  return new HoldfastError("NotFound", `no agent "${agent}"`, { hint, details: { agent } });
+}
+
+export const agents: CommandGroup = {
+  name: "agents",
+  summary: "list, show, register and remove agents",
+  usage: [
+    "agents [ls] [--tag T] [--type TYPE]",
+    "agents show ID",
+    "agents blocks ID",
+    "agents create [ID]",
+    "agents rm ID",
+  ],
+  description:
+    "An agent is a registered identity with metadata and core blocks: the text it is given on every request.",
+  commands: [ls, show, blocks, create, rm],
+  fallback: "ls",
+  examples: [...ls.examples.slice(0, 1), ...create.examples, ...blocks.examples],
+};

@@ -1,0 +1,258 @@
+// holdfast blobs: content-addressed bytes by their ref.
+
+import type { BlobStat, StoreOptions } from "../../contracts/blobs.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { type BytesOut, fileIn, fileOut, mediaTypeOf } from "../bytes.ts";
+import type { Command, CommandGroup, Context } from "../command.ts";
+import { confirm, YES_OPTION } from "../confirm.ts";
+import { EXIT } from "../exit.ts";
+import { UsageError } from "../failure.ts";
+import { facts } from "../table.ts";
+import { safe, safeText } from "../terminal.ts";
+import { formatBytes, formatSpan, formatTime, parseDuration } from "../units.ts";
+
+const REF = [{ name: "REF", need: "one" }] as const;
+
+const put: Command = {
+  name: "put",
+  summary: "store a file or standard input, print its ref",
+  usage: ["blobs put FILE|- [--media-type TYPE] [--pin] [--ttl TIME]"],
+  description:
+    "Stores bytes and prints their ref, which is their SHA-256: the same bytes are kept once. An unpinned ref that no " +
+    "message refers to expires after 7 days, or after --ttl.",
+  options: {
+    "media-type": { type: "text", value: "TYPE", summary: "what it is (default: by the file's ending)" },
+    pin: { type: "flag", summary: "keep it until it is unpinned" },
+    ttl: { type: "text", value: "TIME", summary: "how long to keep it: 90s, 15m, 12h, 7d or never" },
+  },
+  operands: [{ name: "FILE", need: "one" }],
+  examples: [
+    { command: "holdfast blobs put report.pdf --pin", does: "keeps it until it is unpinned" },
+    { command: "tar c src | holdfast blobs put - --ttl 1d", does: "standard input, for a day" },
+  ],
+  next: "holdfast blobs get REF gives it back; holdfast blobs stat REF tells how it is kept.",
+  run: async (context) => {
+    const { args, io, output } = context;
+    const file = args.operand(0);
+    const options = storeOptions(context, file);
+    const holdfast = await context.open();
+    const ref = await holdfast.blobs.store(fileIn(file, io), options);
+    if (args.flag("pin")) await holdfast.blobs.pin(ref);
+    const stat = await needStat(holdfast, ref);
+    // Only the ref on stdout: `ref=$(holdfast blobs put file)`.
+    await output.answer(stat, () => [ref]);
+    await output.note(`${formatBytes(stat.size)}, ${stat.mediaType}, ${lifetime(stat)}`);
+    return undefined;
+  },
+};
+
+function storeOptions({ args }: Context, file: string): StoreOptions {
+  const ttl = args.text("ttl");
+  const ttlMs = ttl === undefined ? {} : { ttlMs: ttl === "never" ? null : parseDuration(ttl, "--ttl") };
+  const mediaType = args.text("media-type") ?? mediaTypeOf(file);
+  return { ...(mediaType === undefined ? {} : { mediaType }), ...ttlMs };
+}
+
+function lifetime(stat: BlobStat): string {
+  if (stat.pinned) return "pinned";
+  if (stat.references > 0) return "kept while rows refer to it";
+  if (stat.expiresAt === null) return "never expires";
+  return `expires in ${formatSpan(stat.expiresAt - Date.now())} unless it is pinned or used`;
+}
+
+const get: Command = {
+  name: "get",
+  summary: "read a blob, to a file or to standard output",
+  usage: ["blobs get REF [--out FILE]"],
+  description:
+    "Streams a blob and verifies its hash on the way. With --out the file appears only when all of it was verified. " +
+    "On a terminal, text is made safe and binary data is refused. --json without --out prints the content inside " +
+    "the document: text as it is, other bytes as base64.",
+  options: { out: { type: "text", short: "o", value: "FILE", summary: "write it to this file" } },
+  operands: REF,
+  examples: [
+    { command: "holdfast blobs get sha256:9f86d0… --out report.pdf", does: "to a file (give the whole ref)" },
+    { command: "holdfast blobs get sha256:9f86d0… | tar t", does: "into a pipe" },
+  ],
+  run: async (context) => {
+    const { args, output } = context;
+    const ref = refOf(context);
+    const out = args.text("out");
+    const holdfast = await context.open();
+    if (out !== undefined) {
+      const size = await copy(holdfast, ref, await fileOut(out, context.io));
+      await output.answer({ ref, size, file: out }, () => [safe`wrote ${formatBytes(size)} to ${out}`]);
+    } else if (output.json) {
+      await output.document(await contentOf(holdfast, ref));
+    } else {
+      await print(holdfast, ref, context);
+    }
+    return undefined;
+  },
+};
+
+async function copy(holdfast: Holdfast, ref: string, out: BytesOut): Promise<number> {
+  let size = 0;
+  try {
+    for await (const piece of holdfast.blobs.stream(ref)) {
+      await out.write(piece);
+      size += piece.byteLength;
+    }
+  } catch (error) {
+    await out.discard();
+    throw error;
+  }
+  await out.finish();
+  return size;
+}
+
+async function contentOf(holdfast: Holdfast, ref: string): Promise<Record<string, unknown>> {
+  const bytes = Buffer.from(await holdfast.blobs.resolve(ref));
+  const { mediaType, encoding } = await needStat(holdfast, ref);
+  const content = encoding === "utf-8" ? { text: bytes.toString("utf8") } : { base64: bytes.toString("base64") };
+  return { ref, size: bytes.byteLength, mediaType, encoding, ...content };
+}
+
+async function print(holdfast: Holdfast, ref: string, { output }: Context): Promise<void> {
+  if (!output.interactive) {
+    for await (const piece of holdfast.blobs.stream(ref)) await output.bytes(piece);
+    return;
+  }
+  const { mediaType, encoding, size } = await needStat(holdfast, ref);
+  if (encoding !== "utf-8" && !/^text\/|json|xml/.test(mediaType)) {
+    throw new UsageError(`${formatBytes(size)} of ${mediaType} do not belong on a terminal; use --out FILE or a pipe`);
+  }
+  const decoder = new TextDecoder();
+  for await (const piece of holdfast.blobs.stream(ref)) {
+    await output.bytes(safeText(decoder.decode(piece, { stream: true })));
+  }
+  await output.line(safeText(decoder.decode()));
+}
+
+const stat: Command = {
+  name: "stat",
+  summary: "tell how a blob is kept",
+  usage: ["blobs stat REF"],
+  description: "Tells size, type, how it is stored, who refers to it, and when it expires.",
+  options: {},
+  operands: REF,
+  examples: [{ command: "holdfast blobs stat sha256:9f86d0…", does: "give the whole ref" }],
+  run: async (context) => {
+    const value = await needStat(await context.open(), refOf(context));
+    await context.output.answer(value, () =>
+      facts(
+        [
+          ["ref", value.ref],
+          ["size", formatBytes(value.size)],
+          ["stored", `${formatBytes(value.storedSize)} (${value.compression}, in ${value.store || "database"})`],
+          ["type", `${value.mediaType} (${value.encoding})`],
+          ["references", String(value.references)],
+          ["lifetime", lifetime(value)],
+          ["created", formatTime(value.createdAt)],
+          ["key", value.key],
+        ],
+        context.output.frame,
+      ),
+    );
+    return undefined;
+  },
+};
+
+function change(name: "pin" | "unpin", summary: string, description: string, done: string): Command {
+  return {
+    name,
+    summary,
+    usage: [`blobs ${name} REF`],
+    description,
+    options: {},
+    operands: REF,
+    examples: [{ command: `holdfast blobs ${name} sha256:9f86d0…`, does: "give the whole ref" }],
+    run: async (context) => {
+      const holdfast = await context.open();
+      const ref = refOf(context);
+      await holdfast.blobs[name](ref);
+      const value = await needStat(holdfast, ref);
+      await context.output.answer(value, () => [`${done} ${ref}; ${lifetime(value)}`]);
+      return undefined;
+    },
+  };
+}
+
+const rm: Command = {
+  name: "rm",
+  summary: "delete a blob at once",
+  usage: ["blobs rm REF [--yes]"],
+  description: "Deletes a blob now instead of waiting for gc. Refused while a message or another row refers to it.",
+  options: { yes: YES_OPTION },
+  operands: REF,
+  examples: [{ command: "holdfast blobs rm sha256:9f86d0… --yes", does: "give the whole ref" }],
+  run: async (context) => {
+    const holdfast = await context.open();
+    const ref = refOf(context);
+    await confirm(context, `This deletes ${ref} for good.`);
+    if (!(await holdfast.blobs.delete(ref))) throw notFound(ref);
+    await context.output.answer({ ref, deleted: true }, () => [`deleted ${ref}`]);
+    return undefined;
+  },
+};
+
+const verify: Command = {
+  name: "verify",
+  summary: "read a blob again and compare its hash",
+  usage: ["blobs verify REF"],
+  description: "Reads everything a blob is made of and compares it with the hash in its ref. Exits with 5 on damage.",
+  options: {},
+  operands: REF,
+  examples: [{ command: "holdfast blobs verify sha256:9f86d0…", does: "give the whole ref" }],
+  next: "holdfast verify --blobs checks all that messages refer to.",
+  run: async (context) => {
+    const { output } = context;
+    const ref = refOf(context);
+    const holdfast = await context.open();
+    if (!(await holdfast.blobs.exists(ref))) throw notFound(ref);
+    const check = await holdfast.blobs.verify(ref);
+    await output.answer({ ref, ...check }, () => [
+      check.ok
+        ? `${output.style.good("ok")} ${ref} (${formatBytes(check.size)})`
+        : safe`DAMAGED ${ref}: ${check.reason}`,
+    ]);
+    return check.ok ? EXIT.ok : EXIT.damage;
+  },
+};
+
+/** With or without "sha256:". */
+function refOf({ args }: Context): string {
+  const given = args.operand(0);
+  return /^[0-9a-f]{64}$/.test(given) ? `sha256:${given}` : given;
+}
+
+async function needStat(holdfast: Holdfast, ref: string): Promise<BlobStat> {
+  const found = await holdfast.blobs.stat(ref);
+  if (found === null) throw notFound(ref);
+  return found;
+}
+
+function notFound(ref: string): HoldfastError {
+  return new HoldfastError("BlobNotFound", `no blob ${ref}`, { details: { ref } });
+}
+
+export const blobs: CommandGroup = {
+  name: "blobs",
+  summary: "store and fetch bytes by their hash",
+  usage: [...put.usage, ...get.usage, "blobs stat|pin|unpin|verify REF", ...rm.usage],
+  description:
+    "A blob is bytes of any kind under a ref, sha256:<64 hex digits>, that is the hash of its content. Messages refer " +
+    "to blobs, so an attachment used a thousand times is stored once.",
+  commands: [
+    put,
+    get,
+    stat,
+    change("pin", "keep a blob past its expiry", "A pinned blob stays until it is unpinned.", "pinned"),
+    change("unpin", "let a blob expire again", "It expires as it would have, unless a row refers to it.", "unpinned"),
+    rm,
+    verify,
+  ],
+  examples: [...put.examples, ...get.examples.slice(0, 1)],
+  next: "holdfast gc deletes what is expired and unreferenced.",
+};

@@ -1,0 +1,54 @@
+// holdfast init: the one command, beside the demo, that creates a store.
+import { isHoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Command, Context } from "../command.ts";
+import { facts } from "../table.ts";
+import { safe } from "../terminal.ts";
+import { formatTime } from "../units.ts";
+
+export const init: Command = {
+  name: "init",
+  summary: "create a store",
+  usage: ["init [--store URL]"],
+  description:
+    "Creates an empty store: one SQLite file, or the tables of a PostgreSQL schema. A store that is there already is " +
+    "left as it is. Other commands never create one, so that a slip in --store leaves nothing behind. In your " +
+    "program, open(url) creates it by itself.",
+  options: {},
+  operands: [],
+  examples: [
+    { command: "holdfast init", does: "creates ./holdfast.db" },
+    { command: "holdfast init --store agents.db", does: "creates agents.db" },
+    { command: "HOLDFAST_STORE=postgres://me@host/db holdfast init", does: "creates the tables in PostgreSQL" },
+  ],
+  next: "holdfast messages add chat-1 --agent helper 'hello' writes the first message; holdfast sessions lists it.",
+  run: async (context) => {
+    const { holdfast, created } = await openOrCreate(context);
+    const { info } = holdfast;
+    const value = { created, store: context.storeName, ...info, url: context.storeName };
+    await context.output.answer(value, () => [
+      created ? safe`created a store at ${context.storeName}` : safe`there is a store at ${context.storeName} already`,
+      "",
+      ...facts(
+        [
+          ["engine", info.engine === "sqlite" ? "SQLite" : "PostgreSQL"],
+          ["schema version", String(info.schemaVersion)],
+          ["store id", info.storeId],
+          ["created", formatTime(info.createdAt)],
+        ],
+        { ...context.output.frame, indent: 2 },
+      ),
+    ]);
+    if (created) await context.output.note(`next: holdfast messages add chat-1 --agent helper "hello"`);
+    return undefined;
+  },
+};
+
+async function openOrCreate(context: Context): Promise<{ holdfast: Holdfast; created: boolean }> {
+  try {
+    return { holdfast: await context.open(), created: false };
+  } catch (error) {
+    if (!isHoldfastError(error) || error.code !== "NotFound") throw error;
+    return { holdfast: await context.open({ create: true }), created: true };
+  }
+}

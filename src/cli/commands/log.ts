@@ -1,0 +1,163 @@
+// holdfast log: a session's events in order, live if wanted, and the head of its chain to keep elsewhere.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { Anchor, LogEvent } from "../../contracts/log.ts";
+import type { Session } from "../../contracts/sessions.ts";
+import type { Command, CommandGroup, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { interruption } from "../io.ts";
+import { eachSession } from "../pages.ts";
+import { needSession } from "../store.ts";
+import { type Column, table } from "../table.ts";
+import { formatCount, formatTime } from "../units.ts";
+
+const DEFAULT_LAST = 50;
+/** Events of one table: a longer answer is printed piece by piece, so that it needs little memory. */
+const PIECE = 1000;
+
+const show: Command = {
+  name: "show",
+  summary: "print a session's events in order",
+  usage: ["log [show] SESSION [--last N | --after SEQ [--limit N]] [--type TYPE]… [--follow]"],
+  description:
+    "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are compact: " +
+    "they name what was written and never repeat it. Each one's hash covers it and everything before it.",
+  options: {
+    last: { type: "number", summary: `the last N (default ${DEFAULT_LAST})` },
+    after: { type: "number", value: "SEQ", summary: "only events behind this seq; 0 is from the start" },
+    type: { type: "list", value: "TYPE", summary: "only events of this type, such as message/added" },
+    limit: { type: "number", summary: "at most N, counted from the start" },
+    follow: { type: "flag", short: "f", summary: "go on with new events until Ctrl-C (--json: one document a line)" },
+  },
+  operands: [{ name: "SESSION", need: "one" }],
+  examples: [
+    { command: "holdfast log chat-1", does: "the last 50 events" },
+    { command: "holdfast log chat-1 --after 0 --type task/updated", does: "every change of a task" },
+    { command: "holdfast log chat-1 --follow", does: "watch it live, also what other processes write" },
+  ],
+  next: "holdfast verify SESSION checks the chain; holdfast log anchor SESSION keeps its head elsewhere.",
+  run: async (context) => {
+    const { args, output } = context;
+    if (args.flag("last") && (args.flag("after") || args.flag("limit"))) {
+      throw new UsageError("--last goes without --after and --limit");
+    }
+    const holdfast = await context.open();
+    const session = await needSession(holdfast, args.operand(0));
+    if (args.flag("follow")) return await follow(holdfast, session, context);
+    const events = await select(holdfast, session, context);
+    await output.answer({ session: session.id, seq: session.seq, chain: session.chain, events }, () => {
+      return events.length === 0
+        ? ["no events"]
+        : pieces(events).flatMap((piece) => table(COLUMNS, piece, output.frame));
+    });
+    const first = events[0];
+    const isPart = !args.flag("after") && !args.flag("limit") && args.list("type").length === 0;
+    if (isPart && first !== undefined && first.seq > 1) {
+      await output.note(`the last ${events.length} of ${formatCount(session.seq)}; --after 0 shows all`);
+    }
+    return undefined;
+  },
+};
+
+const COLUMNS: readonly Column<LogEvent>[] = [
+  { title: "SEQ", align: "right", cell: ({ seq }) => String(seq), colour: (text, _, style) => style.name(text) },
+  { title: "TIME", cell: ({ at }) => formatTime(at), colour: (text, _, style) => style.faint(text) },
+  { title: "TYPE", cell: ({ type }) => type, colour: (text, _, style) => style.strong(text), shrink: 1 },
+  { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
+  { title: "RUN", cell: ({ run }) => run ?? "", shrink: 3 },
+  { title: "HASH", cell: ({ hash }) => hash.slice(0, 8), colour: (text, _, style) => style.faint(text) },
+  { title: "DATA", cell: ({ data }) => JSON.stringify(data), shrink: 4 },
+];
+
+function pieces(events: readonly LogEvent[]): (readonly LogEvent[])[] {
+  return Array.from({ length: Math.ceil(events.length / PIECE) }, (_, i) => events.slice(i * PIECE, (i + 1) * PIECE));
+}
+
+async function select(holdfast: Holdfast, session: Session, { args }: Context): Promise<readonly LogEvent[]> {
+  const [after, limit, types] = [args.number("after"), args.number("limit"), args.list("type")];
+  if (after !== undefined || limit !== undefined) {
+    return await collect(holdfast, session.id, after ?? 0, limit ?? Number.POSITIVE_INFINITY, types);
+  }
+  const last = args.number("last") ?? DEFAULT_LAST;
+  // Only a filter makes it necessary to read from the start: seqs are contiguous.
+  const from = types.length === 0 ? Math.max(0, session.seq - last) : 0;
+  const events = await collect(holdfast, session.id, from, Number.POSITIVE_INFINITY, types);
+  return last === 0 ? [] : events.slice(-last);
+}
+
+async function collect(
+  holdfast: Holdfast,
+  session: string,
+  from: number,
+  most: number,
+  types: readonly string[],
+): Promise<readonly LogEvent[]> {
+  const found: LogEvent[] = [];
+  for (let after = from; found.length < most; ) {
+    const limit = Math.min(LIMITS.eventsPage, most - found.length);
+    const page = await holdfast.log.read(session, { after, limit, ...(types.length === 0 ? {} : { types }) });
+    for (const event of page) found.push(event);
+    if (page.length < limit) break;
+    after = page.at(-1)?.seq ?? after;
+  }
+  return found;
+}
+
+async function follow(holdfast: Holdfast, session: Session, context: Context): Promise<number> {
+  const { args, output, io } = context;
+  const types = args.list("type");
+  const last = args.number("last") ?? DEFAULT_LAST;
+  const after = args.number("after") ?? Math.max(0, session.seq - last);
+  const { signal, release } = interruption(io);
+  try {
+    const filter = types.length === 0 ? {} : { types };
+    for await (const event of holdfast.log.tail(session.id, { after, signal, ...filter })) {
+      if (output.json) await output.record(event);
+      // Without the titles: they would stand between all lines.
+      else await output.lines(table(COLUMNS, [event], output.frame).slice(1));
+    }
+  } finally {
+    release();
+  }
+  return 0;
+}
+
+const anchor: Command = {
+  name: "anchor",
+  summary: "print the heads of chains, to keep elsewhere",
+  usage: ["log anchor SESSION…", "log anchor --all"],
+  description:
+    "Prints the chain head of a session as JSON. The chain alone shows damage and careless editing; somebody who " +
+    "rewrites a log and all its hashes is found out only by an anchor that was kept where they cannot write.",
+  options: { all: { type: "flag", summary: "of every session of the store" } },
+  operands: [{ name: "SESSION", need: "any" }],
+  examples: [
+    { command: "holdfast log anchor chat-1 > chat-1.anchor.json", does: "keep this file in another place" },
+    { command: "holdfast log anchor --all > anchors.json", does: "of every session" },
+    { command: "holdfast verify --anchor anchors.json", does: "later: is all of it still there, unchanged?" },
+  ],
+  next: "holdfast verify --anchor FILE checks the store against it.",
+  run: async (context) => {
+    const { args, output } = context;
+    const all = args.flag("all");
+    if (all === args.operands.length > 0) throw new UsageError("name the SESSIONs to anchor, or pass --all");
+    const holdfast = await context.open();
+    const anchors: Anchor[] = [];
+    for (const id of args.operands) anchors.push(await holdfast.log.anchor((await needSession(holdfast, id)).id));
+    if (all) await eachSession(holdfast, async ({ id }) => void anchors.push(await holdfast.log.anchor(id)));
+    // The same with and without --json: a file to keep is always JSON.
+    await output.document(all || anchors.length > 1 ? anchors : anchors[0]);
+    return undefined;
+  },
+};
+
+export const log: CommandGroup = {
+  name: "log",
+  summary: "print a session's events, follow them live, anchor the chain",
+  usage: [...show.usage, ...anchor.usage],
+  description: show.description,
+  commands: [show, anchor],
+  fallback: "show",
+  examples: [...show.examples.slice(0, 1), ...show.examples.slice(2), ...anchor.examples.slice(0, 1)],
+  ...(show.next === undefined ? {} : { next: show.next }),
+};

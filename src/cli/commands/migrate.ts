@@ -1,0 +1,45 @@
+// holdfast migrate: brings a store made by an older version to this version's schema, and says so.
+import { isHoldfastError } from "../../contracts/errors.ts";
+import type { Command, Context } from "../command.ts";
+import { safe } from "../terminal.ts";
+
+export const migrate: Command = {
+  name: "migrate",
+  summary: "bring a store to this version's schema",
+  usage: ["migrate"],
+  description:
+    "Applies the numbered schema changes that a store made by an older version lacks, each once, under a lock. Opening a " +
+    "store does the same; this command is for doing it at a time you choose, and for reading the versions.",
+  options: {},
+  operands: [],
+  examples: [
+    { command: "holdfast migrate", does: "./holdfast.db" },
+    {
+      command: "cp agents.db agents.backup.db && holdfast migrate --store agents.db",
+      does: "with a copy to go back to",
+    },
+  ],
+  next: "holdfast verify checks that all is well.",
+  run: async (context) => {
+    const before = await versionBefore(context);
+    const { schemaVersion: after, engine } = (await context.open({ migrate: true })).info;
+    const migrated = before !== after;
+    await context.output.answer({ store: context.storeName, engine, before, after, migrated }, () => [
+      migrated
+        ? safe`migrated ${context.storeName} from schema ${before ?? "(older)"} to ${after}`
+        : safe`${context.storeName} has schema ${after} already; nothing to do`,
+    ]);
+    return undefined;
+  },
+};
+
+/** null when it is older and does not say by how much. */
+async function versionBefore(context: Context): Promise<number | null> {
+  try {
+    return (await context.open({ migrate: false })).info.schemaVersion;
+  } catch (error) {
+    if (!isHoldfastError(error) || error.code !== "Conflict") throw error;
+    const { found } = error.details;
+    return typeof found === "number" ? found : null;
+  }
+}

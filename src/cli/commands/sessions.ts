@@ -1,0 +1,217 @@
+// holdfast sessions: the conversation threads of a store.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Erasure } from "../../contracts/history.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { Session, SessionFilter, SessionInput } from "../../contracts/sessions.ts";
+import type { Command, CommandGroup, Context } from "../command.ts";
+import { confirm, YES_OPTION } from "../confirm.ts";
+import { UsageError } from "../failure.ts";
+import { readObject } from "../input.ts";
+import { needSession } from "../store.ts";
+import { type Column, facts, table } from "../table.ts";
+import { safe } from "../terminal.ts";
+import { formatAge, formatCount, formatTime, plural } from "../units.ts";
+
+const ls: Command = {
+  name: "ls",
+  summary: "list sessions, newest first",
+  usage: ["sessions [ls] [--agent A] [--tag T] [--status open|closed] [--request R] [--limit N] [--cursor C]"],
+  description:
+    "Lists sessions, newest first, a page at a time; the line below the table tells how to see the next page.",
+  options: {
+    agent: { type: "text", value: "ID", summary: "only sessions of this agent" },
+    tag: { type: "text", value: "TAG", summary: "only sessions with this tag" },
+    status: { type: "text", value: "open|closed", summary: "only sessions with this status" },
+    request: { type: "text", value: "ID", summary: "only sessions of this request" },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
+    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+  },
+  operands: [],
+  examples: [
+    { command: "holdfast sessions", does: "the newest 50" },
+    { command: "holdfast sessions --agent helper --status open", does: "one agent's open sessions" },
+    { command: "holdfast sessions --json | jq -r '.items[].id'", does: "ids for a script" },
+  ],
+  next: "holdfast messages ID reads a session; holdfast log ID shows what happened in it.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const page = await holdfast.sessions.list(filterOf(context));
+    const now = Date.now();
+    await context.output.answer(page, () => {
+      if (page.items.length === 0) return ["no sessions"];
+      return table(columns(now), page.items, context.output.frame);
+    });
+    if (page.next !== null) await context.output.note(`more: add --cursor '${page.next}'`);
+    return undefined;
+  },
+};
+
+function filterOf({ args }: Context): SessionFilter {
+  const filter: { -readonly [K in keyof SessionFilter]: SessionFilter[K] } = { limit: args.number("limit") ?? 50 };
+  const [agent, request, cursor] = [args.text("agent"), args.text("request"), args.text("cursor")];
+  const [tag, status] = [args.text("tag"), args.text("status")];
+  if (status !== undefined && status !== "open" && status !== "closed") {
+    throw new UsageError(`--status is open or closed, not "${status}"`);
+  }
+  if (agent !== undefined) filter.agent = agent;
+  if (tag !== undefined) filter.tag = tag;
+  if (status !== undefined) filter.status = status;
+  if (request !== undefined) filter.request = request;
+  if (cursor !== undefined) filter.cursor = cursor;
+  return filter;
+}
+
+const columns = (now: number): readonly Column<Session>[] => [
+  { title: "SESSION", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
+  { title: "STATUS", cell: ({ status }) => status },
+  { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
+  { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq) },
+  { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
+  { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4 },
+  { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 3 },
+];
+
+const show: Command = {
+  name: "show",
+  summary: "show one session by id or alias",
+  usage: ["sessions show ID"],
+  description: "Shows everything a session's row holds, with the length and the head of its hash-chained log.",
+  options: {},
+  operands: [{ name: "ID", need: "one" }],
+  examples: [{ command: "holdfast sessions show chat-1", does: "one session" }],
+  next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show what it holds.",
+  run: async (context) => {
+    const session = await needSession(await context.open(), context.args.operand(0));
+    await context.output.answer(session, () => describe(session, context));
+    return undefined;
+  },
+};
+
+function describe(session: Session, { output }: Context): string[] {
+  const { metadata } = session;
+  return facts(
+    [
+      ["session", session.id],
+      ["title", session.title ?? ""],
+      ["agent", session.agent ?? ""],
+      ["status", session.status],
+      ["request", session.request ?? ""],
+      ["tags", session.tags.join(" ")],
+      ["aliases", session.aliases.join(" ")],
+      ["metadata", Object.keys(metadata).length === 0 ? "" : JSON.stringify(metadata)],
+      ["messages", formatCount(session.messages)],
+      ["events", formatCount(session.seq)],
+      ["chain head", session.chain],
+      ["created", formatTime(session.createdAt)],
+      ["changed", formatTime(session.updatedAt)],
+      ["version", String(session.version)],
+    ],
+    output.frame,
+  );
+}
+
+const create: Command = {
+  name: "create",
+  summary: "create a session",
+  usage: ["sessions create [ID] [--agent A] [--title T] [--tag T]… [--request R] [--metadata JSON]"],
+  description:
+    "Creates a session; without an ID it gets one. Appending a message creates a missing session by itself, so this is " +
+    "for sessions that need a title, tags or metadata. An id is never used twice, not even after the session was erased.",
+  options: {
+    agent: { type: "text", value: "ID", summary: "the agent it belongs to" },
+    title: { type: "text", summary: "a title for people" },
+    tag: { type: "list", value: "TAG", summary: "a tag to find it by" },
+    request: { type: "text", value: "ID", summary: "your id that groups sessions" },
+    metadata: { type: "text", value: "JSON", summary: "a JSON object to keep with it" },
+  },
+  operands: [{ name: "ID", need: "optional" }],
+  examples: [
+    { command: "holdfast sessions create", does: "a session with an id of its own" },
+    {
+      command: "holdfast sessions create chat-1 --agent helper --tag billing",
+      does: "with your id, an agent and a tag",
+    },
+  ],
+  next: "holdfast messages add ID --agent A 'hello' writes to it.",
+  run: async (context) => {
+    const input = inputOf(context);
+    const session = await (await context.open()).sessions.create(input);
+    await context.output.answer(session, () => [safe`created session ${session.id}`]);
+    return undefined;
+  },
+};
+
+function inputOf({ args }: Context): SessionInput {
+  const input: { -readonly [K in keyof SessionInput]: SessionInput[K] } = { tags: args.list("tag") };
+  const [id] = args.operands;
+  const [agent, title, request] = [args.text("agent"), args.text("title"), args.text("request")];
+  const metadata = args.text("metadata");
+  if (id !== undefined) input.id = id;
+  if (agent !== undefined) input.agent = agent;
+  if (title !== undefined) input.title = title;
+  if (request !== undefined) input.request = request;
+  if (metadata !== undefined) input.metadata = readObject(metadata, "--metadata");
+  return input;
+}
+
+const rm: Command = {
+  name: "rm",
+  summary: "erase a session and all it holds",
+  usage: ["sessions rm ID [--yes]"],
+  description:
+    "Erases a session: messages, state, tasks and log, for good. A tombstone stays, so that its id is not used again. " +
+    "It asks first, and prints what was erased and what was kept.",
+  options: { yes: YES_OPTION },
+  operands: [{ name: "ID", need: "one" }],
+  examples: [
+    { command: "holdfast sessions rm chat-1", does: "asks, then erases" },
+    { command: "holdfast sessions rm chat-1 --yes", does: "for scripts" },
+  ],
+  next: "holdfast gc gives back the space of blobs that nothing refers to any more.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const session = await needSession(holdfast, context.args.operand(0));
+    const holds = `${plural(session.messages, "message")}, ${plural(session.seq, "event")}`;
+    await confirm(context, `This erases session ${session.id} (${holds}) for good.`);
+    const erasure = await holdfast.sessions.delete(session.id);
+    if (erasure === null) {
+      throw new HoldfastError("NotFound", `session "${session.id}" was erased by someone else meanwhile`);
+    }
+    await context.output.answer({ session: session.id, ...erasure }, () => [
+      safe`erased session ${session.id}`,
+      ...erasureLines(erasure, context),
+    ]);
+    return undefined;
+  },
+};
+
+function erasureLines({ removed, kept }: Erasure, { output }: Context): string[] {
+  const list = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .filter(([, count]) => count > 0)
+      .map(([kind, count]) => `${formatCount(count)} ${kind}`)
+      .join(", ");
+  const pairs: [string, string][] = [
+    ["removed", list(removed) || "nothing"],
+    ["kept", list(kept) || "nothing"],
+  ];
+  return facts(pairs, { ...output.frame, indent: 2 });
+}
+
+export const sessions: CommandGroup = {
+  name: "sessions",
+  summary: "list, show, create and erase sessions",
+  usage: [
+    "sessions [ls] [--agent A] [--tag T] [--status open|closed] [--limit N]",
+    "sessions show ID",
+    "sessions create [ID] [--agent A] [--title T] [--tag T]…",
+    "sessions rm ID [--yes]",
+  ],
+  description:
+    "A session is a long-lived conversation thread. It owns a log, and messages, state and task boards belong to it.",
+  commands: [ls, show, create, rm],
+  fallback: "ls",
+  examples: [...ls.examples.slice(0, 2), ...rm.examples.slice(0, 1)],
+  next: "holdfast messages ID reads a session; holdfast verify ID checks its log.",
+};

@@ -1,0 +1,140 @@
+// holdfast state: the short-term key/value state of a session.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Json } from "../../contracts/json.ts";
+import type { Versioned } from "../../contracts/state.ts";
+import type { Command, CommandGroup, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { needSession } from "../store.ts";
+import { table } from "../table.ts";
+import { safe } from "../terminal.ts";
+import { parseDuration } from "../units.ts";
+
+const get: Command = {
+  name: "get",
+  summary: "print a session's state, or one key of it",
+  usage: ["state [get] SESSION [KEY]"],
+  description: "Prints the whole state with its version, or the value of one key as JSON.",
+  options: {},
+  operands: [
+    { name: "SESSION", need: "one" },
+    { name: "KEY", need: "optional" },
+  ],
+  examples: [
+    { command: "holdfast state chat-1", does: "all keys" },
+    { command: "holdfast state chat-1 cart", does: "one value, as JSON" },
+  ],
+  run: async (context) => {
+    const { args, output } = context;
+    const holdfast = await context.open();
+    const { id } = await needSession(holdfast, args.operand(0));
+    const key = args.operands[1];
+    if (key === undefined) {
+      await answer(await holdfast.state.getVersioned(id), id, context);
+      return undefined;
+    }
+    const value = await holdfast.state.getKey(id, key);
+    if (value === undefined) {
+      throw new HoldfastError("NotFound", `session "${id}" has no state "${key}"`, { details: { session: id, key } });
+    }
+    // JSON escapes control characters by itself, so it is safe on a terminal up to what safe\`\` adds.
+    await output.answer(value, () =>
+      JSON.stringify(value, null, 2)
+        .split("\n")
+        .map((line) => safe`${line}`),
+    );
+    return undefined;
+  },
+};
+
+async function answer(state: Versioned, session: string, { output }: Context): Promise<void> {
+  const entries = Object.entries(state.value);
+  await output.answer({ session, ...state }, () => {
+    if (entries.length === 0) return [`no state (version ${state.version})`];
+    const columns = [
+      { title: "KEY", cell: ([key]: [string, Json]) => key, shrink: 1 },
+      { title: "VALUE", cell: ([, value]: [string, Json]) => JSON.stringify(value), shrink: 2 },
+    ];
+    return [...table(columns, entries, output.frame), "", output.style.faint(`version ${state.version}`)];
+  });
+}
+
+const TTL = { type: "text", value: "TIME", summary: "how long to keep these keys: 90s, 15m, 12h, 7d" } as const;
+
+const set: Command = {
+  name: "set",
+  summary: "set keys, leaving the others as they are",
+  usage: ["state set SESSION KEY=JSON… [--text] [--ttl TIME]"],
+  description:
+    "Sets the given keys in one commit and leaves the others alone; writers of different keys never lose each other's. " +
+    "A value is JSON: 3, true, '\"text\"', '{\"a\":1}'. With --text every value is taken as text.",
+  options: { text: { type: "flag", summary: "values are text, not JSON" }, ttl: TTL },
+  operands: [
+    { name: "SESSION", need: "one" },
+    { name: "KEY=JSON", need: "some" },
+  ],
+  examples: [
+    { command: "holdfast state set chat-1 step=3 'cart={\"items\":[]}'", does: "two keys at once" },
+    { command: "holdfast state set chat-1 --text name=Ada --ttl 1h", does: "a text, for an hour" },
+  ],
+  next: "holdfast state SESSION prints it; holdfast log SESSION --type state/patched tells who changed it.",
+  run: async (context) => {
+    const { args } = context;
+    const patch = Object.fromEntries(args.operands.slice(1).map((pair) => assignment(pair, args.flag("text"))));
+    const ttl = args.text("ttl");
+    const options = ttl === undefined || ttl === "never" ? {} : { ttlMs: parseDuration(ttl, "--ttl") };
+    const holdfast = await context.open();
+    const { id } = await needSession(holdfast, args.operand(0));
+    await answer(await holdfast.state.patch(id, patch, options), id, context);
+    return undefined;
+  },
+};
+
+function assignment(pair: string, isText: boolean): [string, Json] {
+  const at = pair.indexOf("=");
+  if (at < 1) throw new UsageError(`"${pair}" is not KEY=JSON`);
+  const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
+  if (isText) return [key, value];
+  try {
+    return [key, JSON.parse(value) as Json];
+  } catch {
+    throw new UsageError(
+      `the value of ${key} is not JSON; for a text write '${key}=${JSON.stringify(value)}' or --text`,
+    );
+  }
+}
+
+const rm: Command = {
+  name: "rm",
+  summary: "remove keys, or all of them",
+  usage: ["state rm SESSION KEY…", "state rm SESSION --all"],
+  description: "Removes the given keys in one commit, or the whole state with --all.",
+  options: { all: { type: "flag", summary: "the whole state" } },
+  operands: [
+    { name: "SESSION", need: "one" },
+    { name: "KEY", need: "any" },
+  ],
+  examples: [{ command: "holdfast state rm chat-1 cart", does: "one key" }],
+  run: async (context) => {
+    const { args } = context;
+    const keys = args.operands.slice(1);
+    if (args.flag("all") === keys.length > 0) throw new UsageError("name the KEYs to remove, or pass --all");
+    const holdfast = await context.open();
+    const { id } = await needSession(holdfast, args.operand(0));
+    if (args.flag("all")) await holdfast.state.clear(id);
+    else await holdfast.state.patch(id, {}, { remove: keys });
+    await answer(await holdfast.state.getVersioned(id), id, context);
+    return undefined;
+  },
+};
+
+export const state: CommandGroup = {
+  name: "state",
+  summary: "read and set a session's state",
+  usage: [...get.usage, ...set.usage, ...rm.usage],
+  description:
+    "State is the short-term memory of a session: keys with JSON values, removed with the session. Every change is an " +
+    "event in its log.",
+  commands: [get, set, rm],
+  fallback: "get",
+  examples: [...get.examples, ...set.examples.slice(0, 1)],
+};

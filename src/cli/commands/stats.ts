@@ -1,0 +1,78 @@
+// holdfast stats: how big the store is, what takes the room, and what sharing and compression saved.
+import type { Stats } from "../../contracts/holdfast.ts";
+import type { Command, Context } from "../command.ts";
+import { type Column, facts, table } from "../table.ts";
+import { formatBytes, formatCount, formatPercent } from "../units.ts";
+
+export const stats: Command = {
+  name: "stats",
+  summary: "sizes, largest sessions, savings",
+  usage: ["stats [--sessions N]"],
+  description:
+    "Tells how much the store takes on disk, how many rows each kind of thing has, which sessions are the largest, and " +
+    "what was saved by keeping the same bytes once and by compression.",
+  options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
+  operands: [],
+  examples: [
+    { command: "holdfast stats", does: "the whole picture" },
+    { command: "holdfast stats --sessions 3 --json", does: "for a monitor" },
+  ],
+  next: "holdfast gc gives back what nothing refers to; holdfast sessions rm ID erases a session.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const found = await holdfast.stats({ sessions: context.args.number("sessions") ?? 10 });
+    const { engine, schemaVersion, storeId } = holdfast.info;
+    const value = { store: context.storeName, engine, schemaVersion, storeId, ...found };
+    await context.output.answer(value, () => lines(found, context));
+    return undefined;
+  },
+};
+
+type SessionSize = Stats["sessions"][number];
+
+const COLUMNS: readonly Column<SessionSize>[] = [
+  { title: "LARGEST SESSIONS", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "EVENTS", align: "right", cell: ({ events }) => formatCount(events) },
+  { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
+  { title: "CONTENT", align: "right", cell: ({ bytes }) => formatBytes(bytes) },
+];
+
+function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeName }: Context): string[] {
+  const { frame, style } = output;
+  const counts = Object.entries(nouns).map(([noun, { rows }]): [string, number] => [noun, rows]);
+  const rows: readonly Column<[string, number]>[] = [
+    { title: "ROWS", cell: ([noun]) => noun },
+    { title: "", align: "right", cell: ([, count]) => formatCount(count) },
+  ];
+  return [
+    ...facts(
+      [
+        ["store", storeName],
+        ["on disk", formatBytes(bytesOnDisk)],
+      ],
+      frame,
+    ),
+    "",
+    ...table(rows, counts, frame),
+    "",
+    style.faint("BLOBS"),
+    ...facts(
+      [
+        ["count", formatCount(blobs.count)],
+        ["content", `${formatBytes(blobs.referencedBytes)} referred to, ${formatBytes(blobs.bytes)} kept once each`],
+        ["stored", formatBytes(blobs.storedBytes)],
+        [
+          "saved",
+          `${saved(blobs.dedupSavings)} by keeping one copy, ${saved(blobs.compressionSavings)} by compression`,
+        ],
+      ],
+      frame,
+    ),
+    ...(sessions.length === 0 ? [] : ["", ...table(COLUMNS, sessions, frame)]),
+  ];
+}
+
+/** Small blobs can take a little more than they hold: that is not a saving of "-3 %" but none. */
+function saved(share: number): string {
+  return share > 0 ? formatPercent(share) : "nothing";
+}

@@ -1,0 +1,186 @@
+// holdfast tasks: the Kanban boards of a conversation. Boards and tasks can be named as a person would: the
+// conversation's id for its root board, and a task's number as the board shows it.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { TASK_STATUSES, type Task, type TaskList } from "../../contracts/tasks.ts";
+import { boardLines } from "../board.ts";
+import type { Command, CommandGroup } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { didYouMean } from "../suggest.ts";
+import { safe } from "../terminal.ts";
+import { plural } from "../units.ts";
+
+const NAMES = "BOARD is a board's id, or the conversation's id for its root board. TASK is an id, or the number shown.";
+
+const show: Command = {
+  name: "show",
+  summary: "draw the boards of a conversation",
+  usage: ["tasks [show] CONVERSATION"],
+  description: "Draws every board of a conversation (a session): the root board, and those of sub-agents.",
+  options: {},
+  operands: [{ name: "CONVERSATION", need: "one" }],
+  examples: [{ command: "holdfast tasks chat-1", does: "all boards of one conversation" }],
+  next: "holdfast tasks set BOARD TASK STATUS moves a task; holdfast tasks retry BOARD TASK starts one again.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const named = context.args.operand(0);
+    const session = await holdfast.sessions.get(named);
+    const boards = await holdfast.tasks.getBoardsByConversation(session?.id ?? named);
+    if (boards.length === 0 && session === null) throw missing("conversation", named, "`holdfast sessions` lists them");
+    await context.output.answer({ conversation: session?.id ?? named, boards }, () => {
+      if (boards.length === 0) return ["no boards"];
+      return boards.flatMap((board, i) => [...(i === 0 ? [] : [""]), ...boardLines(board, context.output)]);
+    });
+    return undefined;
+  },
+};
+
+const add: Command = {
+  name: "add",
+  summary: "add tasks, making the board when there is none",
+  usage: ["tasks add CONVERSATION TITLE… [--agent A] [--label TEXT] [--parent A] [--max-retries N]"],
+  description:
+    "Adds tasks at the end of a board. The board is the conversation's root board, or that of the agent named; one that " +
+    "is not there yet is made, with --label, --parent and --max-retries.",
+  options: {
+    agent: { type: "text", value: "ID", summary: "the board of this agent (default: the root board)" },
+    label: { type: "text", summary: "a new board's title" },
+    parent: { type: "text", value: "ID", summary: "the agent whose board a new board is under" },
+    "max-retries": { type: "number", max: 1_000_000, summary: "how often an agent may retry a task of a new board" },
+  },
+  operands: [
+    { name: "CONVERSATION", need: "one" },
+    { name: "TITLE", need: "some" },
+  ],
+  examples: [
+    { command: "holdfast tasks add chat-1 'find flights' 'book hotel'", does: "two tasks on the root board" },
+    { command: "holdfast tasks add chat-1 'compare prices' --agent researcher", does: "on a sub-agent's board" },
+  ],
+  next: "holdfast tasks CONVERSATION draws the board.",
+  run: async (context) => {
+    const { args, output } = context;
+    const holdfast = await context.open();
+    const named = args.operand(0);
+    const conversation = (await holdfast.sessions.get(named))?.id ?? named;
+    const agentId = args.text("agent") ?? "";
+    const titles = args.operands.slice(1);
+    const boards = await holdfast.tasks.getBoardsByConversation(conversation);
+    const existing = boards.find((board) => board.agentId === agentId);
+    const board =
+      existing ?? (await holdfast.tasks.createTaskList(conversation, titles, { ...newBoard(args), agentId }));
+    const added = existing === undefined ? board.tasks : await holdfast.tasks.addTasks(board.id, titles);
+    await output.answer({ board: board.id, created: existing === undefined, tasks: added }, () => [
+      safe`added ${plural(added.length, "task")} to ${existing === undefined ? "the new board" : "board"} ${board.id}`,
+    ]);
+    return undefined;
+  },
+};
+
+function newBoard(args: { text(name: string): string | undefined; number(name: string): number | undefined }) {
+  const [agentLabel, parentAgentId, maxRetries] = [args.text("label"), args.text("parent"), args.number("max-retries")];
+  return {
+    ...(agentLabel === undefined ? {} : { agentLabel }),
+    ...(parentAgentId === undefined ? {} : { parentAgentId }),
+    ...(maxRetries === undefined ? {} : { maxRetries }),
+  };
+}
+
+const set: Command = {
+  name: "set",
+  summary: "change a task's status",
+  usage: ["tasks set BOARD TASK STATUS [--note TEXT]"],
+  description:
+    `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only a retry leads out of ` +
+    `them. ${NAMES}`,
+  options: { note: { type: "text", summary: "why; an empty one keeps the old note" } },
+  operands: [
+    { name: "BOARD", need: "one" },
+    { name: "TASK", need: "one" },
+    { name: "STATUS", need: "one" },
+  ],
+  examples: [
+    { command: "holdfast tasks set chat-1 1 in_progress", does: "the first task of the root board" },
+    { command: "holdfast tasks set chat-1 2 failed --note 'sold out'", does: "with a note" },
+  ],
+  run: async (context) => {
+    const { args, output } = context;
+    const typed = args.operand(2);
+    const status = TASK_STATUSES.find((one) => one === typed.replaceAll("-", "_"));
+    if (status === undefined) {
+      const guess = didYouMean(typed, TASK_STATUSES);
+      throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${TASK_STATUSES.join(", ")}` : guess}`);
+    }
+    const holdfast = await context.open();
+    const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
+    const changed = await holdfast.tasks.updateStatus(board.id, task.id, status, args.text("note"));
+    if (changed === null) throw missing("task", args.operand(1));
+    await output.answer({ board: board.id, task: changed }, () => [safe`${changed.title}: ${changed.status}`]);
+    return undefined;
+  },
+};
+
+const retry: Command = {
+  name: "retry",
+  summary: "start a task again",
+  usage: ["tasks retry BOARD TASK [--counted]"],
+  description:
+    "Starts a task again as a person does: from any status, with the retry count at 0 and the note cleared. With " +
+    `--counted it is an agent's retry: it counts, and is refused at the board's limit. ${NAMES}`,
+  options: { counted: { type: "flag", summary: "as an agent's retry, which counts and has a limit" } },
+  operands: [
+    { name: "BOARD", need: "one" },
+    { name: "TASK", need: "one" },
+  ],
+  examples: [{ command: "holdfast tasks retry chat-1 2", does: "the second task of the root board" }],
+  run: async (context) => {
+    const { args, output } = context;
+    const holdfast = await context.open();
+    const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
+    const counted = args.flag("counted");
+    const changed = counted
+      ? await holdfast.tasks.incrementRetry(board.id, task.id)
+      : await holdfast.tasks.forceRetry(board.id, task.id);
+    if (changed === null && counted) {
+      throw new HoldfastError("Conflict", `"${task.title}" was retried ${plural(board.maxRetries, "time")} already`, {
+        hint: "without --counted a person may retry it all the same",
+        details: { board: board.id, task: task.id, maxRetries: board.maxRetries },
+      });
+    }
+    if (changed === null) throw missing("task", args.operand(1));
+    const count = changed.retryCount === 0 ? "" : `, retry ${changed.retryCount} of ${board.maxRetries}`;
+    await output.answer({ board: board.id, task: changed }, () => [safe`${changed.title}: ${changed.status}${count}`]);
+    return undefined;
+  },
+};
+
+async function find(holdfast: Holdfast, boardName: string, taskName: string): Promise<{ board: TaskList; task: Task }> {
+  const board = (await holdfast.tasks.getTaskList(boardName)) ?? (await rootBoard(holdfast, boardName));
+  if (board === null) throw missing("board", boardName, "`holdfast tasks CONVERSATION` shows boards with their ids");
+  const task = board.tasks.find(({ id }) => id === taskName) ?? numbered(board.tasks, taskName);
+  if (task === undefined) throw missing("task", taskName, `\`holdfast tasks ${board.conversationId}\` shows them`);
+  return { board, task };
+}
+
+async function rootBoard(holdfast: Holdfast, name: string): Promise<TaskList | null> {
+  const session = await holdfast.sessions.get(name);
+  return await holdfast.tasks.getByConversation(session?.id ?? name);
+}
+
+function numbered(tasks: readonly Task[], name: string): Task | undefined {
+  return /^#?\d+$/.test(name) ? tasks[Number(name.replace("#", "")) - 1] : undefined;
+}
+
+function missing(what: string, name: string, hint?: string): HoldfastError {
+  const options = { details: { [what]: name }, ...(hint === undefined ? {} : { hint }) };
+  return new HoldfastError("NotFound", `no ${what} "${name}"`, options);
+}
+
+export const tasks: CommandGroup = {
+  name: "tasks",
+  summary: "draw task boards, add tasks, move them",
+  usage: [...show.usage, ...add.usage, ...set.usage, ...retry.usage],
+  description: `A board is the task list of one agent in one conversation; sub-agents have boards of their own. ${NAMES}`,
+  commands: [show, add, set, retry],
+  fallback: "show",
+  examples: [...show.examples, ...add.examples.slice(0, 1), ...set.examples.slice(0, 1)],
+};

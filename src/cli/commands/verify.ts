@@ -1,0 +1,81 @@
+// holdfast verify: is what is stored what was written? Exits with 5 when it is not, naming the first bad seq.
+import type { Command, Context } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { type Column, table } from "../table.ts";
+import { safe } from "../terminal.ts";
+import { formatCount, plural } from "../units.ts";
+import { type Finding, readAnchors, verifyAll } from "../verification.ts";
+
+/** More sessions than this are not listed one by one unless they are damaged. */
+const LISTED_MAX = 20;
+
+export const verify: Command = {
+  name: "verify",
+  summary: "check the hash chains of sessions",
+  usage: ["verify [SESSION…] [--anchor FILE] [--from FILE] [--blobs]"],
+  description:
+    "Recomputes the hash chain of every session, or of those named, and compares it with what is stored. Damage is " +
+    "reported with the first bad seq, and the exit code is 5. Without an anchor the chain finds corruption and " +
+    "careless editing; an editor who also recomputes every hash is found only with --anchor.",
+  options: {
+    anchor: { type: "text", value: "FILE", summary: "also require these points, kept from `holdfast log anchor`" },
+    from: { type: "text", value: "FILE", summary: "trust these points and check only what follows them" },
+    blobs: { type: "flag", summary: "also read every message, state value and attachment, and check their hashes" },
+  },
+  operands: [{ name: "SESSION", need: "any" }],
+  examples: [
+    { command: "holdfast verify", does: "all sessions" },
+    { command: "holdfast verify chat-1 --blobs", does: "one session, with the content of its messages" },
+    { command: "holdfast verify --anchor anchors.json", does: "against heads kept elsewhere" },
+  ],
+  next: "Damage? Keep the file as it is, copy it, and compare with a backup; holdfast log ID --after 0 shows the events.",
+  run: async (context) => {
+    const { args, output, io } = context;
+    const anchors = await readAnchors(args.text("anchor"), io);
+    const from = await readAnchors(args.text("from"), io);
+    const holdfast = await context.open();
+    const findings = await verifyAll(holdfast, {
+      sessions: args.operands,
+      anchors,
+      from,
+      content: args.flag("blobs"),
+      progress: (done, events) => output.progress(`verified ${plural(done, "session")}, ${plural(events, "event")} …`),
+    });
+    await output.clearProgress();
+    const bad = findings.filter(({ ok }) => !ok);
+    const events = findings.reduce((sum, finding) => sum + finding.events, 0);
+    const value = { ok: bad.length === 0, sessions: findings.length, events, damaged: bad.length, findings };
+    await output.answer(value, () => lines(findings, bad, events, context));
+    return bad.length === 0 ? EXIT.ok : EXIT.damage;
+  },
+};
+
+const COLUMNS: readonly Column<Finding>[] = [
+  {
+    title: "",
+    cell: ({ ok }) => (ok ? "ok" : "DAMAGED"),
+    colour: (text, { ok }, style) => (ok ? style.good(text) : style.bad(text)),
+  },
+  { title: "SESSION", cell: ({ session }) => session, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "EVENTS", align: "right", cell: ({ events }) => formatCount(events) },
+  { title: "CHAIN HEAD", cell: ({ hash }) => hash?.slice(0, 16) ?? "", colour: (text, _, style) => style.faint(text) },
+  { title: "NOTE", cell: ({ note }) => note ?? "", shrink: 2 },
+];
+
+function lines(findings: readonly Finding[], bad: readonly Finding[], events: number, { output }: Context): string[] {
+  const { style } = output;
+  if (findings.length === 0) return ["no sessions to verify"];
+  const listed = findings.length <= LISTED_MAX ? findings : bad;
+  const counted = `${plural(findings.length, "session")}, ${plural(events, "event")}`;
+  const verdict =
+    bad.length === 0
+      ? style.good(`all good: ${counted} verified`)
+      : style.bad(`damage in ${bad.length} of ${plural(findings.length, "session")}`);
+  return [
+    ...(listed.length === 0 ? [] : [...table(COLUMNS, listed, output.frame), ""]),
+    ...bad.map(({ session, badSeq, reason }) => {
+      return safe`${session}: ${badSeq === undefined ? "" : `first bad seq ${badSeq}: `}${reason ?? "damaged"}`;
+    }),
+    verdict,
+  ];
+}

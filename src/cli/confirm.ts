@@ -1,0 +1,26 @@
+// Asks before something is erased for good. A script cannot answer, so it has to say --yes.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Context } from "./command.ts";
+import { UsageError } from "./failure.ts";
+
+export const YES_OPTION = { type: "flag", short: "y", summary: "do not ask" } as const;
+
+/** Comes back only when the answer is yes. */
+export async function confirm(context: Context, question: string): Promise<void> {
+  if (context.args.flag("yes")) return;
+  const { stdin } = context.io;
+  if (stdin.isTTY !== true || context.output.json) throw new UsageError(`${question} Say so with --yes`);
+  await context.output.error(`${question} Type yes to go on:`);
+  const answer = await firstLine(stdin);
+  if (["y", "yes"].includes(answer.trim().toLowerCase())) return;
+  throw new HoldfastError("Aborted", "nothing was erased", { hint: "the answer was not yes" });
+}
+
+async function firstLine(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {
+  let text = "";
+  for await (const chunk of stdin) {
+    text += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
+    if (text.includes("\n")) break;
+  }
+  return text.split("\n")[0] ?? "";
+}

@@ -1,0 +1,80 @@
+// Tells the demo: numbered steps in plain words, real commands with their real output, and claims that were checked.
+import type { Captured } from "../capture.ts";
+import type { Context } from "../command.ts";
+import { safe, wrap } from "../terminal.ts";
+
+export interface Claim {
+  readonly claim: string;
+  readonly holds: boolean;
+}
+
+const INDENT = "   ";
+/** Wider lines are hard to read, however wide the terminal is. */
+const WIDEST = 80;
+
+export class Story {
+  readonly claims: Claim[] = [];
+  readonly #context: Context;
+  readonly #store: string;
+  #steps = 0;
+
+  constructor(context: Context, store: string) {
+    this.#context = context;
+    this.#store = store;
+  }
+
+  get holds(): boolean {
+    return this.claims.every(({ holds }) => holds);
+  }
+
+  async title(text: string): Promise<void> {
+    await this.#print([this.#context.output.style.heading(text)]);
+  }
+
+  async step(title: string, ...paragraphs: readonly string[]): Promise<void> {
+    this.#steps++;
+    const heading = this.#context.output.style.heading(`${this.#steps}. ${title}`);
+    await this.#print(["", heading, ...paragraphs.flatMap((text) => this.#wrapped(text))]);
+  }
+
+  async say(text: string): Promise<void> {
+    await this.#print(this.#wrapped(text));
+  }
+
+  /** Runs a command of this CLI on the demo's store, and shows both. */
+  async run(...argv: readonly string[]): Promise<Captured> {
+    const { output, io } = this.#context;
+    const terminal = output.interactive ? { columns: Math.min(output.width, WIDEST) - INDENT.length - 2 } : {};
+    // HOLDFAST_STORE stands for --store, so that the shown commands are short and still the real ones.
+    const env = { ...io.env, HOLDFAST_STORE: this.#store };
+    const captured = await this.#context.capture(argv, { ...terminal, env });
+    const lines = `${captured.stdout}${captured.stderr}`.trimEnd().split("\n");
+    await this.#print([
+      "",
+      `${INDENT}${output.style.strong(safe`$ holdfast ${argv.map(quoted).join(" ")}`)}`,
+      ...lines.map((line) => `${INDENT}  ${line}`.trimEnd()),
+      "",
+    ]);
+    return captured;
+  }
+
+  /** What was checked, and whether it holds: a claim that does not fails the demo. */
+  async claim(claim: string, holds: boolean): Promise<void> {
+    const { style } = this.#context.output;
+    this.claims.push({ claim, holds });
+    const mark = holds ? style.good("✓") : style.bad("✗ NOT TRUE:");
+    await this.#print([`${INDENT}${mark} ${claim}`]);
+  }
+
+  #wrapped(text: string): string[] {
+    return wrap(text, Math.min(this.#context.output.width, WIDEST) - INDENT.length).map((line) => INDENT + line);
+  }
+
+  async #print(lines: readonly string[]): Promise<void> {
+    if (!this.#context.output.json) await this.#context.output.lines(lines);
+  }
+}
+
+function quoted(argument: string): string {
+  return /^[\w./:=@-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,60 @@
+// What the process says when it ends. Scripts depend on these numbers: they are documented in --help and never change
+// meaning. A new error code does not compile until it is mapped.
+import type { ErrorCode } from "../contracts/errors.ts";
+
+export const EXIT = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  damage: 5,
+  unavailable: 6,
+} as const;
+
+/** In the order of --help. */
+export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
+  [EXIT.ok, "done"],
+  [EXIT.error, "an unexpected error"],
+  [EXIT.usage, "usage: the command line or its input is wrong; nothing was written"],
+  [EXIT.notFound, "not found: no such store, session, agent, task, blob or file"],
+  [EXIT.refused, "refused: it exists already, someone else changed it, a rule forbids it, or you said no"],
+  [EXIT.damage, "damage: something stored is not what was written (verify)"],
+  [EXIT.unavailable, "store unavailable: busy, unreachable, full, not ours or not permitted"],
+];
+
+const EXIT_OF_CODE = {
+  InvalidArgument: EXIT.usage,
+  InvalidId: EXIT.usage,
+  InvalidText: EXIT.usage,
+  InvalidJson: EXIT.usage,
+  LimitExceeded: EXIT.usage,
+  BadUrl: EXIT.usage,
+  NotFound: EXIT.notFound,
+  AlreadyExists: EXIT.refused,
+  SessionDeleted: EXIT.notFound,
+  BlobNotFound: EXIT.notFound,
+  BlobExpired: EXIT.notFound,
+  Conflict: EXIT.refused,
+  InvalidTransition: EXIT.refused,
+  ReadOnly: EXIT.refused,
+  BlobCorrupted: EXIT.damage,
+  ExecutionCorrupted: EXIT.damage,
+  UnsupportedSchemaVersion: EXIT.damage,
+  StoreCorrupted: EXIT.damage,
+  SchemaTooNew: EXIT.unavailable,
+  NotAStore: EXIT.unavailable,
+  MissingDirectory: EXIT.unavailable,
+  PermissionDenied: EXIT.unavailable,
+  StoreBusy: EXIT.unavailable,
+  StoreUnreachable: EXIT.unavailable,
+  StoreFull: EXIT.unavailable,
+  MissingDependency: EXIT.unavailable,
+  Closed: EXIT.error,
+  Aborted: EXIT.refused,
+  Internal: EXIT.error,
+} as const satisfies Record<ErrorCode, number>;
+
+export function exitOf(code: ErrorCode): number {
+  return EXIT_OF_CODE[code];
+}

@@ -1,0 +1,110 @@
+// Help that teaches: what a command is for, how to call it, examples that run, and what to do next.
+import { GLOBAL_OPTIONS } from "./arguments.ts";
+import { type AnyCommand, type Command, isGroup, type Options } from "./command.ts";
+import { EXIT_MEANINGS } from "./exit.ts";
+import type { Frame } from "./table.ts";
+import { padEnd, wrap } from "./terminal.ts";
+
+/** Wider lines are hard to read, however wide the terminal is. */
+const WIDEST = 80;
+
+export interface Section {
+  readonly title: string;
+  readonly commands: readonly AnyCommand[];
+}
+
+export function overview(sections: readonly Section[], frame: Frame): string[] {
+  const { style } = frame;
+  const names = sections.flatMap(({ commands }) => commands.map(({ name }) => name.length));
+  const width = Math.max(...names) + 2;
+  const groups = sections.flatMap(({ title, commands }) => [
+    style.heading(title),
+    ...commands.flatMap(({ name, summary }) => entry(name, summary, width, frame)),
+    "",
+  ]);
+  return [
+    `${style.heading("Holdfast")}: the durable state store for AI agents. Agent state that survives.`,
+    "",
+    "Usage: holdfast COMMAND [options]",
+    "",
+    ...groups,
+    ...optionLines("Options of every command", GLOBAL_OPTIONS, frame),
+    style.heading("Exit codes"),
+    ...EXIT_MEANINGS.flatMap(([code, meaning]) => entry(String(code), meaning, 4, frame)),
+    "",
+    style.heading("Try"),
+    "  holdfast demo              watch it survive a kill -9",
+    "  holdfast init              create ./holdfast.db",
+    "  holdfast COMMAND --help    learn a command",
+  ];
+}
+
+export function commandHelp(command: AnyCommand, path: string, frame: Frame): string[] {
+  const { style } = frame;
+  const width = textWidth(frame);
+  const examples = command.examples.flatMap((example) => [
+    `  ${style.faint("$")} ${example.command}`,
+    ...wrap(example.does, width - 6).map((line) => `      ${style.faint(line)}`),
+  ]);
+  return [
+    ...wrap(`${path}: ${command.summary}`, width).map(style.heading),
+    "",
+    style.heading("Usage"),
+    ...command.usage.map((usage) => `  holdfast ${usage}`),
+    "",
+    ...wrap(command.description, width),
+    "",
+    ...(isGroup(command) ? groupLines(command.commands, frame) : optionLines("Options", command.options, frame)),
+    ...optionLines("Options of every command", GLOBAL_OPTIONS, frame),
+    style.heading("Examples"),
+    ...examples,
+    ...(command.next === undefined ? [] : ["", style.heading("Next"), ...indented(command.next, frame)]),
+  ];
+}
+
+function groupLines(commands: readonly Command[], frame: Frame): string[] {
+  const width = Math.max(...commands.map(({ name }) => name.length)) + 2;
+  return [
+    frame.style.heading("Commands"),
+    ...commands.flatMap(({ name, summary }) => entry(name, summary, width, frame)),
+    "",
+    ...commands.flatMap(({ name, options }) => optionLines(`Options of ${name}`, options, frame)),
+  ];
+}
+
+function optionLines(title: string, options: Options, frame: Frame): string[] {
+  const labelled = Object.entries(options).map(([name, spec]) => {
+    const short = spec.short === undefined ? "" : `-${spec.short}, `;
+    const value = spec.type === "flag" ? "" : ` ${spec.value ?? (spec.type === "number" ? "N" : "TEXT")}`;
+    const many = spec.type === "list" ? " (may be repeated)" : "";
+    return { label: `${short}--${name}${value}`, summary: spec.summary + many };
+  });
+  if (labelled.length === 0) return [];
+  const width = Math.max(...labelled.map(({ label }) => label.length)) + 2;
+  return [
+    frame.style.heading(title),
+    ...labelled.flatMap(({ label, summary }) => entry(label, summary, width, frame)),
+    "",
+  ];
+}
+
+function entry(label: string, text: string, labelWidth: number, frame: Frame): string[] {
+  const lines = wrap(text, textWidth(frame) - labelWidth - 2);
+  return lines.map((line, i) => `  ${frame.style.name(padEnd(i === 0 ? label : "", labelWidth))}${line}`);
+}
+
+function indented(text: string, frame: Frame): string[] {
+  return wrap(text, textWidth(frame) - 2).map((line) => `  ${line}`);
+}
+
+function textWidth(frame: Frame): number {
+  return Math.min(frame.width, WIDEST);
+}
+
+/** For programs that learn the CLI: `--help --json`. */
+export function describeCommand(command: AnyCommand): Record<string, unknown> {
+  const { name, summary, usage, description, examples } = command;
+  const lesson = { name, summary, usage: usage.map((line) => `holdfast ${line}`), description, examples };
+  if (isGroup(command)) return { ...lesson, commands: command.commands.map(describeCommand) };
+  return { ...lesson, operands: command.operands, options: command.options };
+}

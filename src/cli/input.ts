@@ -1,0 +1,45 @@
+// What users hand to a command: files, standard input, and JSON typed at a prompt.
+import { readFile } from "node:fs/promises";
+import * as path from "node:path";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import { fileFailure, UsageError } from "./failure.ts";
+import type { Io } from "./io.ts";
+
+/** The text itself, or standard input for "-". */
+export async function readTextOperand(operand: string, io: Io): Promise<string> {
+  if (operand !== "-") return operand;
+  const chunks: Buffer[] = [];
+  for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
+  // What `echo` adds at the end is not part of the text.
+  return decode(Buffer.concat(chunks), "standard input").replace(/\r?\n$/, "");
+}
+
+export async function readTextFile(file: string, io: Io): Promise<string> {
+  try {
+    return decode(await readFile(path.resolve(io.cwd, file)), file);
+  } catch (error) {
+    throw fileFailure(error, file);
+  }
+}
+
+function decode(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${what} is not UTF-8 text; store other bytes with holdfast blobs put`);
+  }
+}
+
+export function readJson(text: string, what: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw new UsageError(`${what} is not JSON: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`);
+  }
+}
+
+export function readObject(text: string, what: string): JsonObject {
+  const value = readJson(text, what);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw new UsageError(`${what} must be a JSON object, such as '{"key": "value"}'`);
+}

@@ -1,0 +1,49 @@
+// The CLI's way to the outside: streams, environment and working directory. Tests and the demo hand in their own.
+
+export interface OutStream {
+  write(chunk: string | Uint8Array, done: (error?: Error | null) => void): boolean;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export interface InStream extends AsyncIterable<Uint8Array | string> {
+  readonly isTTY?: boolean;
+}
+
+export interface Io {
+  readonly stdout: OutStream;
+  readonly stderr: OutStream;
+  readonly stdin: InStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Ends what would go on for ever (`--follow`). The real process aborts it on Ctrl-C. */
+  readonly signal?: AbortSignal;
+}
+
+export function processIo(given: Partial<Io> = {}): Io {
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    env: process.env,
+    cwd: process.cwd(),
+    ...given,
+  };
+}
+
+/** A signal that aborts when the user wants to stop: Ctrl-C no longer kills until `release` is called. */
+export function interruption(io: Io): { readonly signal: AbortSignal; release(): void } {
+  if (io.signal !== undefined) return { signal: io.signal, release: () => {} };
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  return {
+    signal: controller.signal,
+    release: () => {
+      process.removeListener("SIGINT", stop);
+      process.removeListener("SIGTERM", stop);
+    },
+  };
+}

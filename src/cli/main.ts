@@ -1,0 +1,102 @@
+// The `holdfast` command: parses, runs one command, tells failures, and answers with the exit code. It never ends the
+// process itself, so that output is flushed and the store is closed.
+import { readFileSync, realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { checkArguments, GLOBAL_OPTIONS, type Request, readRequest, wants } from "./arguments.ts";
+import { capture } from "./capture.ts";
+import type { Command, Context } from "./command.ts";
+import { EXIT, EXIT_MEANINGS } from "./exit.ts";
+import { report, UsageError } from "./failure.ts";
+import { commandHelp, describeCommand, overview } from "./help.ts";
+import { type Io, processIo } from "./io.ts";
+import { Output } from "./output.ts";
+import { COMMANDS, SECTIONS } from "./registry.ts";
+import { chooseStore, openStore } from "./store.ts";
+
+export async function main(argv: string[], given: Partial<Io> = {}): Promise<number> {
+  const io = processIo(given);
+  // Failed writes are told to whoever wrote; without a listener they would end the process with a stack trace.
+  io.stdout.on("error", () => {});
+  io.stderr.on("error", () => {});
+  // Looked for by hand, because a command line that cannot be read is also told as JSON.
+  const output = new Output(io, argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined).includes("--json"));
+  try {
+    return await dispatch(readRequest(argv, COMMANDS), io, output);
+  } catch (error) {
+    return await report(error, output, Boolean(io.env.HOLDFAST_DEBUG));
+  } finally {
+    await output.clearProgress();
+  }
+}
+
+async function dispatch(request: Request, io: Io, output: Output): Promise<number> {
+  if (wants(request, "help")) return await help(request, output);
+  if (wants(request, "version")) {
+    const version = packageVersion();
+    await output.answer({ version, node: process.version }, () => [version]);
+    return EXIT.ok;
+  }
+  if (request.named === undefined) return await help(request, output);
+  if (request.command === undefined) {
+    throw new UsageError(`holdfast ${request.path} needs a command; see holdfast ${request.path} --help`);
+  }
+  return await execute(request, request.command, io, output);
+}
+
+async function help(request: Request, output: Output): Promise<number> {
+  const { named, command, path } = request;
+  // A bare group is explained whole, even if it has a fallback.
+  const topic = named !== undefined && path === named.name ? named : command;
+  if (topic === undefined) {
+    const visible = SECTIONS.flatMap(({ commands }) => commands);
+    const document = { commands: visible.map(describeCommand), options: GLOBAL_OPTIONS, exitCodes: EXIT_MEANINGS };
+    await output.answer(document, () => overview(SECTIONS, output.frame));
+  } else {
+    await output.answer(describeCommand(topic), () => commandHelp(topic, `holdfast ${path}`, output.frame));
+  }
+  return EXIT.ok;
+}
+
+async function execute(request: Request, command: Command, io: Io, output: Output): Promise<number> {
+  const args = checkArguments(request, command);
+  const choice = chooseStore(args.text("store"), args.text("blob-dir"), io);
+  const opened: Holdfast[] = [];
+  const context: Context = {
+    args,
+    output,
+    io,
+    storeName: choice.name,
+    async open(options) {
+      const holdfast = await openStore(choice, options);
+      opened.push(holdfast);
+      return holdfast;
+    },
+    capture: (argv, options) => capture(main, argv, { cwd: io.cwd, env: io.env, ...options }),
+  };
+  try {
+    return (await command.run(context)) ?? EXIT.ok;
+  } finally {
+    for (const holdfast of opened) await holdfast.close();
+  }
+}
+
+/** From src/cli and from dist/cli it is the same way up. */
+function packageVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const isNamed = typeof manifest === "object" && manifest !== null && "version" in manifest;
+  return isNamed ? String(manifest.version) : "unknown";
+}
+
+/** Node 22 has no import.meta.main; it is also unset where a test runner loads this file. */
+function isEntryPoint(): boolean {
+  if (import.meta.main !== undefined) return import.meta.main;
+  const script = process.argv[1];
+  try {
+    return script !== undefined && realpathSync(script) === fileURLToPath(import.meta.url);
+  } catch {
+    return false;
+  }
+}
+
+if (isEntryPoint()) process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,99 @@
+// What a command prints: lines for people or one JSON document for programs. Every write waits until the reader took
+// it, so that a large answer does not pile up in memory; a reader that went away is OutputClosed.
+import { OutputClosed } from "./failure.ts";
+import type { Io, OutStream } from "./io.ts";
+import { type Style, styleFor } from "./style.ts";
+import type { Frame } from "./table.ts";
+
+const NARROWEST = 40;
+
+export class Output {
+  readonly json: boolean;
+  readonly style: Style;
+  readonly errorStyle: Style;
+  /** Columns of the terminal; infinite when a program or a file reads. */
+  readonly width: number;
+  readonly interactive: boolean;
+  readonly #stdout: OutStream;
+  readonly #stderr: OutStream;
+  readonly #stderrIsTerminal: boolean;
+  #progressShown = false;
+
+  constructor(io: Io, json: boolean) {
+    this.json = json;
+    this.#stdout = io.stdout;
+    this.#stderr = io.stderr;
+    this.style = styleFor(io.stdout, io.env);
+    this.errorStyle = styleFor(io.stderr, io.env);
+    this.interactive = io.stdout.isTTY === true;
+    this.#stderrIsTerminal = io.stderr.isTTY === true;
+    this.width = this.interactive ? Math.max(NARROWEST, io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+  }
+
+  get frame(): Frame {
+    return { width: this.width, style: this.style };
+  }
+
+  /** The command's answer: the value as JSON, or the lines made from it. */
+  async answer(value: unknown, lines: () => readonly string[]): Promise<void> {
+    if (this.json) await this.document(value);
+    else await this.lines(lines());
+  }
+
+  async document(value: unknown): Promise<void> {
+    await this.bytes(`${JSON.stringify(value, null, 2)}\n`);
+  }
+
+  /** For what never ends: one JSON document a line. */
+  async record(value: unknown): Promise<void> {
+    await this.bytes(`${JSON.stringify(value)}\n`);
+  }
+
+  async line(text = ""): Promise<void> {
+    await this.bytes(`${text}\n`);
+  }
+
+  async lines(texts: readonly string[]): Promise<void> {
+    if (texts.length > 0) await this.bytes(`${texts.join("\n")}\n`);
+  }
+
+  async bytes(chunk: string | Uint8Array): Promise<void> {
+    await write(this.#stdout, chunk);
+  }
+
+  /** Beside the answer, for people only: it never disturbs what a program reads from stdout. */
+  async note(text: string): Promise<void> {
+    if (!this.json) await this.error(this.errorStyle.faint(text));
+  }
+
+  async error(text: string): Promise<void> {
+    await this.clearProgress();
+    await write(this.#stderr, `${text}\n`).catch(() => {});
+  }
+
+  /** Replaces the last progress line; shown only to somebody who watches. */
+  async progress(text: string): Promise<void> {
+    if (!this.#stderrIsTerminal || this.json) return;
+    this.#progressShown = true;
+    await write(this.#stderr, `\r\x1b[K${this.errorStyle.faint(text)}`).catch(() => {});
+  }
+
+  async clearProgress(): Promise<void> {
+    if (!this.#progressShown) return;
+    this.#progressShown = false;
+    await write(this.#stderr, "\r\x1b[K").catch(() => {});
+  }
+}
+
+function write(stream: OutStream, chunk: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(chunk, (error) => {
+      if (!error) resolve();
+      else reject(isClosed(error) ? new OutputClosed("nobody reads the output any more") : error);
+    });
+  });
+}
+
+function isClosed(error: Error): boolean {
+  return "code" in error && ["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"].includes(String(error.code));
+}

@@ -1,0 +1,26 @@
+// Every command there is, in the order of the overview.
+import type { AnyCommand } from "./command.ts";
+import { agents } from "./commands/agents.ts";
+import { blobs } from "./commands/blobs.ts";
+import { demo } from "./commands/demo.ts";
+import { demoWriter } from "./commands/demo-writer.ts";
+import { gc } from "./commands/gc.ts";
+import { init } from "./commands/init.ts";
+import { log } from "./commands/log.ts";
+import { messages } from "./commands/messages.ts";
+import { migrate } from "./commands/migrate.ts";
+import { sessions } from "./commands/sessions.ts";
+import { state } from "./commands/state.ts";
+import { stats } from "./commands/stats.ts";
+import { tasks } from "./commands/tasks.ts";
+import { verify } from "./commands/verify.ts";
+import type { Section } from "./help.ts";
+
+export const SECTIONS: readonly Section[] = [
+  { title: "Start", commands: [demo, init] },
+  { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
+  { title: "What happened, and is it whole?", commands: [log, verify] },
+  { title: "Upkeep", commands: [stats, gc, migrate] },
+];
+
+export const COMMANDS: readonly AnyCommand[] = [...SECTIONS.flatMap(({ commands }) => commands), demoWriter];

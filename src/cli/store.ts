@@ -1,0 +1,66 @@
+// Which store a command works on, and what to say when it is not there. Only `init` and `demo` create one: a slip in
+// --store must not leave an empty store behind.
+import * as path from "node:path";
+import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
+import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
+import type { Session } from "../contracts/sessions.ts";
+import type { Io } from "./io.ts";
+
+export const DEFAULT_STORE = "./holdfast.db";
+
+export interface StoreChoice {
+  /** For open(): a path is absolute, so that the directory of the process does not matter. */
+  readonly url: string;
+  /** As the user wrote it, without a password: for people. */
+  readonly name: string;
+  readonly blobDirectory: string | undefined;
+}
+
+export function chooseStore(store: string | undefined, blobDirectory: string | undefined, io: Io): StoreChoice {
+  const given = store ?? (io.env.HOLDFAST_STORE || DEFAULT_STORE);
+  const directory = blobDirectory ?? (io.env.HOLDFAST_BLOB_DIR || undefined);
+  return {
+    url: isPath(given) ? path.resolve(io.cwd, given) : given,
+    name: withoutPassword(given),
+    blobDirectory: directory === undefined ? undefined : path.resolve(io.cwd, directory),
+  };
+}
+
+function isPath(url: string): boolean {
+  return url !== "" && url !== ":memory:" && !/^(file|postgres|postgresql):|^[a-z][a-z0-9+.-]+:\/\//i.test(url);
+}
+
+/** postgres://me:secret@host/db → postgres://me:***@host/db */
+export function withoutPassword(url: string): string {
+  return url
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, "$1:***@")
+    .replace(/([?&]password=)[^&#]*/gi, "$1***");
+}
+
+export async function openStore(choice: StoreChoice, options: OpenOptions = {}): Promise<Holdfast> {
+  // Loaded only now, so that --help does not wait for a database engine.
+  const { fileBlobs, open } = await import("../index.ts");
+  const blobs = choice.blobDirectory === undefined ? {} : { blobs: fileBlobs(choice.blobDirectory) };
+  try {
+    return await open(choice.url, { create: false, ...blobs, ...options });
+  } catch (error) {
+    // Where nothing is to be created, a missing directory is just one more way of not being there.
+    const isAbsent = isHoldfastError(error) && (error.code === "NotFound" || error.code === "MissingDirectory");
+    if (!isAbsent || options.create === true) throw error;
+    throw new HoldfastError("NotFound", `no store at ${choice.name}`, {
+      hint: "run `holdfast init` to create it, or pass --store URL",
+      details: error.details,
+      cause: error,
+    });
+  }
+}
+
+/** By id or alias. */
+export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
+  const session = await holdfast.sessions.get(idOrAlias);
+  if (session !== null) return session;
+  throw new HoldfastError("NotFound", `no session "${idOrAlias}"`, {
+    hint: "`holdfast sessions` lists those there are",
+    details: { session: idOrAlias },
+  });
+}

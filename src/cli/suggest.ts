@@ -1,0 +1,37 @@
+// "Did you mean": the nearest known name, if it is near enough to be a slip of the fingers.
+
+export function nearest(typed: string, known: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.floor(typed.length / 3));
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const name of known) {
+    const distance = typed.length >= 2 && name.startsWith(typed) ? 0.5 : editDistance(typed, name);
+    if (distance <= most && (best === undefined || distance < best.distance)) best = { name, distance };
+  }
+  return best?.name;
+}
+
+/** `; did you mean "sessions"?`, or nothing. */
+export function didYouMean(typed: string, known: readonly string[], prefix = ""): string {
+  const name = nearest(typed, known);
+  return name === undefined ? "" : `; did you mean "${prefix}${name}"?`;
+}
+
+/** Insertions, deletions, replacements, and swaps of neighbours. */
+export function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
+      }
+      row.push(cost);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}

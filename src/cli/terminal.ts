@@ -1,0 +1,123 @@
+// Text on a terminal: what the store holds was written by models and tools, so control characters and escape sequences
+// are shown, never sent; and text is measured in columns, not in UTF-16 units.
+
+/** ZWNJ and ZWJ shape ordinary words and emoji, and do nothing else. */
+const HARMLESS_FORMATS = ["\u200c", "\u200d"];
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** For text of several lines: line breaks and tabs stay. */
+export function safeText(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(UNSAFE, (c) => (c === "\n" || c === "\t" ? c : escapeCharacter(c)));
+}
+
+/** For one line: line breaks and tabs are escaped too. */
+export function safeLine(text: string): string {
+  return text.replace(UNSAFE, escapeCharacter);
+}
+
+/** safe`erased session ${id}`: our own words as they are, values as one safe line. */
+export function safe(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+  return words.map((word, i) => word + (i < values.length ? safeLine(String(values[i])) : "")).join("");
+}
+
+const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+function escapeCharacter(character: string): string {
+  if (HARMLESS_FORMATS.includes(character)) return character;
+  const code = character.codePointAt(0) ?? 0;
+  return SHORT[character] ?? (code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`);
+}
+
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
+/** Columns the text takes; it must be safe already. */
+export function displayWidth(text: string): number {
+  if (PRINTABLE_ASCII.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += segmentWidth(segment);
+  return width;
+}
+
+const WIDE_RANGES: readonly (readonly [number, number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0x303e],
+  [0x3041, 0xa4cf],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x1f300, 0x1faff],
+  [0x20000, 0x3fffd],
+];
+
+function segmentWidth(segment: string): number {
+  const code = segment.codePointAt(0) ?? 0;
+  if (code < 127) return segment.includes("\ufe0f") ? 2 : 1;
+  if (/^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(segment)) return 0;
+  const wide = WIDE_RANGES.some(([from, to]) => code >= from && code <= to);
+  return wide || segment.includes("\ufe0f") || /\p{Emoji_Presentation}/u.test(segment) ? 2 : 1;
+}
+
+/** At most `width` columns, with "…" where something was left out. */
+export function truncate(text: string, width: number): string {
+  if (width === Number.POSITIVE_INFINITY || displayWidth(text) <= width) return text;
+  if (width < 1) return "";
+  const kept: string[] = [];
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    const next = used + segmentWidth(segment);
+    if (next > width - 1) break;
+    kept.push(segment);
+    used = next;
+  }
+  return `${kept.join("")}…`;
+}
+
+/** Lines of at most `width` columns, broken between words where that is possible. */
+export function wrap(text: string, width: number): string[] {
+  const lines = text.split("\n");
+  if (width === Number.POSITIVE_INFINITY) return lines;
+  return lines.flatMap((line) => wrapLine(line.replaceAll("\t", "    "), Math.max(width, 1)));
+}
+
+function wrapLine(line: string, width: number): string[] {
+  if (displayWidth(line) <= width) return [line];
+  const lines: string[] = [];
+  let current = "";
+  for (const piece of line.split(/(?<= )/).flatMap((word) => breakWord(word, width))) {
+    if (current !== "" && displayWidth(current + piece.trimEnd()) > width) {
+      lines.push(current.trimEnd());
+      current = "";
+    }
+    current += piece;
+  }
+  return [...lines, current.trimEnd()];
+}
+
+function breakWord(word: string, width: number): string[] {
+  if (displayWidth(word.trimEnd()) <= width) return [word];
+  const pieces: string[] = [];
+  let current = "";
+  let used = 0;
+  for (const { segment } of segmenter.segment(word)) {
+    const columns = segmentWidth(segment);
+    if (used + columns > width) {
+      pieces.push(current);
+      current = "";
+      used = 0;
+    }
+    current += segment;
+    used += columns;
+  }
+  return [...pieces, current];
+}
+
+export function padEnd(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
+}
+
+export function padStart(text: string, width: number): string {
+  return " ".repeat(Math.max(0, width - displayWidth(text))) + text;
+}

@@ -1,0 +1,71 @@
+// Numbers for people: sizes, counts, ages, times; and durations as people type them.
+import { UsageError } from "./failure.ts";
+
+const SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
+
+/** 1 kB is 1000 bytes. */
+export function formatBytes(bytes: number): string {
+  if (bytes === 1) return "1 byte";
+  let value = bytes;
+  let unit = 0;
+  // 999.95 would print as 1000.0: the next unit begins where rounding reaches it.
+  while (value >= (unit === 0 ? 1000 : 999.95) && unit < SIZE_UNITS.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return unit === 0 ? `${bytes} bytes` : `${value.toFixed(1)} ${SIZE_UNITS[unit]}`;
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+/** "1 message", "2,000 messages". */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+export function formatPercent(share: number): string {
+  return `${(share * 100).toFixed(share !== 0 && Math.abs(share) < 0.1 ? 1 : 0)} %`;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** "12 s", "3 min", "5 h", "12 d": short enough for a table. */
+export function formatSpan(ms: number): string {
+  const span = Math.max(0, ms);
+  if (span < SECOND) return `${Math.round(span)} ms`;
+  if (span < MINUTE) return `${Math.floor(span / SECOND)} s`;
+  if (span < HOUR) return `${Math.floor(span / MINUTE)} min`;
+  if (span < 2 * DAY) return `${Math.floor(span / HOUR)} h`;
+  return `${formatCount(Math.floor(span / DAY))} d`;
+}
+
+/** Clocks differ between machines, so what seems to lie ahead is "just now". */
+export function formatAge(at: number, now: number): string {
+  const span = now - at;
+  return span < SECOND ? "just now" : `${formatSpan(span)} ago`;
+}
+
+/** UTC, to the second, sortable. */
+export function formatTime(at: number): string {
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return `@${at}`;
+  return `${time.toISOString().slice(0, 19).replace("T", " ")}Z`;
+}
+
+const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
+const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
+
+/** Milliseconds of "90s", "15m", "12h", "7d". */
+export function parseDuration(text: string, option: string): number {
+  const match = DURATION.exec(text);
+  const unit = DURATION_UNITS[match?.[2] ?? ""];
+  const ms = Math.round(Number(match?.[1]) * (unit ?? Number.NaN));
+  if (!Number.isSafeInteger(ms))
+    throw new UsageError(`${option} takes a time such as 90s, 15m, 12h or 7d, not "${text}"`);
+  return ms;
+}

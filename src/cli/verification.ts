@@ -1,0 +1,151 @@
+// Verifies sessions one by one and goes on after damage, so that one bad session hides no other.
+import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Anchor } from "../contracts/log.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
+import { UsageError } from "./failure.ts";
+import { readJson, readTextFile } from "./input.ts";
+import type { Io } from "./io.ts";
+import { eachSession } from "./pages.ts";
+import { needSession } from "./store.ts";
+
+export interface Finding {
+  readonly session: string;
+  readonly ok: boolean;
+  readonly events: number;
+  /** The chain head, when all is well. */
+  readonly hash?: string;
+  readonly badSeq?: number;
+  readonly reason?: string;
+  readonly note?: string;
+}
+
+export type Anchors = ReadonlyMap<string, Anchor>;
+
+export interface Verification {
+  /** None: all there are. */
+  readonly sessions: readonly string[];
+  readonly anchors: Anchors;
+  readonly from: Anchors;
+  /** Also what the events commit to: messages, state, attachments. */
+  readonly content: boolean;
+  progress(sessions: number, events: number): Promise<void>;
+}
+
+export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  let events = 0;
+  const visit = async (session: string) => {
+    const finding = await verifySession(holdfast, session, wanted);
+    findings.push(finding);
+    events += finding.events;
+    await wanted.progress(findings.length, events);
+  };
+  if (wanted.sessions.length > 0) {
+    for (const named of wanted.sessions)
+      await visit(needAnchor((await needSession(holdfast, named)).id, wanted.anchors));
+    return findings;
+  }
+  await eachSession(holdfast, ({ id }) => visit(id));
+  const seen = new Set(findings.map(({ session }) => session));
+  for (const session of wanted.anchors.keys()) if (!seen.has(session)) await visit(session);
+  return findings;
+}
+
+/** A named session without its anchor would look verified against one. */
+function needAnchor(session: string, anchors: Anchors): string {
+  if (anchors.size > 0 && !anchors.has(session)) throw new UsageError(`the --anchor file has none for "${session}"`);
+  return session;
+}
+
+async function verifySession(holdfast: Holdfast, session: string, wanted: Verification): Promise<Finding> {
+  const anchor = wanted.anchors.get(session);
+  const from = wanted.from.get(session);
+  try {
+    const report = await holdfast.log.verify(session, {
+      ...(anchor === undefined ? {} : { anchor }),
+      ...(from === undefined ? {} : { from }),
+    });
+    if (!report.ok) return report;
+    if (wanted.content) await readContent(holdfast, session);
+    const note = anchor === undefined ? {} : { note: `anchored at ${anchor.seq}` };
+    return { ok: true, session, events: report.events, hash: report.hash, ...note };
+  } catch (error) {
+    return damage(session, anchor, error);
+  }
+}
+
+/** What the store calls damage becomes a finding; everything else stops the verification. */
+function damage(session: string, anchor: Anchor | undefined, error: unknown): Finding {
+  if (!isHoldfastError(error)) throw error;
+  switch (error.code) {
+    case "BlobCorrupted":
+    case "BlobNotFound":
+    case "ExecutionCorrupted":
+    case "UnsupportedSchemaVersion": {
+      const seq = error.details.seq ?? error.details.badSeq;
+      return {
+        ok: false,
+        session,
+        events: 0,
+        reason: error.message,
+        ...(typeof seq === "number" ? { badSeq: seq } : {}),
+      };
+    }
+    case "SessionDeleted":
+      return { ok: true, session, events: 0, note: "erased; nothing to verify" };
+    case "NotFound":
+      // Listed a moment ago and gone now is an erasure; an anchor for what never was is not.
+      if (anchor === undefined) return { ok: true, session, events: 0, note: "erased meanwhile" };
+      return { ok: false, session, events: 0, badSeq: 1, reason: "there is an anchor, but no such session" };
+    default:
+      throw error;
+  }
+}
+
+const CONTENT_PAGE = 1000;
+
+/** Reading verifies: every piece is compared with its hash on the way. */
+async function readContent(holdfast: Holdfast, session: string): Promise<void> {
+  await holdfast.state.get(session);
+  let after = 0;
+  for (;;) {
+    const page = await holdfast.history.session(session, { after, limit: CONTENT_PAGE });
+    for (const message of page) {
+      for (const ref of new Set(message.content.flatMap(refsOf))) await checkBlob(holdfast, ref, message.seq);
+      after = message.seq;
+    }
+    if (page.length < CONTENT_PAGE) return;
+  }
+}
+
+async function checkBlob(holdfast: Holdfast, ref: string, seq: number): Promise<void> {
+  const check = await holdfast.blobs.verify(ref);
+  if (check.ok) return;
+  throw new HoldfastError("BlobCorrupted", `attachment ${ref}: ${check.reason}`, { details: { ref, seq } });
+}
+
+function refsOf(block: ContentBlock): string[] {
+  if (block.type === "tool_result") return typeof block.content === "string" ? [] : block.content.flatMap(refsOf);
+  if (block.type !== "image" && block.type !== "audio" && block.type !== "document") return [];
+  return block.source.ref === undefined ? [] : [block.source.ref];
+}
+
+/** One anchor or a list of them, as `holdfast log anchor` prints them. */
+export async function readAnchors(file: string | undefined, io: Io): Promise<Anchors> {
+  if (file === undefined) return new Map();
+  const value = readJson(await readTextFile(file, io), file);
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const anchors = list.map((one) => {
+    if (!isAnchor(one)) throw new UsageError(`${file} is not what holdfast log anchor prints`);
+    return [one.session, one] as const;
+  });
+  if (anchors.length === 0) throw new UsageError(`${file} holds no anchor`);
+  return new Map(anchors);
+}
+
+function isAnchor(value: unknown): value is Anchor {
+  if (typeof value !== "object" || value === null) return false;
+  const { session, seq, hash } = value as Partial<Record<keyof Anchor, unknown>>;
+  return typeof session === "string" && Number.isSafeInteger(seq) && typeof hash === "string";
+}

@@ -1,0 +1,44 @@
+// The hash chain (rule LG2). hash_0 binds the session id; hash_n = SHA-256(hash_{n-1} + canonical JSON of the envelope).
+// What is hashed is what is stored: the envelope's bytes stand in the event's row.
+import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
+import type { EventDraft } from "../contracts/storage.ts";
+import { encodeText, sha256, toBase64Url } from "./bytes.ts";
+import { canonicalJson } from "./canonical.ts";
+
+export function genesis(session: string): Uint8Array {
+  return sha256(encodeText(`holdfast/1\n${session}`));
+}
+
+export function nextHash(previous: Uint8Array, envelope: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(previous.byteLength + envelope.byteLength);
+  joined.set(previous, 0);
+  joined.set(envelope, previous.byteLength);
+  return sha256(joined);
+}
+
+const pair = new Uint8Array(48);
+
+/** SHA-256(salt + payload's sha256), base64url: without the salt it cannot be confirmed by guessing. */
+export function commitment(salt: Uint8Array, digest: Uint8Array): string {
+  pair.set(salt, 0);
+  pair.set(digest, 16);
+  return toBase64Url(sha256(pair));
+}
+
+/** Canonical JSON of the envelope. The keys stand in canonical order here, so that the hot path sorts nothing. */
+export function envelope(draft: EventDraft, seq: number): Uint8Array {
+  let text = "{";
+  if (draft.agent !== undefined) text += `"agent":${canonicalJson(draft.agent)},`;
+  text += `"at":${canonicalJson(draft.at)},`;
+  if (draft.payloads !== undefined) text += `"commitments":${commitments(draft.payloads)},`;
+  if (draft.data !== undefined) text += `"data":${canonicalJson(draft.data)},`;
+  if (draft.run !== undefined) text += `"run":${canonicalJson(draft.run)},`;
+  text += `"seq":${seq},"type":${canonicalJson(draft.type)},"v":${EVENT_SCHEMA_VERSION}}`;
+  return encodeText(text);
+}
+
+function commitments(payloads: NonNullable<EventDraft["payloads"]>): string {
+  const made: Record<string, string> = {};
+  for (const [name, payload] of Object.entries(payloads)) made[name] = commitment(payload.salt, payload.sha256);
+  return canonicalJson(made);
+}

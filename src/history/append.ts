@@ -1,0 +1,122 @@
+// Appending: messages become payloads, rows and events of one commit. The answer is made from what was written; nothing
+// is read back.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { HistoryScope } from "../contracts/history.ts";
+import type { Message } from "../contracts/messages.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { BlobWrite, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
+import { toHex, toRef } from "../core/bytes.ts";
+import type { Carried, ReadyMessage } from "./content.ts";
+
+export interface Appending extends HistoryScope {
+  readonly run: string | undefined;
+  readonly at: number;
+}
+
+export interface PreparedMessage {
+  readonly ready: ReadyMessage;
+  readonly payload: PreparedPayload;
+  readonly carried: readonly PreparedPayload[];
+}
+
+/** At once when nothing has to be waited for, which is the rule: a small message in a database. */
+export function prepareMessage(
+  ready: ReadyMessage,
+  payloads: Payloads,
+): PreparedMessage | Promise<PreparedMessage> {
+  const children = [...ready.named, ...ready.carried.map((one) => one.sha256)];
+  const options = { media: "application/json", utf8: true, ...(children.length === 0 ? {} : { children }) };
+  const payload = payloads.prepare(ready.bytes, options);
+  if (ready.carried.length === 0 && !(payload instanceof Promise)) return { ready, payload, carried: [] };
+  return (async () => {
+    const carried: PreparedPayload[] = [];
+    for (const one of ready.carried) carried.push(await prepareCarried(one, payloads));
+    return { ready, payload: await payload, carried };
+  })();
+}
+
+async function prepareCarried(carried: Carried, payloads: Payloads): Promise<PreparedPayload> {
+  const payload = await payloads.prepare(carried.bytes, { media: carried.media, utf8: false });
+  // It lives by the link from the content, not by a row.
+  return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };
+}
+
+export function appendCommit(scope: Appending, messages: readonly PreparedMessage[]): Commit {
+  const blobs: BlobWrite[] = [];
+  const writes: Write[] = [];
+  const guards: Guard[] = [];
+  const uses = new Map<string, readonly [Uint8Array, number]>();
+  const events = messages.map((message) => {
+    const { ready, payload, carried } = message;
+    for (const one of carried) {
+      blobs.push(...one.blobs);
+      writes.push(...one.writes);
+    }
+    blobs.push(...payload.blobs);
+    writes.push(...payload.writes);
+    for (const named of ready.named) uses.set(toHex(named), [named, 0]);
+    if (ready.key !== undefined) guards.push({ check: "message.key", key: [scope.session, ready.key], expect: null });
+    return messageEvent(scope, message);
+  });
+  return {
+    sessions: [{ id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at }],
+    agents: [{ id: scope.agent, at: scope.at }],
+    blobs,
+    events,
+    ...(writes.length === 0 ? {} : { writes }),
+    ...(guards.length === 0 ? {} : { guards }),
+    ...(uses.size === 0 ? {} : { uses: [...uses.values()] }),
+  };
+}
+
+function messageEvent(scope: Appending, { ready, payload }: PreparedMessage): EventDraft {
+  return {
+    session: scope.session,
+    type: "message/added",
+    at: scope.at,
+    agent: scope.agent,
+    ...(scope.run === undefined ? {} : { run: scope.run }),
+    data: ready.key === undefined ? { role: ready.role } : { key: ready.key, role: ready.role },
+    payloads: { content: payload },
+    messages: 1,
+    writes: [
+      {
+        op: "insert",
+        table: "messages",
+        row: {
+          agent_no: { agent: scope.agent },
+          role: ready.role,
+          run: scope.run ?? null,
+          key: ready.key ?? null,
+          content: payload.sha256,
+          salt: payload.salt,
+          chars: ready.chars,
+          at: scope.at,
+        },
+      },
+    ],
+  };
+}
+
+export function appendedMessage(scope: Appending, { ready, payload }: PreparedMessage, seq: number): Message {
+  return {
+    id: `${scope.session}#${seq}`,
+    session: scope.session,
+    agent: scope.agent,
+    seq,
+    role: ready.role,
+    content: ready.stored.content,
+    at: scope.at,
+    ...(scope.run === undefined ? {} : { run: scope.run }),
+    ...(ready.key === undefined ? {} : { key: ready.key }),
+    ...(ready.stored.metadata === undefined ? {} : { metadata: ready.stored.metadata }),
+    ref: toRef(payload.sha256),
+  };
+}
+
+export function keyTaken(scope: HistoryScope, key: string): HoldfastError {
+  return new HoldfastError("Conflict", `the session has another message with the key ${JSON.stringify(key)}`, {
+    details: { session: scope.session, key },
+    hint: "A key names one message for ever; use a new one for other content.",
+  });
+}

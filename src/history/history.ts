@@ -1,0 +1,208 @@
+// History: the transcript of an agent in a session.
+import type { AppendOptions, Erasure, History, HistoryRange, HistoryScope } from "../contracts/history.ts";
+import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { MessageRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { sameBytes, toRef } from "../core/bytes.ts";
+import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, decodeJson, invalid } from "../core/check.ts";
+import { decide, type Decision, type Settled } from "../core/decide.ts";
+import { eraseMessages } from "../sessions/erase.ts";
+import { appendCommit, appendedMessage, keyTaken, prepareMessage, type Appending, type PreparedMessage } from "./append.ts";
+import { readyMessage, type StoredMessage } from "./content.ts";
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+export function createHistory(storage: Storage, payloads: Payloads): History {
+  const append = async (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
+    if (prepared.every((one) => one.ready.key === undefined)) return appendFresh(storage, scope, prepared);
+    return decide(storage, () => appendKeyed(storage, scope, prepared));
+  };
+  return {
+    async append(scope, message, options) {
+      const appending = checkAppending(storage, scope, options);
+      const made = prepareMessage(readyMessage(message), payloads);
+      const [appended] = await append(appending, [made instanceof Promise ? await made : made]);
+      return appended as Message;
+    },
+    async appendMany(scope, messages, options) {
+      const appending = checkAppending(storage, scope, options);
+      const inputs = checkArray(messages, "messages", "messagesPerAppend") as readonly MessageInput[];
+      if (inputs.length === 0) return [];
+      const ready = inputs.map(readyMessage);
+      checkKeys(ready.map((one) => one.key));
+      const prepared: PreparedMessage[] = [];
+      for (const one of ready) {
+        const made = prepareMessage(one, payloads);
+        prepared.push(made instanceof Promise ? await made : made);
+      }
+      return append(appending, prepared);
+    },
+    get: (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
+    async count(scope, range) {
+      const { session, agent } = checkScope(scope);
+      const run = checkOptionalId(checkRecord(range, "range")["run"], "run");
+      const [row] =
+        run === undefined
+          ? await storage.query("history.count", session, session, agent)
+          : await storage.query("history.countRun", session, session, agent, run);
+      return row?.n ?? 0;
+    },
+    clear: (scope) => clear(storage, payloads, checkScope(scope), undefined),
+    clearRun: (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
+    session: (session, range) => readSession(storage, payloads, checkId(session, "session"), range),
+    async byAgent(agent, range) {
+      const given = checkRecord(range, "range");
+      const limit = checkLimit(given["limit"], "historyPage", 1000);
+      const since = given["since"] === undefined ? 0 : checkInt(given["since"], "since", 0, FOREVER);
+      const rows = await storage.query("history.byAgent", checkId(agent, "agent"), since, limit);
+      return readRows(rows, payloads);
+    },
+  };
+}
+
+function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: string | undefined): Promise<Erasure> {
+  return eraseMessages(storage, payloads, scope, run);
+}
+
+function checkScope(scope: unknown): HistoryScope {
+  if (scope === undefined) throw invalid("scope", "an object with session and agent", scope);
+  const given = checkRecord(scope, "scope");
+  return { session: checkId(given["session"], "session"), agent: checkId(given["agent"], "agent") };
+}
+
+function checkAppending(storage: Storage, scope: unknown, options: AppendOptions | undefined): Appending {
+  const run = checkOptionalId(checkRecord(options, "options")["run"], "run");
+  return { ...checkScope(scope), run, at: storage.environment.now() };
+}
+
+function checkKeys(keys: readonly (string | undefined)[]): void {
+  const seen = new Set<string>();
+  for (const key of keys) {
+    if (key === undefined) continue;
+    if (seen.has(key)) throw invalid("messages", "without the same key twice", key);
+    seen.add(key);
+  }
+}
+
+async function appendFresh(
+  storage: Storage,
+  scope: Appending,
+  prepared: readonly PreparedMessage[],
+): Promise<readonly Message[]> {
+  const commit = appendCommit(scope, prepared);
+  return decide(storage, async () => ({
+    commit,
+    answer: ({ events }) => prepared.map((one, i) => appendedMessage(scope, one, events[i]?.seq ?? 0)),
+  }));
+}
+
+/** A key that is there already with the same content is answered with that message; with other content it is a conflict. */
+async function appendKeyed(
+  storage: Storage,
+  scope: Appending,
+  prepared: readonly PreparedMessage[],
+): Promise<Decision<readonly Message[]> | Settled<readonly Message[]>> {
+  const known = new Map<number, number>();
+  for (const [i, { ready, payload }] of prepared.entries()) {
+    if (ready.key === undefined) continue;
+    const [row] = await storage.query("history.byKey", scope.session, ready.key);
+    if (row === undefined) continue;
+    if (row.agent !== scope.agent || row.role !== ready.role || !sameBytes(row.sha256, payload.sha256)) {
+      throw keyTaken(scope, ready.key);
+    }
+    known.set(i, row.seq);
+  }
+  const fresh = prepared.filter((_, i) => !known.has(i));
+  const answer = (events: readonly { readonly seq: number }[]) => {
+    const seqs = events.values();
+    return prepared.map((one, i) => appendedMessage(scope, one, known.get(i) ?? seqs.next().value?.seq ?? 0));
+  };
+  if (fresh.length === 0) return { answer: answer([]) };
+  return { commit: appendCommit(scope, fresh), answer: ({ events }) => answer(events) };
+}
+
+interface Range {
+  readonly limit: number;
+  readonly offset: number;
+  readonly after: number;
+  readonly since: number;
+  readonly last: number | undefined;
+  readonly run: string | undefined;
+}
+
+function checkRange(range: HistoryRange | undefined): Range {
+  const given = checkRecord(range, "range");
+  const last = given["last"] === undefined ? undefined : checkLimit(given["last"], "historyPage");
+  if (last !== undefined && (given["limit"] !== undefined || given["offset"] !== undefined)) {
+    throw invalid("range", "with either last, or limit and offset", range);
+  }
+  const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
+  return {
+    limit: checkLimit(given["limit"], "historyPage"),
+    offset: whole("offset"),
+    after: whole("after"),
+    since: whole("since"),
+    last,
+    run: checkOptionalId(given["run"], "run"),
+  };
+}
+
+async function readHistory(
+  storage: Storage,
+  payloads: Payloads,
+  { session, agent }: HistoryScope,
+  asked: HistoryRange | undefined,
+): Promise<readonly Message[]> {
+  const { limit, offset, after, since, last, run } = checkRange(asked);
+  const rows =
+    run === undefined
+      ? last === undefined
+        ? await storage.query("history.range", session, session, agent, after, since, limit, offset)
+        : await storage.query("history.last", session, session, agent, after, since, last)
+      : last === undefined
+        ? await storage.query("history.rangeRun", session, session, agent, run, after, since, limit, offset)
+        : await storage.query("history.lastRun", session, session, agent, run, after, since, last);
+  return readRows(rows, payloads);
+}
+
+async function readSession(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  asked: HistoryRange | undefined,
+): Promise<readonly Message[]> {
+  const { limit, offset, after, since, last, run } = checkRange(asked);
+  if (run !== undefined) throw invalid("range", "without a run: ask with the run's agent", asked);
+  const rows =
+    last === undefined
+      ? await storage.query("history.session", session, session, after, since, limit, offset)
+      : await storage.query("history.sessionLast", session, session, after, since, last);
+  return readRows(rows, payloads);
+}
+
+async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promise<readonly Message[]> {
+  const messages: Message[] = [];
+  for (const row of rows) {
+    const bytes = payloads.read(row);
+    messages.push(messageOf(row, bytes instanceof Promise ? await bytes : bytes));
+  }
+  return messages;
+}
+
+function messageOf(row: MessageRow, bytes: Uint8Array): Message {
+  const stored = decodeJson(bytes) as unknown as StoredMessage;
+  return {
+    id: `${row.session}#${row.seq}`,
+    session: row.session,
+    agent: row.agent,
+    seq: row.seq,
+    role: row.role as Message["role"],
+    content: stored.content,
+    at: row.at,
+    ...(row.run === null ? {} : { run: row.run }),
+    ...(row.key === null ? {} : { key: row.key }),
+    ...(stored.metadata === undefined ? {} : { metadata: stored.metadata }),
+    ref: toRef(row.sha256),
+  };
+}

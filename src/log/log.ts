@@ -1,0 +1,178 @@
+// The log: reading, following and verifying a session's chain, and notes of the caller's.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import { EVENT_SCHEMA_VERSION, type Anchor, type Log, type LogEvent, type ReadRange, type TailOptions } from "../contracts/log.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { EventRow, SessionRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { toHex } from "../core/bytes.ts";
+import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, decodeJson, encodeJson, invalid } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { verifyChain } from "./verify.ts";
+
+const PAGE = 1000;
+const WAIT_MS = 2000;
+
+export function createLog(storage: Storage, payloads: Payloads): Log {
+  return {
+    read: (session, range) => read(storage, checkId(session, "session"), range),
+    tail: (session, options) => tail(storage, checkId(session, "session"), options),
+    verify: (session, options) => {
+      const given = checkRecord(options, "options");
+      const from = given["from"] === undefined ? undefined : checkAnchor(given["from"], "from");
+      const anchor = given["anchor"] === undefined ? undefined : checkAnchor(given["anchor"], "anchor");
+      return verifyChain(storage, checkId(session, "session"), from, anchor);
+    },
+    async anchor(session) {
+      const row = await existing(storage, checkId(session, "session"));
+      return { session: row.id, seq: row.seq, hash: toHex(row.chain) };
+    },
+    annotate: (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
+  };
+}
+
+async function existing(storage: Storage, id: string): Promise<SessionRow> {
+  const [row] = await storage.query("session.get", id);
+  if (row !== undefined && row.deleted_at === null) return row;
+  throw new HoldfastError(row === undefined ? "NotFound" : "SessionDeleted", `there is no session ${JSON.stringify(id)}`, {
+    details: { kind: "session", id },
+    hint: "List what there is with sessions.list().",
+  });
+}
+
+function checkAnchor(value: unknown, what: string): Anchor {
+  const given = checkRecord(value, what);
+  const hash = given["hash"];
+  if (typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) throw invalid(`${what}.hash`, "64 hex digits", hash);
+  return {
+    session: checkId(given["session"], `${what}.session`),
+    seq: checkInt(given["seq"], `${what}.seq`, 0, Number.MAX_SAFE_INTEGER),
+    hash,
+  };
+}
+
+function checkTypes(types: unknown): ReadonlySet<string> | null {
+  if (types === undefined) return null;
+  return new Set(checkArray(types, "types", "page").map((type, i) => checkId(type, `types[${i}]`)));
+}
+
+async function read(storage: Storage, session: string, range: ReadRange | undefined): Promise<readonly LogEvent[]> {
+  const given = checkRecord(range, "range");
+  const limit = checkLimit(given["limit"], "eventsPage", 1000);
+  const types = checkTypes(given["types"]);
+  let after = given["after"] === undefined ? 0 : checkInt(given["after"], "after", 0, Number.MAX_SAFE_INTEGER);
+  await existing(storage, session);
+  const events: LogEvent[] = [];
+  while (events.length < limit) {
+    const rows = await storage.query("events.read", session, after, types === null ? limit : PAGE);
+    for (const row of rows) {
+      if (events.length < limit && (types === null || types.has(row.type))) events.push(eventOf(session, row));
+    }
+    const last = rows.at(-1);
+    if (types === null || last === undefined || rows.length < PAGE) break;
+    after = last.seq;
+  }
+  return events;
+}
+
+/** The envelope is what was hashed; unknown fields are ignored, an unknown schema version is refused (rule LG3). */
+export function eventOf(session: string, row: EventRow): LogEvent {
+  const body = decodeJson(row.body) as Readonly<Record<string, unknown>>;
+  if (body["v"] !== EVENT_SCHEMA_VERSION) {
+    throw new HoldfastError("UnsupportedSchemaVersion", `event ${row.seq} has schema version ${String(body["v"])}`, {
+      details: { session, seq: row.seq, version: body["v"], known: EVENT_SCHEMA_VERSION },
+      hint: "Update holdfast on this machine.",
+    });
+  }
+  return {
+    session,
+    seq: row.seq,
+    type: row.type,
+    at: row.at,
+    schemaVersion: EVENT_SCHEMA_VERSION,
+    ...(body["agent"] === undefined ? {} : { agent: String(body["agent"]) }),
+    ...(body["run"] === undefined ? {} : { run: String(body["run"]) }),
+    data: (body["data"] ?? {}) as JsonObject,
+    commitments: (body["commitments"] ?? {}) as Readonly<Record<string, string>>,
+    hash: toHex(row.hash),
+  };
+}
+
+async function* tail(storage: Storage, session: string, options: TailOptions | undefined): AsyncGenerator<LogEvent> {
+  const given = checkRecord(options, "options");
+  const types = checkTypes(given["types"]);
+  const signal = given["signal"] as AbortSignal | undefined;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
+  const start = given["after"] ?? 0;
+  let after = start === "end" ? (await existing(storage, session)).seq : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
+  await existing(storage, session);
+  while (!signal?.aborted) {
+    // Asked for before the read: what is written between the two is then heard.
+    const waiting = new AbortController();
+    const changed = storage.changed(session, WAIT_MS, signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal]));
+    const rows = await nextRows(storage, session, after);
+    if (rows === null) {
+      waiting.abort();
+      return;
+    }
+    for (const row of rows) {
+      after = row.seq;
+      if (types !== null && !types.has(row.type)) continue;
+      yield eventOf(session, row);
+      if (signal?.aborted) break;
+    }
+    if (rows.length > 0) waiting.abort();
+    await changed;
+  }
+}
+
+/** null when the session or the store is no more. */
+async function nextRows(storage: Storage, session: string, after: number): Promise<readonly EventRow[] | null> {
+  try {
+    const rows = await storage.query("events.read", session, after, PAGE);
+    if (rows.length > 0) return rows;
+    const [row] = await storage.query("session.get", session);
+    return row === undefined || row.deleted_at !== null ? null : rows;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "Closed") return null;
+    throw error;
+  }
+}
+
+async function annotate(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  note: JsonObject,
+  options: { readonly agent?: string; readonly run?: string } | undefined,
+): Promise<LogEvent> {
+  if (note === undefined) throw invalid("note", "an object", note);
+  const bytes = encodeJson(checkRecord(note, "note"), "note", "metadataBytes");
+  const given = checkRecord(options, "options");
+  const agent = checkOptionalId(given["agent"], "agent");
+  const run = checkOptionalId(given["run"], "run");
+  const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
+  const at = storage.environment.now();
+  const seq = await decide(storage, async () => ({
+    commit: {
+      sessions: [{ id: session, mode: "existing", at }],
+      blobs: payload.blobs,
+      writes: payload.writes,
+      events: [
+        {
+          session,
+          type: "annotation",
+          at,
+          ...(agent === undefined ? {} : { agent }),
+          ...(run === undefined ? {} : { run }),
+          payloads: { note: payload },
+          writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
+        },
+      ],
+    },
+    answer: ({ events }) => events[0]?.seq ?? 0,
+  }));
+  const [row] = await storage.query("events.at", session, seq);
+  if (row === undefined) throw new HoldfastError("SessionDeleted", "the session was deleted in the meantime");
+  return eventOf(session, row);
+}

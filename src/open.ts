@@ -1,0 +1,160 @@
+// The composition root: from a URL to a store. The only place that knows both the rules and the engines.
+import { statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createAgents } from "./agents/agents.ts";
+import type { Environment } from "./contracts/environment.ts";
+import { HoldfastError } from "./contracts/errors.ts";
+import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
+import { checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
+import { realEnvironment } from "./core/environment.ts";
+import { createHistory } from "./history/history.ts";
+import { createLog } from "./log/log.ts";
+import { createSessions } from "./sessions/sessions.ts";
+import { createState } from "./state/state.ts";
+import { readStats } from "./stats.ts";
+import { createPayloads } from "./storage/blobs/payloads.ts";
+import { createBlobs } from "./storage/blobs/store.ts";
+import type { Driver } from "./storage/sql/driver.ts";
+import { migrate, notThere } from "./storage/sql/migrations.ts";
+import { openPostgres } from "./storage/sql/postgres/driver.ts";
+import { openSqlite } from "./storage/sql/sqlite/driver.ts";
+import { SqlStorage } from "./storage/sql/store.ts";
+import { createTasks } from "./tasks/tasks.ts";
+
+const WEEK_MS = 7 * 24 * 3600 * 1000;
+const BUSY_MS = 30_000;
+
+interface Settings {
+  readonly durability: "full" | "normal";
+  readonly busyMs: number;
+  readonly poolSize: number;
+  readonly blobTtlMs: number | null;
+  readonly create: boolean;
+  readonly migrate: boolean;
+  readonly environment: Environment;
+}
+
+/** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */
+export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
+  const settings = checkOptions(options);
+  const target = parseUrl(url);
+  const driver = await connect(target, settings);
+  try {
+    const meta = await migrate(driver, { ...settings, target: target.shown });
+    const storage = new SqlStorage(driver, settings.environment);
+    const info: StoreInfo = { url: target.shown, engine: driver.dialect.engine, ...meta };
+    return compose(storage, info, settings, options);
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
+}
+
+function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast {
+  const payloads = createPayloads(storage, options.blobs);
+  const close = () => storage.close();
+  return {
+    info,
+    agents: createAgents(storage, payloads),
+    sessions: createSessions(storage, payloads),
+    history: options.history ?? createHistory(storage, payloads),
+    state: options.state ?? createState(storage, payloads),
+    tasks: options.tasks ?? createTasks(storage),
+    blobs: createBlobs(storage, {
+      ttlMs: settings.blobTtlMs,
+      ...(options.blobs === undefined ? {} : { backend: options.blobs }),
+    }),
+    log: createLog(storage, payloads),
+    ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
+    ...(options.graph === undefined ? {} : { graph: options.graph }),
+    ...(options.memory === undefined ? {} : { memory: options.memory }),
+    stats: (asked) => readStats(storage, asked),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function checkOptions(options: OpenOptions): Settings {
+  const given = checkRecord(options, "options");
+  const whole = (name: string, fallback: number, min: number, max: number) =>
+    given[name] === undefined ? fallback : checkInt(given[name], name, min, max);
+  const ttl = given["blobTtlMs"];
+  return {
+    durability:
+      given["durability"] === undefined ? "full" : checkOneOf(given["durability"], "durability", ["full", "normal"]),
+    busyMs: whole("busyMs", BUSY_MS, 0, 1e9),
+    poolSize: whole("poolSize", 10, 1, 1000),
+    blobTtlMs: ttl === undefined ? WEEK_MS : ttl === null ? null : checkInt(ttl, "blobTtlMs", 0, 1e15),
+    create: given["create"] !== false,
+    migrate: given["migrate"] !== false,
+    environment: options.environment ?? realEnvironment(),
+  };
+}
+
+/** `shown` is what errors and info() say: never a password. */
+type Target =
+  | { readonly kind: "sqlite"; readonly path: string; readonly shown: string }
+  | { readonly kind: "postgres"; readonly url: string; readonly schema: string; readonly shown: string };
+
+function parseUrl(url: unknown): Target {
+  if (typeof url !== "string") throw invalid("url", "a file path, \":memory:\" or postgres://…", url);
+  if (url === ":memory:") return { kind: "sqlite", path: url, shown: url };
+  if (/^postgres(ql)?:/i.test(url)) return parsePostgres(url);
+  if (/^file:/i.test(url)) return sqliteTarget(fromFileUrl(url), url);
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url)) {
+    throw badUrl(url.replace(/\/\/[^@/]*@/, "//"), "there is no store of that kind");
+  }
+  return sqliteTarget(url, url);
+}
+
+function fromFileUrl(url: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch (cause) {
+    throw badUrl(url, "it is not a file URL", cause);
+  }
+}
+
+function sqliteTarget(path: string, shown: string): Target {
+  if (path === "" || path.includes("\0")) throw badUrl(JSON.stringify(path), "it is not a path");
+  return { kind: "sqlite", path: resolve(path), shown };
+}
+
+function parsePostgres(text: string): Target {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw badUrl("postgres://…", "it cannot be parsed; a password must be percent-encoded");
+  }
+  const schema = url.searchParams.get("schema") ?? "holdfast";
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) {
+    throw badUrl(`?schema=${schema}`, "a schema is a name of letters, digits and _, at most 63");
+  }
+  url.searchParams.delete("schema");
+  const shown = `postgres://${url.host}${url.pathname}?schema=${schema}`;
+  return { kind: "postgres", url: url.href, schema, shown };
+}
+
+function badUrl(shown: string, why: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("BadUrl", `cannot open ${shown}: ${why}`, {
+    hint: 'Give a file path, ":memory:", or postgres://user@host/database?schema=name.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+async function connect(target: Target, settings: Settings): Promise<Driver> {
+  if (target.kind === "postgres") return openPostgres({ ...settings, url: target.url, schema: target.schema });
+  if (target.path !== ":memory:") {
+    const directory = dirname(target.path);
+    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new HoldfastError("MissingDirectory", `there is no directory ${directory}`, {
+        details: { directory },
+        hint: `mkdir -p ${directory}`,
+      });
+    }
+    if (!settings.create && statSync(target.path, { throwIfNoEntry: false }) === undefined) throw notThere(target.shown);
+  }
+  return openSqlite({ ...settings, path: target.path });
+}

@@ -1,0 +1,155 @@
+// Erasing (rule LG6): content leaves the store, the chain stays verifiable, and the caller is told what went and what
+// was kept because something else still refers to it.
+import type { Erasure, HistoryScope } from "../contracts/history.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { ErasableRow, SessionRow } from "../contracts/queries.ts";
+import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
+import { decide } from "../core/decide.ts";
+
+const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
+
+/** The statements of one scope in the order that keeps every ref alive until its row has let go. */
+function erasureWrites(scope: ErasedScope, now: number, where: readonly Cell[], erase: readonly Cell[]): Write[] {
+  return [
+    { op: "run", statement: `${scope}.release`, params: [...where, ...where] },
+    { op: "run", statement: `${scope}.dropChildren`, params: [now, now, ...where, now, ...where] },
+    { op: "run", statement: `${scope}.dropLinks`, params: [now, ...where] },
+    { op: "run", statement: `${scope}.drop`, params: [now, ...where] },
+    { op: "run", statement: `${scope}.erase`, params: erase },
+  ];
+}
+
+interface Tally {
+  readonly rows: number;
+  readonly blobs: number;
+  readonly bytes: number;
+  readonly kept: number;
+}
+
+/** What goes: blobs to which only these rows refer, which nobody pinned and whose own time is over. */
+function tally(rows: readonly ErasableRow[], now: number): Tally {
+  const gone = rows.filter(
+    (row) => row.rows >= row.refs && row.pinned === 0 && row.expires_at !== null && row.expires_at <= now,
+  );
+  return {
+    rows: rows.reduce((sum, row) => sum + row.rows, 0),
+    blobs: gone.length,
+    bytes: gone.reduce((sum, row) => sum + row.stored, 0),
+    kept: rows.length - gone.length,
+  };
+}
+
+export async function eraseMessages(
+  storage: Storage,
+  payloads: Payloads,
+  scope: HistoryScope,
+  run: string | undefined,
+): Promise<Erasure> {
+  let external: readonly ErasableRow[] = [];
+  const erasure = await decide<Erasure>(storage, async () => {
+    const [session] = await storage.query("session.get", scope.session);
+    const [agent] = await storage.query("agent.get", scope.agent);
+    if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: NOTHING };
+    const upTo = session.seq;
+    const rows =
+      run === undefined
+        ? await storage.query("messages.erasable", session.no, agent.no, upTo)
+        : await storage.query("run.erasable", session.no, agent.no, run, upTo);
+    if (rows.length === 0) return { answer: NOTHING };
+    external = rows.filter((row) => row.store !== "");
+    const at = storage.environment.now();
+    const sum = tally(rows, at);
+    const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
+    const live = run === undefined ? sum.rows : await countLive(storage, scope, upTo);
+    return {
+      commit: {
+        solo: true,
+        sessions: [{ id: scope.session, mode: "existing", at }],
+        // What is appended from now on stays; another clear of the same messages sends this decision back.
+        guards: [{ check: "messages.live", key: [upTo, scope.agent, scope.session], expect: live }],
+        events: [
+          {
+            session: scope.session,
+            type: "messages/cleared",
+            at,
+            agent: scope.agent,
+            ...(run === undefined ? {} : { run }),
+            data: { count: sum.rows },
+            messages: -sum.rows,
+            writes: erasureWrites(run === undefined ? "messages" : "run", at, where, [{ slot: "seq" }, ...where]),
+          },
+        ],
+      },
+      answer: () => ({
+        removed: { messages: sum.rows, blobs: sum.blobs, bytes: sum.bytes },
+        kept: { blobs: sum.kept },
+      }),
+    };
+  });
+  await afterwards(storage, payloads, external);
+  return erasure;
+}
+
+async function countLive(storage: Storage, scope: HistoryScope, upTo: number): Promise<number> {
+  const [row] = await storage.query("history.countUpTo", upTo, scope.agent, scope.session);
+  return row?.n ?? 0;
+}
+
+/** Everything the session holds; a tombstone with its id stays. null when there is none. */
+export async function eraseSession(storage: Storage, payloads: Payloads, id: string): Promise<Erasure | null> {
+  let external: readonly ErasableRow[] = [];
+  const erasure = await decide<Erasure | null>(storage, async () => {
+    const [session] = await storage.query("session.get", id);
+    if (session === undefined || session.deleted_at !== null) return { answer: null };
+    const at = storage.environment.now();
+    const scopes = await Promise.all([
+      storage.query("allMessages.erasable", session.no),
+      storage.query("allState.erasable", session.no),
+      storage.query("allAnnotations.erasable", session.no),
+    ]);
+    external = scopes.flat().filter((row) => row.store !== "");
+    const [messages, state, annotations] = scopes.map((rows) => tally(rows, at)) as [Tally, Tally, Tally];
+    return {
+      commit: {
+        solo: true,
+        sessions: [{ id, mode: "existing", at }],
+        writes: sessionWrites(session, at),
+      },
+      answer: () => ({
+        removed: {
+          messages: messages.rows,
+          events: session.seq,
+          state: state.rows,
+          annotations: annotations.rows,
+          blobs: messages.blobs + state.blobs + annotations.blobs,
+          bytes: messages.bytes + state.bytes + annotations.bytes,
+        },
+        kept: { tombstone: 1, blobs: messages.kept + state.kept + annotations.kept },
+      }),
+    };
+  });
+  if (erasure !== null) await afterwards(storage, payloads, external);
+  return erasure;
+}
+
+function sessionWrites(session: SessionRow, at: number): Write[] {
+  const where: Cell[] = [session.no];
+  const of = (scope: ErasedScope) => erasureWrites(scope, at, where, where);
+  return [
+    ...of("allMessages"),
+    ...of("allState"),
+    ...of("allAnnotations"),
+    { op: "run", statement: "tasks.removeAll", params: where },
+    { op: "run", statement: "boards.removeAll", params: where },
+    { op: "run", statement: "allEvents.erase", params: where },
+    { op: "run", statement: "session.untag", params: where },
+    { op: "run", statement: "session.unalias", params: where },
+    { op: "run", statement: "session.tombstone", params: [at, session.no] },
+  ];
+}
+
+/** Erased words are gone from the files as well: from the database's free pages and WAL, and from outside it. */
+async function afterwards(storage: Storage, payloads: Payloads, external: readonly ErasableRow[]): Promise<void> {
+  await payloads.discard(external);
+  await storage.reclaim();
+}

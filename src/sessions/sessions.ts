@@ -1,0 +1,340 @@
+// Sessions: created, found, listed, described, named by aliases, erased.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Page } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Session, SessionFilter, SessionInput, SessionPatch, Sessions, SessionStatus } from "../contracts/sessions.ts";
+import type { Storage, Write } from "../contracts/storage.ts";
+import { decodeText, encodeText, toHex } from "../core/bytes.ts";
+import {
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOneOf,
+  checkOptionalId,
+  checkRecord,
+  checkTags,
+  checkText,
+  decodeJson,
+  decodeJsonObject,
+  encodeJson,
+} from "../core/check.ts";
+import { readCursor, writeCursor } from "../core/cursor.ts";
+import { decide } from "../core/decide.ts";
+import { newId } from "../core/environment.ts";
+import { eraseSession } from "./erase.ts";
+
+const STATUSES: readonly SessionStatus[] = ["open", "closed"];
+
+/** The columns update() can change, as they are kept. */
+interface Described {
+  readonly agent: string | null;
+  readonly title: Uint8Array | null;
+  readonly status: SessionStatus;
+  readonly tags: readonly string[];
+  readonly metadata: Uint8Array | null;
+  readonly request: string | null;
+}
+
+export function createSessions(storage: Storage, payloads: Payloads): Sessions {
+  return {
+    create: (input) => create(storage, input),
+    get: async (idOrAlias) => {
+      const name = checkId(idOrAlias, "session");
+      const [byId] = await storage.query("session.get", name);
+      if (byId !== undefined) return byId.deleted_at === null ? withAliases(storage, byId) : null;
+      const [byAlias] = await storage.query("session.byAlias", name);
+      return byAlias === undefined ? null : withAliases(storage, byAlias);
+    },
+    list: (filter) => list(storage, filter),
+    update: (id, patch) => update(storage, checkId(id, "session"), patch),
+    setAlias: (id, name, options) => {
+      const move = checkRecord(options, "options")["move"] === true;
+      return setAlias(storage, checkId(id, "session"), checkId(name, "alias"), move);
+    },
+    removeAlias: (name) => removeAlias(storage, checkId(name, "alias")),
+    delete: (id) => eraseSession(storage, payloads, checkId(id, "session")),
+  };
+}
+
+async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
+  const aliases = await storage.query("session.aliases", row.id);
+  return sessionOf(
+    row,
+    aliases.map((alias) => alias.name),
+  );
+}
+
+function sessionOf(row: SessionRow, aliases: readonly string[]): Session {
+  return {
+    id: row.id,
+    agent: row.agent,
+    title: row.title === null ? null : decodeText(row.title),
+    status: row.status as SessionStatus,
+    tags: row.tags === null ? [] : (decodeJson(row.tags) as readonly string[]),
+    aliases,
+    metadata: decodeJsonObject(row.metadata),
+    request: row.request,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    seq: row.seq,
+    chain: toHex(row.chain),
+    messages: row.messages,
+    version: row.version,
+  };
+}
+
+function describeWrites(described: Described, version: number): Write[] {
+  const tags = described.tags.length === 0 ? null : encodeText(JSON.stringify(described.tags));
+  return [
+    {
+      op: "run",
+      statement: "session.describe",
+      params: [
+        described.agent === null ? null : { agent: described.agent },
+        described.title,
+        described.status,
+        tags,
+        described.metadata,
+        described.request,
+        version,
+        { slot: "session" },
+      ],
+    },
+    { op: "run", statement: "session.untag", params: [{ slot: "session" }] },
+    ...described.tags.map((tag): Write => ({ op: "insert", table: "session_tags", row: { tag } })),
+  ];
+}
+
+async function create(storage: Storage, input: SessionInput | undefined): Promise<Session> {
+  const given = checkRecord(input, "session");
+  const id = checkOptionalId(given["id"], "session.id") ?? newId(storage.environment, "ses");
+  const agent = checkOptionalId(given["agent"], "session.agent");
+  const metadata = given["metadata"] === undefined ? {} : checkRecord(given["metadata"], "session.metadata");
+  const described: Described = {
+    agent: agent ?? null,
+    title: given["title"] === undefined ? null : encodeText(checkText(given["title"], "session.title", "titleBytes")),
+    status: "open",
+    tags: given["tags"] === undefined ? [] : checkTags(given["tags"], "session.tags"),
+    metadata: given["metadata"] === undefined ? null : encodeJson(metadata, "session.metadata", "metadataBytes"),
+    request: checkOptionalId(given["request"], "session.request") ?? null,
+  };
+  const at = storage.environment.now();
+  const committed = await decide(storage, async () => ({
+    commit: {
+      sessions: [{ id, mode: "create", at, ...(agent === undefined ? {} : { agent }) }],
+      agents: agent === undefined ? [] : [{ id: agent, at }],
+      events: [
+        {
+          session: id,
+          type: "session/created",
+          at,
+          ...(agent === undefined ? {} : { agent }),
+          data: changes(described),
+          writes: describeWrites(described, 1),
+        },
+      ],
+    },
+    answer: (done) => done,
+  }));
+  const last = committed.events.at(-1);
+  return {
+    id,
+    agent: described.agent,
+    title: described.title === null ? null : decodeText(described.title),
+    status: "open",
+    tags: described.tags,
+    aliases: [],
+    metadata: decodeJsonObject(described.metadata),
+    request: described.request,
+    createdAt: at,
+    updatedAt: at,
+    seq: last?.seq ?? 0,
+    chain: toHex(last?.hash ?? new Uint8Array()),
+    messages: 0,
+    version: 1,
+  };
+}
+
+/** What the log says of a description: its small facts, never its texts. */
+function changes(described: Described): { readonly status: string; readonly tags: readonly string[] } {
+  return { status: described.status, tags: described.tags };
+}
+
+async function list(storage: Storage, filter: SessionFilter | undefined): Promise<Page<Session>> {
+  const given = checkRecord(filter, "filter");
+  const limit = checkLimit(given["limit"], "page", 100);
+  const status = given["status"] === undefined ? null : checkOneOf(given["status"], "status", STATUSES);
+  const time = (name: string, fallback: number) =>
+    given[name] === undefined ? fallback : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
+  const params = [
+    readCursor(given["cursor"]) ?? Number.MAX_SAFE_INTEGER,
+    status,
+    status,
+    time("createdAfter", 0),
+    time("createdBefore", Number.MAX_SAFE_INTEGER),
+    // One more than asked for tells whether there is a next page.
+    limit + 1,
+  ] as const;
+  const agent = checkOptionalId(given["agent"], "agent");
+  const tag = checkOptionalId(given["tag"], "tag");
+  const request = checkOptionalId(given["request"], "request");
+  const rows = await found(storage, { agent, tag, request }, params);
+  const page = rows.slice(0, limit);
+  const items = await Promise.all(page.map((row) => withAliases(storage, row)));
+  const last = page.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
+}
+
+interface Narrowed {
+  readonly agent: string | undefined;
+  readonly tag: string | undefined;
+  readonly request: string | undefined;
+}
+
+type ListParams = readonly [number, string | null, string | null, number, number, number];
+
+/** The narrowest index leads; what it cannot tell is checked on the rows, page after page, until the page is full. */
+async function found(storage: Storage, by: Narrowed, params: ListParams): Promise<readonly SessionRow[]> {
+  const wanted = params[5];
+  const kept: SessionRow[] = [];
+  let before = params[0];
+  for (;;) {
+    const asked = [before, params[1], params[2], params[3], params[4], wanted] as const;
+    const rows =
+      by.tag !== undefined
+        ? await storage.query("sessions.byTag", by.tag, ...asked)
+        : by.request !== undefined
+          ? await storage.query("sessions.byRequest", by.request, ...asked)
+          : by.agent !== undefined
+            ? await storage.query("sessions.byAgent", by.agent, ...asked)
+            : await storage.query("sessions.list", ...asked);
+    kept.push(
+      ...rows.filter(
+        (row) =>
+          (by.agent === undefined || row.agent === by.agent) && (by.request === undefined || row.request === by.request),
+      ),
+    );
+    const last = rows.at(-1);
+    if (kept.length >= wanted || rows.length < wanted || last === undefined) return kept.slice(0, wanted);
+    before = last.no;
+  }
+}
+
+async function existing(storage: Storage, id: string): Promise<SessionRow> {
+  const [row] = await storage.query("session.get", id);
+  if (row !== undefined && row.deleted_at === null) return row;
+  throw new HoldfastError(row === undefined ? "NotFound" : "SessionDeleted", `there is no session ${JSON.stringify(id)}`, {
+    details: { kind: "session", id },
+    hint: "List what there is with sessions.list().",
+  });
+}
+
+async function update(storage: Storage, id: string, patch: SessionPatch): Promise<Session> {
+  const given = checkRecord(patch, "patch");
+  const expected = given["version"] === undefined ? undefined : checkInt(given["version"], "version", 1, Number.MAX_SAFE_INTEGER);
+  const title = given["title"];
+  const changed = {
+    ...(title === undefined ? {} : { title: title === null ? null : encodeText(checkText(title, "title", "titleBytes")) }),
+    ...(given["status"] === undefined ? {} : { status: checkOneOf(given["status"], "status", STATUSES) }),
+    ...(given["tags"] === undefined ? {} : { tags: checkTags(given["tags"], "tags") }),
+    ...(given["metadata"] === undefined
+      ? {}
+      : { metadata: encodeJson(checkRecord(given["metadata"], "metadata"), "metadata", "metadataBytes") }),
+  };
+  return decide(storage, async () => {
+    const row = await existing(storage, id);
+    if (expected !== undefined && row.version !== expected) throw versionConflict(id, expected, row.version);
+    const aliases = (await storage.query("session.aliases", id)).map((alias) => alias.name);
+    const before: Described = {
+      agent: row.agent,
+      title: row.title,
+      status: row.status as SessionStatus,
+      tags: row.tags === null ? [] : (decodeJson(row.tags) as readonly string[]),
+      metadata: row.metadata,
+      request: row.request,
+    };
+    const described = { ...before, ...changed };
+    const at = storage.environment.now();
+    const version = row.version + 1;
+    const tags = described.tags.length === 0 ? null : encodeText(JSON.stringify(described.tags));
+    return {
+      commit: {
+        sessions: [{ id, mode: "existing", at }],
+        agents: row.agent === null ? [] : [{ id: row.agent, at }],
+        guards: [{ check: "session.version", key: [id], expect: row.version }],
+        events: [
+          { session: id, type: "session/updated", at, data: changes(described), writes: describeWrites(described, version) },
+        ],
+      },
+      answer: ({ events }) => {
+        const done = { seq: events[0]?.seq ?? row.seq, chain: events[0]?.hash ?? row.chain, updated_at: at, version };
+        return sessionOf({ ...row, ...described, ...done, tags }, aliases);
+      },
+    };
+  });
+}
+
+function versionConflict(id: string, expected: number, actual: number): HoldfastError {
+  return new HoldfastError("Conflict", `session ${JSON.stringify(id)} has version ${actual}, not ${expected}`, {
+    details: { kind: "session", id, expected, actual },
+    hint: "Read it again and decide anew.",
+  });
+}
+
+async function setAlias(storage: Storage, id: string, name: string, move: boolean): Promise<void> {
+  await decide<void>(storage, async () => {
+    await existing(storage, id);
+    // An alias that looks like a session's id would never be found.
+    const [taken] = await storage.query("session.get", name);
+    const [holder] = await storage.query("session.byAlias", name);
+    if (taken !== undefined || (holder !== undefined && holder.id !== id && !move)) {
+      throw new HoldfastError("AlreadyExists", `the name ${JSON.stringify(name)} is taken`, {
+        details: { kind: "alias", id: name, session: taken?.id ?? holder?.id },
+        hint: taken === undefined ? "Pass move: true to point it here." : "It is a session's id; choose another name.",
+      });
+    }
+    if (holder?.id === id) return { answer: undefined };
+    const at = storage.environment.now();
+    return {
+      commit: {
+        sessions: [{ id, mode: "existing", at }],
+        guards: [{ check: "alias.session", key: [name], expect: holder?.id ?? null }],
+        events: [
+          {
+            session: id,
+            type: "alias/set",
+            at,
+            data: { name },
+            writes: [{ op: "put", table: "aliases", row: { name, created_at: at } }],
+          },
+        ],
+      },
+      answer: () => undefined,
+    };
+  });
+}
+
+async function removeAlias(storage: Storage, name: string): Promise<boolean> {
+  return decide(storage, async () => {
+    const [holder] = await storage.query("session.byAlias", name);
+    if (holder === undefined) return { answer: false };
+    const at = storage.environment.now();
+    return {
+      commit: {
+        sessions: [{ id: holder.id, mode: "existing", at }],
+        guards: [{ check: "alias.session", key: [name], expect: holder.id }],
+        events: [
+          {
+            session: holder.id,
+            type: "alias/removed",
+            at,
+            data: { name },
+            writes: [{ op: "remove", table: "aliases", row: { name } }],
+          },
+        ],
+      },
+      answer: () => true,
+    };
+  });
+}

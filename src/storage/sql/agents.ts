@@ -1,0 +1,67 @@
+// Agents and their blocks in SQL. Loading an agent's blocks is one statement, because every request of an agent begins
+// with it; the guards' texts read one row of one table, so that an engine with row locks can lock it.
+import type { QueryName } from "../../contracts/queries.ts";
+import type { GuardName, StatementName } from "../../contracts/storage.ts";
+
+const AGENT =
+  "a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, " +
+  "a.created_at, a.updated_at, a.deleted_at, a.version";
+
+const BLOCK = "b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at";
+
+const PAYLOAD = "p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key";
+
+/** A block with the value of its present version. */
+const VALUE =
+  "JOIN block_versions v ON v.block_id = b.id AND v.version = b.version " + "JOIN blobs p ON p.no = v.value";
+
+const LIVE = "a.deleted_at IS NULL";
+const OF_TYPE = "(CAST(? AS TEXT) IS NULL OR a.agent_type = ?)";
+
+export const queries = {
+  "agent.get": `SELECT ${AGENT} FROM agents a WHERE a.id = ?`,
+  "agents.list": `SELECT ${AGENT} FROM agents a WHERE a.no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no LIMIT ?`,
+  "agents.byTag": `
+    SELECT ${AGENT} FROM agent_tags t JOIN agents a ON a.no = t.agent_no
+    WHERE t.tag = ? AND t.agent_no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no LIMIT ?`,
+  "blocks.load": `
+    SELECT ${BLOCK}, x.ord, ${PAYLOAD}
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id ${VALUE}
+    WHERE a.id = ? AND ${LIVE} ORDER BY x.ord`,
+  "block.get": `SELECT ${BLOCK}, 0 AS ord, ${PAYLOAD} FROM blocks b ${VALUE} WHERE b.id = ?`,
+  "block.byLabel": `
+    SELECT ${BLOCK}, x.ord, ${PAYLOAD}
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id ${VALUE}
+    WHERE a.id = ? AND ${LIVE} AND b.label = ?`,
+  "block.users": `
+    SELECT x.block_id AS block, a.id AS agent, a.version
+    FROM agent_blocks x JOIN agents a ON a.no = x.agent_no
+    WHERE x.block_id = ? ORDER BY a.no`,
+  "blocks.users": `
+    SELECT x.block_id AS block, u.id AS agent, u.version
+    FROM agents a JOIN agent_blocks mine ON mine.agent_no = a.no
+    JOIN agent_blocks x ON x.block_id = mine.block_id JOIN agents u ON u.no = x.agent_no
+    WHERE a.id = ? AND ${LIVE} ORDER BY mine.ord, u.no`,
+  "block.versions": `
+    SELECT v.version, v.edit, v.at, ${PAYLOAD}
+    FROM block_versions v JOIN blobs p ON p.no = v.value
+    WHERE v.block_id = ? AND v.version < ? ORDER BY v.version DESC LIMIT ?`,
+} as const satisfies Partial<Record<QueryName, string>>;
+
+export const statements = {
+  "agent.touch": "UPDATE agents SET version = version + 1, updated_at = ? WHERE id = ?",
+  "agent.untag": "DELETE FROM agent_tags WHERE agent_no = ?",
+  "agent.detachBlocks": "DELETE FROM agent_blocks WHERE agent_no = ?",
+  // Every version of a block counts as one reference of its value, also when versions share it.
+  "block.release": `
+    UPDATE blobs SET refs = blobs.refs - used.n
+    FROM (SELECT value, count(*) AS n FROM block_versions WHERE block_id = ? GROUP BY value) AS used
+    WHERE blobs.no = used.value`,
+  "block.removeVersions": "DELETE FROM block_versions WHERE block_id = ?",
+} as const satisfies Partial<Record<StatementName, string>>;
+
+export const guards = {
+  // A deleted agent answers too: its id may be created again, and that must not happen twice.
+  "agent.version": "SELECT version AS value FROM agents WHERE id = ?",
+  "block.version": "SELECT version AS value FROM blocks WHERE id = ?",
+} as const satisfies Partial<Record<GuardName, string>>;

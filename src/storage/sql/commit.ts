@@ -1,0 +1,357 @@
+// The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
+// seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
+import type { BlobWrite, Commit, EventDraft, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
+import { encodeText, toHex } from "../../core/bytes.ts";
+import { envelope, genesis, nextHash } from "../../core/chain.ts";
+import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
+import { LOOKUP } from "./driver.ts";
+import { Script, type Context } from "./script.ts";
+import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSIONS, INSERT, PUT_BLOB, REGISTER_AGENT } from "./specs.ts";
+import { GUARDS } from "./statements.ts";
+
+/** Where a session's log stands: read inside the transaction, or remembered and fenced. */
+export interface Position {
+  readonly no: number;
+  readonly seq: number;
+  readonly chain: Uint8Array;
+  readonly branch: number;
+  readonly messages: number;
+  readonly stateSeq: number;
+}
+
+/** What a handle may remember between commits: numbers never change; positions are fenced before they are used. */
+export interface Remembered {
+  readonly sessions: Map<string, Position>;
+  readonly agents: Map<string, number>;
+}
+
+export interface BatchResult {
+  /** null: this commit relies on something an earlier one of the batch changes; it must go in a later batch. */
+  readonly outcomes: readonly (Outcome | null)[];
+  readonly sessions: ReadonlyMap<string, Position>;
+  readonly agents: ReadonlyMap<string, number>;
+}
+
+export const SESSION_LOOKUP =
+  `SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id ${LOOKUP}`;
+export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
+export const BLOB_LOOKUP = `SELECT no, sha256 FROM blobs WHERE sha256 ${LOOKUP}`;
+
+interface LiveSession {
+  position: Position;
+  touchedAt: number | null;
+}
+
+interface Snapshot {
+  readonly sessions: Map<string, { readonly position: Position; readonly deleted: boolean }>;
+  readonly agents: Map<string, number>;
+  readonly blobs: Set<string>;
+  readonly guards: Map<string, Param>;
+}
+
+export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<BatchResult> {
+  const snapshot = yield* readSnapshot(batch, dialect);
+  const verdicts = judge(batch, snapshot);
+  const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
+  const created = yield* createMissing(accepted, snapshot);
+  const writing = write(accepted, snapshot, created);
+  yield { steps: writing.steps, last: true };
+  return result(verdicts, writing);
+}
+
+/** On remembered sessions, without guards: the fence and everything else in one trip. */
+export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): Plan<BatchResult> {
+  const known = sessionIds(batch).flatMap((id) => {
+    const position = remembered.sessions.get(id);
+    return position === undefined ? [] : [{ id, position }];
+  });
+  const snapshot: Snapshot = {
+    sessions: new Map(known.map(({ id, position }) => [id, { position, deleted: false }])),
+    agents: remembered.agents,
+    blobs: new Set(),
+    guards: new Map(),
+  };
+  const positions = known.map(({ position }) => position).sort((a, b) => a.no - b.no);
+  const held: Step = {
+    kind: "bulk",
+    spec: FENCE_SESSIONS,
+    rows: positions.map((one) => [one.no, one.seq]),
+  };
+  const writing = write(batch, snapshot, new Set());
+  yield { steps: [held, ...writing.steps], last: true };
+  return result(
+    batch.map(() => "accepted"),
+    writing,
+  );
+}
+
+export function canFence(batch: readonly Commit[], remembered: Remembered): boolean {
+  return batch.every(
+    (commit) =>
+      (commit.sessions?.length ?? 0) > 0 &&
+      (commit.guards?.length ?? 0) === 0 &&
+      (commit.uses?.length ?? 0) === 0 &&
+      (commit.sessions ?? []).every((use) => use.mode !== "create" && remembered.sessions.has(use.id)) &&
+      agentIds([commit]).every((id) => remembered.agents.has(id)),
+  );
+}
+
+function sessionIds(batch: readonly Commit[]): string[] {
+  return [...new Set(batch.flatMap((commit) => (commit.sessions ?? []).map((use) => use.id)))];
+}
+
+function agentIds(batch: readonly Commit[]): string[] {
+  return [
+    ...new Set(
+      batch.flatMap((commit) => [
+        ...(commit.agents ?? []).map((agent) => agent.id),
+        ...(commit.sessions ?? []).flatMap((use) => (use.agent === undefined ? [] : [use.agent])),
+      ]),
+    ),
+  ];
+}
+
+function guardKey(guard: Guard): string {
+  return JSON.stringify([guard.check, ...guard.key.map((part) => (part instanceof Uint8Array ? toHex(part) : part))]);
+}
+
+function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapshot> {
+  const guards = new Map<string, Guard>();
+  for (const commit of batch) for (const guard of commit.guards ?? []) guards.set(guardKey(guard), guard);
+  // One order for everybody, so that rows are locked in one order.
+  const asked = [...guards.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
+  const [sessionRows, agentRows, blobRows, ...guardRows] = yield {
+    steps: [
+      { kind: "lookup", sql: SESSION_LOOKUP, keys: sessionIds(batch), lock: true },
+      { kind: "lookup", sql: AGENT_LOOKUP, keys: agentIds(batch), lock: false },
+      { kind: "lookup", sql: BLOB_LOOKUP, keys: used, lock: true },
+      ...asked.map(
+        ([, guard]): Step => ({ kind: "query", sql: GUARDS[guard.check] + dialect.lockRow, params: [...guard.key] }),
+      ),
+    ],
+    last: false,
+  };
+  return {
+    sessions: new Map((sessionRows ?? []).map((row) => [String(row["id"]), sessionOf(row)])),
+    agents: new Map((agentRows ?? []).map((row) => [String(row["id"]), Number(row["no"])])),
+    blobs: new Set((blobRows ?? []).map((row) => toHex(row["sha256"] as Uint8Array))),
+    guards: new Map(asked.map(([key], i) => [key, (guardRows[i]?.[0]?.["value"] ?? null) as Param])),
+  };
+}
+
+function sessionOf(row: Row): { position: Position; deleted: boolean } {
+  return {
+    position: {
+      no: Number(row["no"]),
+      seq: Number(row["seq"]),
+      chain: row["chain"] as Uint8Array,
+      branch: Number(row["branch"]),
+      messages: Number(row["messages"]),
+      stateSeq: Number(row["state_seq"]),
+    },
+    deleted: row["deleted_at"] !== null,
+  };
+}
+
+type Verdict = "accepted" | "later" | Refusal;
+
+/**
+ * Guards were read before anything of the batch was written, so a commit with guards must not share the batch with an
+ * earlier one that may change what it relied on: it waits for the next. Whoever changes a guarded row guards it too, or
+ * touches its session.
+ */
+function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
+  const touched = new Set<string>();
+  const created = new Set<string>();
+  return batch.map((commit) => {
+    const keys = [...(commit.guards ?? []).map(guardKey), ...(commit.sessions ?? []).map((use) => `session ${use.id}`)];
+    const guarded = (commit.guards?.length ?? 0) > 0 || (commit.sessions ?? []).some((use) => use.mode === "create");
+    if (guarded && keys.some((key) => touched.has(key))) return "later";
+    const refusal = refuse(commit, snapshot, created);
+    if (refusal !== null) return refusal;
+    for (const key of keys) touched.add(key);
+    for (const use of commit.sessions ?? []) if (!snapshot.sessions.has(use.id)) created.add(use.id);
+    return "accepted";
+  });
+}
+
+function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>): Refusal | null {
+  for (const use of commit.sessions ?? []) {
+    const found = snapshot.sessions.get(use.id);
+    const exists = found !== undefined || created.has(use.id);
+    if (found?.deleted) return { reason: "session-deleted", session: use.id };
+    if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
+    if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
+  }
+  for (const [sha256] of commit.uses ?? []) {
+    if (!snapshot.blobs.has(toHex(sha256))) return { reason: "blob-missing", sha256 };
+  }
+  for (const guard of commit.guards ?? []) {
+    const actual = snapshot.guards.get(guardKey(guard)) ?? null;
+    if (actual !== guard.expect) return { reason: "guard", guard, actual: actual as number | string | null };
+  }
+  return null;
+}
+
+/** Registers agents and creates sessions that are missing; says which sessions this transaction created. */
+function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<ReadonlySet<string>> {
+  const uses = new Map<string, SessionUse>();
+  for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
+    if (!snapshot.sessions.has(use.id) && !uses.has(use.id)) uses.set(use.id, use);
+  }
+  const at = new Map(accepted.flatMap((commit) => (commit.agents ?? []).map((agent) => [agent.id, agent.at] as const)));
+  for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
+    if (use.agent !== undefined && !at.has(use.agent)) at.set(use.agent, use.at);
+  }
+  const agents = [...at].filter(([id]) => !snapshot.agents.has(id)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sessions = [...uses.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  if (agents.length === 0 && sessions.length === 0) return new Set();
+  const script = new Script();
+  for (const [id, time] of agents) script.row(REGISTER_AGENT, [id, encodeText(id), time, time]);
+  for (const use of sessions) script.row(CREATE_SESSION, [use.id, use.agent ?? null, use.at, use.at, genesis(use.id)]);
+  const inserts = script.steps();
+  const rows = yield {
+    steps: [
+      ...inserts,
+      { kind: "lookup", sql: AGENT_LOOKUP, keys: agents.map(([id]) => id), lock: false },
+      { kind: "lookup", sql: SESSION_LOOKUP, keys: sessions.map((use) => use.id), lock: true },
+    ],
+    last: false,
+  };
+  for (const row of rows[inserts.length] ?? []) snapshot.agents.set(String(row["id"]), Number(row["no"]));
+  for (const row of rows[inserts.length + 1] ?? []) snapshot.sessions.set(String(row["id"]), sessionOf(row));
+  // A session never leaves its first transaction without an event: seq 0 means that it is ours.
+  return new Set(sessions.map((use) => use.id).filter((id) => positionOf(snapshot, id).seq === 0));
+}
+
+function positionOf(snapshot: Snapshot, id: string): Position {
+  const found = snapshot.sessions.get(id);
+  if (found === undefined) throw new Error(`bug: session ${id} is neither read nor created`);
+  return found.position;
+}
+
+interface Writing {
+  readonly steps: readonly Step[];
+  readonly events: readonly Extract<Outcome, { ok: true }>[];
+  readonly sessions: ReadonlyMap<string, Position>;
+  readonly agents: ReadonlyMap<string, number>;
+}
+
+function write(accepted: readonly Commit[], snapshot: Snapshot, created: ReadonlySet<string>): Writing {
+  const script = new Script();
+  const live = new Map<string, LiveSession>();
+  const fresh = new Set(created);
+  for (const blob of mergeBlobs(accepted)) script.row(PUT_BLOB, blob);
+  script.flush();
+  const agent = (id: string): number => {
+    const no = snapshot.agents.get(id);
+    if (no === undefined) throw new Error(`bug: agent ${id} is used in a slot and not named in the commit`);
+    return no;
+  };
+  const sessionOfBatch = (id: string): LiveSession => {
+    const known = live.get(id);
+    if (known !== undefined) return known;
+    const made: LiveSession = { position: positionOf(snapshot, id), touchedAt: null };
+    live.set(id, made);
+    return made;
+  };
+  const events = accepted.map((commit) => {
+    for (const use of commit.sessions ?? []) {
+      if (!fresh.delete(use.id) || announcesCreation(commit, use.id)) continue;
+      const by = use.agent === undefined ? {} : { agent: use.agent };
+      addEvent(script, sessionOfBatch(use.id), { session: use.id, type: "session/created", at: use.at, ...by }, agent);
+    }
+    const first = commit.sessions?.[0];
+    const base = first === undefined ? undefined : sessionOfBatch(first.id).position;
+    const context: Context = base === undefined ? { agent } : { agent, session: base.no, branch: base.branch };
+    for (const one of commit.writes ?? []) script.write(one, context);
+    const added = (commit.events ?? []).map((draft) => addEvent(script, sessionOfBatch(draft.session), draft, agent));
+    return { ok: true as const, events: added };
+  });
+  script.flush();
+  const moved = [...live].filter(([, session]) => session.touchedAt !== null);
+  for (const [, session] of moved.sort(([, a], [, b]) => a.position.no - b.position.no)) {
+    const { seq, chain, messages, stateSeq, no } = session.position;
+    script.row(ADVANCE_SESSION, [seq, chain, session.touchedAt, messages, stateSeq, no]);
+  }
+  const sessions = new Map([...live].map(([id, session]) => [id, session.position]));
+  return { steps: script.steps(), events, sessions, agents: snapshot.agents };
+}
+
+/** A rule that creates a session on purpose says so itself; one that only ensures it leaves that to the commit. */
+function announcesCreation(commit: Commit, session: string): boolean {
+  const own = commit.events?.find((event) => event.session === session);
+  return own?.type === "session/created";
+}
+
+function addEvent(
+  script: Script,
+  session: LiveSession,
+  draft: EventDraft,
+  agent: (id: string) => number,
+): { session: string; seq: number; hash: Uint8Array } {
+  const before = session.position;
+  const seq = before.seq + 1;
+  const body = envelope(draft, seq);
+  const hash = nextHash(before.chain, body);
+  session.position = {
+    no: before.no,
+    branch: before.branch,
+    seq,
+    chain: hash,
+    messages: before.messages + (draft.messages ?? 0),
+    stateSeq: draft.state === true ? seq : before.stateSeq,
+  };
+  session.touchedAt = draft.at;
+  script.row(INSERT.events, [before.no, seq, draft.type, draft.at, body, hash]);
+  if (draft.writes !== undefined) {
+    const context: Context = { agent, session: before.no, branch: before.branch, seq };
+    for (const one of draft.writes) script.write(one, context);
+  }
+  return { session: draft.session, seq, hash };
+}
+
+/** One row per blob, references added up, in the order of their hashes: the order in which rows are locked. */
+function mergeBlobs(accepted: readonly Commit[]): Param[][] {
+  const merged = new Map<string, { blob: BlobWrite; refs: number }>();
+  for (const blob of accepted.flatMap((commit) => commit.blobs ?? [])) {
+    const key = toHex(blob.sha256);
+    const known = merged.get(key);
+    if (known === undefined) merged.set(key, { blob, refs: blob.refs });
+    else {
+      known.refs += blob.refs;
+      if (later(blob.expiresAt, known.blob.expiresAt)) known.blob = { ...known.blob, expiresAt: blob.expiresAt };
+    }
+  }
+  return [...merged]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { blob, refs }]) => [
+      blob.sha256,
+      blob.size,
+      blob.media,
+      blob.utf8 ? 1 : 0,
+      blob.form,
+      blob.stored,
+      blob.body,
+      blob.store,
+      blob.key,
+      refs,
+      blob.expiresAt,
+      blob.at,
+    ]);
+}
+
+function later(a: number | null, b: number | null): boolean {
+  return b !== null && (a === null || a > b);
+}
+
+function result(verdicts: readonly Verdict[], writing: Writing): BatchResult {
+  const events = writing.events.values();
+  const outcomes = verdicts.map((verdict): Outcome | null => {
+    if (verdict === "later") return null;
+    if (verdict === "accepted") return events.next().value ?? null;
+    return { ok: false, refused: verdict };
+  });
+  return { outcomes, sessions: writing.sessions, agents: writing.agents };
+}

@@ -1,0 +1,86 @@
+// What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
+// steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
+// same plan serves both.
+export type Param = null | number | string | Uint8Array;
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A statement as written here, `?` for a parameter; a dialect renders it once. */
+export type Sql = string;
+
+/** Many rows through one statement: an insert of a table's rows, or an update of known rows. */
+export interface BulkSpec {
+  readonly name: string;
+  readonly table: string;
+  /** fence: locks the rows in order and fails unless each is still as given. */
+  readonly verb: "insert" | "update" | "delete" | "fence";
+  readonly columns: readonly BulkColumn[];
+  /** Columns that find the row, for update and delete. */
+  readonly key: readonly string[];
+  /** Follows an insert, such as ON CONFLICT …; names of the table and of excluded rows are the same in both engines. */
+  readonly suffix: string;
+}
+
+export interface BulkColumn {
+  readonly name: string;
+  readonly type: "int" | "text" | "bytes";
+  /** How the parameter becomes the value; `?` is the parameter. A constant has none. */
+  readonly value: string;
+}
+
+export type Step =
+  | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[] }
+  /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
+  | { readonly kind: "lookup"; readonly sql: Sql; readonly keys: readonly Param[]; readonly lock: boolean }
+  | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
+
+/** `last` lets the engine commit together with these steps. */
+export interface Trip {
+  readonly steps: readonly Step[];
+  readonly last: boolean;
+}
+
+export type Plan<T> = Generator<Trip, T, readonly (readonly Row[])[]>;
+
+/** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
+export const LOOKUP = "/*lookup*/";
+
+export interface Driver {
+  readonly dialect: Dialect;
+  /** Another connection changed a row the plan relied on, or the engine asks to try again: the plan is run again. */
+  transact<T>(plan: () => Plan<T>): Promise<T>;
+  read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
+  /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
+  migrate(create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void>;
+  /** Tells listeners in other processes; may be lost. */
+  announce(sessions: readonly string[]): void;
+  /** Calls back when another process may have written; null stands for any session. Returns how to stop. */
+  watch(heard: (sessions: readonly string[] | null) => void): () => void;
+  reclaim(): Promise<void>;
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Everything on which the engines differ. Nothing else in the SQL knows which one it runs on. */
+export interface Dialect {
+  readonly engine: "sqlite" | "postgres";
+  /** Column types of the migrations. */
+  readonly types: Readonly<Record<"serial" | "int" | "text" | "bytes" | "table_end", string>>;
+  /** `?` becomes the engine's parameter. */
+  render(sql: Sql): string;
+  /** A lookup for one key (SQLite, asked once per key) or for an array of them. */
+  renderLookup(sql: Sql, lock: boolean): string;
+  renderBulk(spec: BulkSpec, width: number): string;
+  /** Appended to a guard's text inside a plan. */
+  readonly lockRow: string;
+  /** The greater of two values, NULL when one is. */
+  greater(a: string, b: string): string;
+  readonly tableNames: Sql;
+  /**
+   * The SQLSTATE of a fence that did not hold: with it, a commit on remembered sessions is one round trip. null: the
+   * engine has no fences, because reading inside the transaction costs nothing.
+   */
+  readonly staleCode: string | null;
+  /** Names and types of a table's columns, for the test that compares them with contracts/rows.ts. */
+  readonly describeTable: Sql;
+  readonly explain: string;
+}

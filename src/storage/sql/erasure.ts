@@ -1,0 +1,82 @@
+// Erasing content (rule LG6): the rows of a scope let go of their blobs, what nobody else refers to is deleted with its
+// chunks, and only then do the rows forget it. One set of texts per scope, made from where the rows are.
+import type { ErasedScope } from "../../contracts/storage.ts";
+
+interface Where {
+  readonly table: string;
+  readonly column: string;
+  /** Parameters: session number, then agent number, run and highest seq where asked. */
+  readonly rows: string;
+  readonly erase: string;
+}
+
+const LIVE = "erased_seq IS NULL";
+/** Parameter first: seq of the erasing event. */
+const FORGET = "UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE ";
+
+const MINE = `session_no = ? AND agent_no = ? AND seq <= ? AND ${LIVE}`;
+const OF_RUN = `session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND ${LIVE}`;
+const OF_SESSION = "session_no = ?";
+
+const SCOPES: Readonly<Record<ErasedScope, Where>> = {
+  messages: { table: "messages", column: "content", rows: MINE, erase: FORGET + MINE },
+  run: { table: "messages", column: "content", rows: OF_RUN, erase: FORGET + OF_RUN },
+  allMessages: {
+    table: "messages",
+    column: "content",
+    rows: `${OF_SESSION} AND ${LIVE}`,
+    erase: `DELETE FROM messages WHERE ${OF_SESSION}`,
+  },
+  allState: { table: "state", column: "value", rows: OF_SESSION, erase: `DELETE FROM state WHERE ${OF_SESSION}` },
+  allAnnotations: {
+    table: "annotations",
+    column: "payload",
+    rows: OF_SESSION,
+    erase: `DELETE FROM annotations WHERE ${OF_SESSION}`,
+  },
+};
+
+/** Parameters: now, then the scope's. */
+function dead(where: Where): string {
+  return (
+    "SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? " +
+    `AND d.no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows}) ` +
+    "AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)"
+  );
+}
+
+/** Parameters: the scope's twice; now and the scope's twice, with now between; now and the scope's; now and the scope's. */
+function texts(where: Where): Record<"release" | "dropChildren" | "dropLinks" | "drop" | "erase", string> {
+  return {
+    release:
+      `UPDATE blobs SET refs = refs - (SELECT count(*) FROM ${where.table} r WHERE ${where.rows} ` +
+      `AND r.${where.column} = blobs.no) WHERE no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows})`,
+    dropChildren:
+      "DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN " +
+      `(SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (${dead(where)})) AND NOT EXISTS ` +
+      `(SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (${dead(where)}))`,
+    dropLinks: `DELETE FROM blob_links WHERE parent_no IN (${dead(where)})`,
+    drop: `DELETE FROM blobs WHERE no IN (${dead(where)})`,
+    erase: where.erase,
+  };
+}
+
+function erasable(where: Where): string {
+  return (
+    "SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key " +
+    `FROM (SELECT ${where.column} AS no FROM ${where.table} WHERE ${where.rows}) r JOIN blobs b ON b.no = r.no ` +
+    "GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key"
+  );
+}
+
+type Part = "release" | "dropChildren" | "dropLinks" | "drop" | "erase";
+
+export const statements = Object.fromEntries(
+  Object.entries(SCOPES).flatMap(([scope, where]) =>
+    Object.entries(texts(where)).map(([part, text]) => [`${scope}.${part}`, text]),
+  ),
+) as Record<`${ErasedScope}.${Part}`, string>;
+
+export const queries = Object.fromEntries(
+  Object.entries(SCOPES).map(([scope, where]) => [`${scope}.erasable`, erasable(where)]),
+) as Record<`${ErasedScope}.erasable`, string>;

@@ -1,0 +1,171 @@
+// The schema, as numbered steps that never change once released. {int} {text} {bytes} {serial} are the dialect's types.
+import type { Environment } from "../../contracts/environment.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import { newId } from "../../core/environment.ts";
+import type { Dialect, Driver, Row } from "./driver.ts";
+
+export interface Migration {
+  readonly version: number;
+  readonly up: readonly string[];
+}
+
+const FOUNDATION: readonly string[] = [
+  `CREATE TABLE counters (name {text} PRIMARY KEY, n {int} NOT NULL){table_end}`,
+  `INSERT INTO counters (name, n) VALUES ('gc', 1)`,
+  `CREATE TABLE agents (no {serial}, id {text} NOT NULL UNIQUE, name {bytes} NOT NULL, agent_type {text} NOT NULL,
+     model {text}, system {bytes}, tool_ids {bytes}, tags {bytes}, metadata {bytes}, created_at {int} NOT NULL,
+     updated_at {int} NOT NULL, deleted_at {int}, version {int} NOT NULL){table_end}`,
+  `CREATE TABLE agent_tags (tag {text} NOT NULL, agent_no {int} NOT NULL, PRIMARY KEY (tag, agent_no)){table_end}`,
+  `CREATE INDEX agent_tags_agent ON agent_tags (agent_no)`,
+  `CREATE TABLE blocks (id {text} NOT NULL PRIMARY KEY, label {text} NOT NULL, char_limit {int} NOT NULL,
+     description {bytes} NOT NULL, read_only {int} NOT NULL, version {int} NOT NULL, created_at {int} NOT NULL,
+     updated_at {int} NOT NULL){table_end}`,
+  `CREATE TABLE block_versions (block_id {text} NOT NULL, version {int} NOT NULL, value {int} NOT NULL,
+     edit {text} NOT NULL, at {int} NOT NULL, PRIMARY KEY (block_id, version)){table_end}`,
+  `CREATE TABLE agent_blocks (agent_no {int} NOT NULL, ord {int} NOT NULL, block_id {text} NOT NULL,
+     PRIMARY KEY (agent_no, ord)){table_end}`,
+  `CREATE INDEX agent_blocks_block ON agent_blocks (block_id)`,
+  `CREATE TABLE sessions (no {serial}, id {text} NOT NULL UNIQUE, agent_no {int}, title {bytes}, status {text} NOT NULL,
+     tags {bytes}, metadata {bytes}, request {text}, created_at {int} NOT NULL, updated_at {int} NOT NULL,
+     deleted_at {int}, version {int} NOT NULL, branch {int} NOT NULL, seq {int} NOT NULL, chain {bytes} NOT NULL,
+     messages {int} NOT NULL, state_seq {int} NOT NULL){table_end}`,
+  `CREATE INDEX sessions_agent ON sessions (agent_no, no) WHERE deleted_at IS NULL`,
+  `CREATE INDEX sessions_request ON sessions (request, no) WHERE request IS NOT NULL`,
+  `CREATE TABLE session_tags (tag {text} NOT NULL, session_no {int} NOT NULL, PRIMARY KEY (tag, session_no)){table_end}`,
+  `CREATE INDEX session_tags_session ON session_tags (session_no)`,
+  `CREATE TABLE aliases (name {text} NOT NULL PRIMARY KEY, session_no {int} NOT NULL, created_at {int} NOT NULL){table_end}`,
+  `CREATE INDEX aliases_session ON aliases (session_no)`,
+  `CREATE TABLE events (session_no {int} NOT NULL, seq {int} NOT NULL, type {text} NOT NULL, at {int} NOT NULL,
+     body {bytes} NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (session_no, seq)){table_end}`,
+  `CREATE TABLE messages (no {serial}, session_no {int} NOT NULL, branch {int} NOT NULL, seq {int} NOT NULL,
+     agent_no {int} NOT NULL, role {text} NOT NULL, run {text}, key {text}, content {int}, salt {bytes},
+     chars {int} NOT NULL, at {int} NOT NULL, erased_seq {int},
+     CHECK (content IS NOT NULL OR erased_seq IS NOT NULL)){table_end}`,
+  `CREATE INDEX messages_history ON messages (session_no, branch, seq, agent_no) WHERE erased_seq IS NULL`,
+  `CREATE INDEX messages_agent ON messages (agent_no, no) WHERE erased_seq IS NULL`,
+  `CREATE UNIQUE INDEX messages_key ON messages (session_no, key) WHERE key IS NOT NULL`,
+  `CREATE INDEX messages_run ON messages (session_no, run, seq) WHERE run IS NOT NULL AND erased_seq IS NULL`,
+  `CREATE TABLE annotations (session_no {int} NOT NULL, seq {int} NOT NULL, payload {int}, salt {bytes},
+     PRIMARY KEY (session_no, seq)){table_end}`,
+  `CREATE TABLE state (session_no {int} NOT NULL, branch {int} NOT NULL, key {text} NOT NULL, seq {int} NOT NULL,
+     ord {int} NOT NULL, until_seq {int}, value {int}, salt {bytes}, expires_at {int},
+     PRIMARY KEY (session_no, branch, key, seq)){table_end}`,
+  `CREATE INDEX state_current ON state (session_no, branch, key) WHERE until_seq IS NULL`,
+  `CREATE TABLE boards (id {text} NOT NULL PRIMARY KEY, session_no {int} NOT NULL, agent {text} NOT NULL,
+     label {bytes} NOT NULL, parent {text}, max_retries {int} NOT NULL, created_at {int} NOT NULL,
+     version {int} NOT NULL, UNIQUE (session_no, agent)){table_end}`,
+  `CREATE TABLE tasks (board_id {text} NOT NULL, id {text} NOT NULL, title {bytes} NOT NULL, status {text} NOT NULL,
+     ord {int} NOT NULL, retry_count {int} NOT NULL, note {bytes} NOT NULL, version {int} NOT NULL,
+     created_at {int} NOT NULL, updated_at {int} NOT NULL, PRIMARY KEY (board_id, id)){table_end}`,
+  `CREATE TABLE blobs (no {serial}, sha256 {bytes} NOT NULL UNIQUE, size {int} NOT NULL, media {text} NOT NULL,
+     utf8 {int} NOT NULL, form {int} NOT NULL, stored {int} NOT NULL, body {bytes}, store {text} NOT NULL, key {text},
+     refs {int} NOT NULL, pinned {int} NOT NULL, expires_at {int}, epoch {int} NOT NULL, condemned {int},
+     created_at {int} NOT NULL){table_end}`,
+  `CREATE INDEX blobs_unreferenced ON blobs (no) WHERE refs = 0`,
+  `CREATE INDEX blobs_external ON blobs (key) WHERE key IS NOT NULL`,
+  `CREATE TABLE blob_links (parent_no {int} NOT NULL, ord {int} NOT NULL, child_no {int} NOT NULL,
+     PRIMARY KEY (parent_no, ord)){table_end}`,
+  `CREATE INDEX blob_links_child ON blob_links (child_no)`,
+  `CREATE TABLE segments (id {text} NOT NULL PRIMARY KEY, size {int} NOT NULL, sealed {int} NOT NULL, sha256 {bytes},
+     created_at {int} NOT NULL, touched_at {int} NOT NULL){table_end}`,
+  `CREATE INDEX segments_open ON segments (touched_at) WHERE sealed = 0`,
+  `CREATE TABLE segment_frames (segment_id {text} NOT NULL, start {int} NOT NULL, size {int} NOT NULL,
+     stored {int} NOT NULL, body {bytes}, store {text} NOT NULL, key {text}, PRIMARY KEY (segment_id, start)){table_end}`,
+  `CREATE INDEX segment_frames_external ON segment_frames (key) WHERE key IS NOT NULL`,
+  `CREATE TABLE blob_segments (blob_no {int} NOT NULL, ord {int} NOT NULL, segment_id {text} NOT NULL,
+     length {int} NOT NULL, PRIMARY KEY (blob_no, ord)){table_end}`,
+  `CREATE INDEX blob_segments_segment ON blob_segments (segment_id)`,
+];
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, up: FOUNDATION }];
+
+export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);
+
+export interface StoreMeta {
+  readonly schemaVersion: number;
+  readonly storeId: string;
+  readonly createdAt: number;
+}
+
+export interface MigrateOptions {
+  readonly create: boolean;
+  readonly migrate: boolean;
+  readonly environment: Environment;
+  /** Told in errors. */
+  readonly target: string;
+}
+
+const META = "holdfast_meta";
+
+export function renderDdl(dialect: Dialect, ddl: string): string {
+  return ddl.replace(/\{(serial|int|text|bytes|table_end)\}/g, (_, name: keyof Dialect["types"]) => dialect.types[name]);
+}
+
+/** Brings the store to this version's schema under the engine's lock; a newer one is refused, never half-read. */
+export async function migrate(driver: Driver, options: MigrateOptions): Promise<StoreMeta> {
+  let meta: StoreMeta | undefined;
+  await driver.migrate(options.create, async (execute) => {
+    const found = await readMeta(driver.dialect, execute, options);
+    if (found !== null && found.schemaVersion > SCHEMA_VERSION) throw tooNew(found, options.target);
+    meta = found ?? (await createMeta(driver.dialect, execute, options));
+    const pending = MIGRATIONS.filter((one) => one.version > (meta?.schemaVersion ?? 0));
+    if (found !== null && pending.length > 0 && !options.migrate) {
+      throw new HoldfastError("Conflict", `${options.target} has schema ${found.schemaVersion}, this is ${SCHEMA_VERSION}`, {
+        hint: "Run `holdfast migrate`, or open it with migrate: true.",
+      });
+    }
+    for (const migration of pending) {
+      for (const ddl of migration.up) await execute(renderDdl(driver.dialect, ddl));
+      await execute(`UPDATE ${META} SET value = '${migration.version}' WHERE name = 'schema'`);
+    }
+    meta = { ...meta, schemaVersion: SCHEMA_VERSION };
+  });
+  if (meta === undefined) throw new HoldfastError("Internal", "migration ended without a schema version");
+  return meta;
+}
+
+type Execute = (sql: string) => Promise<readonly Row[]>;
+
+async function readMeta(dialect: Dialect, execute: Execute, options: MigrateOptions): Promise<StoreMeta | null> {
+  const tables = (await execute(dialect.tableNames)).map((row) => row["name"]);
+  if (!tables.includes(META)) {
+    if (tables.length === 0) return null;
+    throw new HoldfastError("NotAStore", `${options.target} holds other tables (${tables.slice(0, 3).join(", ")})`, {
+      hint: "Holdfast does not mix its tables with others: give a new file, or another ?schema=.",
+    });
+  }
+  const rows = await execute(`SELECT name, value FROM ${META}`);
+  const value = (name: string) => String(rows.find((row) => row["name"] === name)?.["value"] ?? "");
+  const schemaVersion = Number(value("schema"));
+  if (!Number.isSafeInteger(schemaVersion) || value("schema") === "") {
+    throw new HoldfastError("StoreCorrupted", `${options.target} does not say which schema it has`);
+  }
+  return { schemaVersion, storeId: value("store_id"), createdAt: Number(value("created_at")) };
+}
+
+async function createMeta(dialect: Dialect, execute: Execute, options: MigrateOptions): Promise<StoreMeta> {
+  if (!options.create) throw notThere(options.target);
+  const { environment } = options;
+  const meta = { schemaVersion: 0, storeId: newId(environment, "store"), createdAt: environment.now() };
+  const text = dialect.types.text;
+  await execute(`CREATE TABLE ${META} (name ${text} PRIMARY KEY, value ${text} NOT NULL)${dialect.types.table_end}`);
+  await execute(
+    `INSERT INTO ${META} (name, value) VALUES ('schema', '0'), ('store_id', '${meta.storeId}'), ` +
+      `('created_at', '${meta.createdAt}')`,
+  );
+  return meta;
+}
+
+export function notThere(target: string): HoldfastError {
+  return new HoldfastError("NotFound", `there is no store at ${target}`, {
+    details: { kind: "store", target },
+    hint: "Run `holdfast init`, or open it with create: true.",
+  });
+}
+
+function tooNew(found: StoreMeta, target: string): HoldfastError {
+  return new HoldfastError("SchemaTooNew", `${target} has schema ${found.schemaVersion}; this version knows ${SCHEMA_VERSION}`, {
+    details: { found: found.schemaVersion, known: SCHEMA_VERSION },
+    hint: "Update holdfast on this machine.",
+  });
+}

@@ -1,0 +1,256 @@
+// PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
+// that a plan of one trip is one round trip. Every handle has its own pool whose search_path is the store's schema.
+import { createHash } from "node:crypto";
+import type postgresJs from "postgres";
+import type { Environment } from "../../../contracts/environment.ts";
+import { HoldfastError } from "../../../contracts/errors.ts";
+import type { BulkSpec, Driver, Param, Plan, Row, Step } from "../driver.ts";
+import { arrayLiteral, postgres } from "./dialect.ts";
+import { isRace, isUnreachable, postgresError } from "./errors.ts";
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly schema: string;
+  readonly durability: "full" | "normal";
+  readonly poolSize: number;
+  readonly busyMs: number;
+  readonly environment: Environment;
+}
+
+type Sql = postgresJs.Sql;
+type Reserved = postgresJs.ReservedSql;
+
+const ANNOUNCE_MS = 5;
+const PAYLOAD_BYTES = 7000;
+
+class PostgresDriver implements Driver {
+  readonly dialect = postgres;
+  readonly #options: PostgresOptions;
+  readonly #sql: Sql;
+  readonly #target: string;
+  readonly #channel: string;
+  readonly #texts = new Map<string, string>();
+  readonly #bulks = new Map<BulkSpec, string>();
+  #announced = new Set<string>();
+  #announcing = false;
+
+  constructor(options: PostgresOptions, sql: Sql, target: string) {
+    this.#options = options;
+    this.#sql = sql;
+    this.#target = target;
+    this.#channel = `holdfast_${createHash("sha256").update(options.schema).digest("hex").slice(0, 32)}`;
+  }
+
+  async transact<T>(plan: () => Plan<T>): Promise<T> {
+    const { environment, busyMs } = this.#options;
+    const deadline = environment.monotonic() + busyMs;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#attempt(plan);
+      } catch (error) {
+        // A race was lost before anything happened: the plan is made again from what is there now.
+        if (!isRace(error) || environment.monotonic() >= deadline) throw postgresError(error, this.#target);
+      }
+      await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
+    }
+  }
+
+  async #attempt<T>(plan: () => Plan<T>): Promise<T> {
+    const connection = await this.#sql.reserve();
+    try {
+      return await this.#drive(connection, plan());
+    } finally {
+      connection.release();
+    }
+  }
+
+  async #drive<T>(connection: Reserved, plan: Plan<T>): Promise<T> {
+    let begun = false;
+    let committed = false;
+    try {
+      let next = plan.next();
+      while (!next.done) {
+        const { steps, last } = next.value;
+        const sent: Promise<readonly Row[]>[] = [];
+        if (!begun) sent.push(send(connection, "BEGIN", []));
+        begun = true;
+        for (const step of steps) sent.push(this.#step(connection, step));
+        if (last) sent.push(send(connection, "COMMIT", []));
+        const results = await settle(sent);
+        committed = last;
+        const offset = sent.length - steps.length - (last ? 1 : 0);
+        next = plan.next(results.slice(offset, offset + steps.length));
+      }
+      if (begun && !committed) await send(connection, "ROLLBACK", []);
+      return next.value;
+    } catch (error) {
+      // Harmless when the failed COMMIT has rolled back already; it must not leave the connection inside a transaction.
+      if (begun && !isUnreachable(error)) await send(connection, "ROLLBACK", []).catch(() => {});
+      throw error;
+    }
+  }
+
+  #step(connection: Reserved, step: Step): Promise<readonly Row[]> {
+    switch (step.kind) {
+      case "query":
+        return send(connection, this.#text(step.sql), step.params);
+      case "lookup":
+        return send(connection, this.#lookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
+      case "bulk": {
+        const text = this.#bulks.get(step.spec) ?? postgres.renderBulk(step.spec, 1);
+        this.#bulks.set(step.spec, text);
+        return send(connection, text, columnsOf(step.spec, step.rows));
+      }
+    }
+  }
+
+  #text(sql: string): string {
+    const known = this.#texts.get(sql) ?? postgres.render(sql);
+    this.#texts.set(sql, known);
+    return known;
+  }
+
+  #lookup(sql: string, lock: boolean): string {
+    const key = `${lock}${sql}`;
+    const known = this.#texts.get(key) ?? postgres.renderLookup(sql, lock);
+    this.#texts.set(key, known);
+    return known;
+  }
+
+  async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
+    try {
+      return await send(this.#sql, this.#text(sql), params);
+    } catch (error) {
+      throw postgresError(error, this.#target);
+    }
+  }
+
+  async migrate(create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void> {
+    try {
+      const connection = await this.#sql.reserve();
+      try {
+        await connection.unsafe("BEGIN");
+        // One lock for all stores of the database: creating schemas at once would collide in the catalogue.
+        await connection.unsafe("SELECT pg_advisory_xact_lock(7310868735)");
+        if (create) await connection.unsafe(`CREATE SCHEMA IF NOT EXISTS "${this.#options.schema}"`);
+        await run(async (sql) => [...(await connection.unsafe(sql))] as readonly Row[]);
+        await connection.unsafe("COMMIT");
+      } catch (error) {
+        await connection.unsafe("ROLLBACK").catch(() => {});
+        throw error;
+      } finally {
+        connection.release();
+      }
+    } catch (error) {
+      throw postgresError(error, this.#target);
+    }
+  }
+
+  /** After the commit, from one connection, many at a time: NOTIFY inside commits would queue them behind each other. */
+  announce(sessions: readonly string[]): void {
+    for (const session of sessions) this.#announced.add(session);
+    if (this.#announcing) return;
+    this.#announcing = true;
+    this.#options.environment
+      .sleep(ANNOUNCE_MS)
+      .then(() => {
+        const payload = JSON.stringify([...this.#announced]);
+        this.#announced = new Set();
+        this.#announcing = false;
+        return this.#sql.notify(this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload);
+      })
+      .catch((error) => {
+        this.#announcing = false;
+        this.#options.environment.log("debug", "postgres.announce", { error: String(error) });
+      });
+  }
+
+  watch(heard: (sessions: readonly string[] | null) => void): () => void {
+    const listening = this.#sql
+      // Also called after a reconnect: what was announced in between is lost, so everything is looked at again.
+      .listen(this.#channel, (payload) => heard(payload === "*" ? null : JSON.parse(payload)), () => heard(null))
+      .catch((error) => {
+        this.#options.environment.log("warn", "postgres.listen", { error: String(error) });
+        return null;
+      });
+    return () => {
+      listening.then((listener) => listener?.unlisten()).catch(() => {});
+    };
+  }
+
+  /** Dead rows are removed at once instead of whenever autovacuum comes by. */
+  async reclaim(): Promise<void> {
+    for (const table of ["events", "messages", "state", "annotations", "blobs", "segment_frames", "sessions", "tasks"]) {
+      await this.#sql.unsafe(`VACUUM ${table}`).catch((error) => {
+        this.#options.environment.log("warn", "postgres.vacuum", { table, error: String(error) });
+      });
+    }
+  }
+
+  async size(): Promise<number> {
+    const rows = await this.read(
+      "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS n FROM pg_class c " +
+        "JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = current_schema() AND c.relkind = 'r'",
+      [],
+    );
+    return Number(rows[0]?.["n"] ?? 0);
+  }
+
+  async close(): Promise<void> {
+    await this.#sql.end({ timeout: 5 });
+  }
+}
+
+function send(sql: Sql | Reserved, text: string, params: readonly Param[]): Promise<readonly Row[]> {
+  return sql.unsafe(text, params as never[], { prepare: true }) as unknown as Promise<readonly Row[]>;
+}
+
+/** Waits for all, then fails with the first error: the later ones only say that the transaction is aborted. */
+async function settle(sent: readonly Promise<readonly Row[]>[]): Promise<readonly (readonly Row[])[]> {
+  const results = await Promise.allSettled(sent);
+  return results.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
+}
+
+/** Rows to one array per parameter; a row holds only the parameters, in the order of the columns that take one. */
+function columnsOf(spec: BulkSpec, rows: readonly (readonly Param[])[]): Param[] {
+  const count = spec.columns.filter((column) => column.value.includes("?")).length;
+  return Array.from({ length: count }, (_, i) => arrayLiteral(rows.map((row) => row[i] ?? null)));
+}
+
+export async function openPostgres(options: PostgresOptions): Promise<Driver> {
+  const { default: connect } = await import("postgres").catch((cause) => {
+    throw new HoldfastError("MissingDependency", "the package `postgres` is not installed", {
+      hint: "npm install postgres",
+      cause,
+    });
+  });
+  const target = describeTarget(options);
+  const sql = connect(options.url, {
+    max: options.poolSize,
+    idle_timeout: 30,
+    connect_timeout: 10,
+    onnotice: () => {},
+    // int8 as numbers: everything we keep in one is far below 2^53.
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+    connection: {
+      application_name: "holdfast",
+      search_path: options.schema,
+      synchronous_commit: options.durability === "full" ? "on" : "off",
+    },
+  } as postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }>) as unknown as Sql;
+  try {
+    await sql.unsafe("SELECT 1");
+  } catch (error) {
+    await sql.end({ timeout: 1 }).catch(() => {});
+    throw postgresError(error, target);
+  }
+  return new PostgresDriver(options, sql, target);
+}
+
+function describeTarget(options: PostgresOptions): string {
+  const url = new URL(options.url);
+  return `postgres://${url.host}${url.pathname} schema ${options.schema}`;
+}

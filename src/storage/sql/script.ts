@@ -1,0 +1,95 @@
+// The writing half of a transaction, collected as steps. Inserts of one table wait for each other and go as one bulk;
+// anything else is kept in order, because it may look at rows inserted before it.
+import { TABLES, type RowOf, type Slot, type TableName, type TableShape } from "../../contracts/rows.ts";
+import type { Cell, Write } from "../../contracts/storage.ts";
+import type { BulkSpec, Param, Step } from "./driver.ts";
+import { INSERT, PUT, REMOVE } from "./specs.ts";
+import { STATEMENTS } from "./statements.ts";
+
+/** Numbers that stand for the slots of a write. */
+export interface Context {
+  readonly session?: number;
+  readonly branch?: number;
+  readonly seq?: number;
+  agent(id: string): number;
+}
+
+const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(TABLES as Readonly<Record<string, TableShape>>).map(([table, shape]) => [
+    table,
+    Object.entries(shape.columns)
+      .filter(([, type]) => type !== "serial")
+      .map(([name]) => name),
+  ]),
+);
+
+export class Script {
+  readonly #steps: Step[] = [];
+  #pending = new Map<BulkSpec, (readonly Param[])[]>();
+
+  row(spec: BulkSpec, params: readonly Param[]): void {
+    const rows = this.#pending.get(spec);
+    if (rows === undefined) this.#pending.set(spec, [params]);
+    else rows.push(params);
+  }
+
+  write(write: Write, context: Context): void {
+    switch (write.op) {
+      case "insert":
+        this.row(INSERT[write.table], values(write.table, COLUMNS[write.table] ?? [], write.row, context));
+        return;
+      case "put":
+        this.flush();
+        this.row(PUT[write.table], values(write.table, COLUMNS[write.table] ?? [], write.row, context));
+        return;
+      case "remove":
+        this.flush();
+        this.row(REMOVE[write.table], values(write.table, TABLES[write.table].key, write.row, context));
+        return;
+      case "run":
+        this.flush();
+        this.#steps.push({
+          kind: "query",
+          sql: STATEMENTS[write.statement],
+          params: write.params.map((cell) => param(cell, context)),
+        });
+    }
+  }
+
+  flush(): void {
+    for (const [spec, rows] of this.#pending) this.#steps.push({ kind: "bulk", spec, rows });
+    this.#pending = new Map();
+  }
+
+  steps(): readonly Step[] {
+    this.flush();
+    return this.#steps;
+  }
+}
+
+function values<T extends TableName>(table: T, columns: readonly string[], row: RowOf<T>, context: Context): Param[] {
+  const given = row as Readonly<Record<string, Cell | undefined>>;
+  return columns.map((column) => {
+    const cell = given[column];
+    if (cell !== undefined) return param(cell, context);
+    if (column === "session_no") return known(context.session, table, column);
+    if (column === "branch") return known(context.branch, table, column);
+    if (column === "seq") return known(context.seq, table, column);
+    return null;
+  });
+}
+
+function param(cell: Cell, context: Context): Param {
+  if (cell === null || typeof cell !== "object" || cell instanceof Uint8Array) return cell;
+  return slot(cell, context);
+}
+
+function slot(cell: Slot, context: Context): number {
+  if ("agent" in cell) return context.agent(cell.agent);
+  return known(context[cell.slot], "a statement", cell.slot);
+}
+
+function known(value: number | undefined, table: string, column: string): number {
+  if (value === undefined) throw new Error(`bug: ${table} needs ${column} and the commit names no session or event for it`);
+  return value;
+}

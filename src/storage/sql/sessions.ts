@@ -1,0 +1,42 @@
+// Sessions, their tags and aliases.
+
+const COLUMNS =
+  "s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, " +
+  "s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq";
+
+const FROM = "FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no";
+
+/** Newest first; parameters: before, status (twice), createdAfter, createdBefore, limit. */
+const LISTED =
+  "s.deleted_at IS NULL AND s.no < ? AND (CAST(? AS TEXT) IS NULL OR s.status = ?) " +
+  "AND s.created_at >= ? AND s.created_at <= ? ORDER BY s.no DESC LIMIT ?";
+
+export const queries = {
+  "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = ?`,
+  "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ?`,
+  "session.aliases":
+    "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = ? ORDER BY l.name",
+  "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${LISTED}`,
+  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${LISTED}`,
+  "sessions.byTag":
+    `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${LISTED}`,
+  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${LISTED}`,
+} as const;
+
+export const statements = {
+  "session.describe":
+    "UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, " +
+    "version = ? WHERE no = ?",
+  "session.untag": "DELETE FROM session_tags WHERE session_no = ?",
+  "session.unalias": "DELETE FROM aliases WHERE session_no = ?",
+  // The id, its number and where its chain ended are all that stays.
+  "session.tombstone":
+    "UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, " +
+    "messages = 0, version = version + 1 WHERE no = ?",
+} as const;
+
+export const guards = {
+  "session.version": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "alias.session":
+    "SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = ?",
+} as const;

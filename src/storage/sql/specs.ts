@@ -1,0 +1,143 @@
+// The statements that write rows, made once from the tables' lists: insert, put (replace the row with this key), remove.
+import { TABLES, type ColumnType, type TableName, type TableShape } from "../../contracts/rows.ts";
+import type { BulkColumn, BulkSpec } from "./driver.ts";
+
+const BLOB_NUMBER = "(SELECT no FROM blobs WHERE sha256 = ?)";
+
+/** Rows whose content follows from their key: writing one again changes nothing. */
+const SETTLED: ReadonlySet<string> = new Set(["blob_links", "blob_segments"]);
+
+function column(name: string, type: ColumnType): BulkColumn {
+  return type === "blobref" || type === "serial"
+    ? { name, type: "bytes", value: BLOB_NUMBER }
+    : { name, type, value: "?" };
+}
+
+function writable(shape: TableShape): readonly BulkColumn[] {
+  return Object.entries(shape.columns)
+    .filter(([, type]) => type !== "serial")
+    .map(([name, type]) => column(name, type));
+}
+
+function insertSpec(table: TableName, shape: TableShape): BulkSpec {
+  const suffix = SETTLED.has(table) ? " ON CONFLICT DO NOTHING" : "";
+  return { name: `${table}.insert`, table, verb: "insert", columns: writable(shape), key: shape.key, suffix };
+}
+
+function putSpec(table: TableName, shape: TableShape): BulkSpec {
+  const columns = writable(shape);
+  const changed = columns.map((one) => one.name).filter((name) => !shape.key.includes(name));
+  const action =
+    changed.length === 0 || SETTLED.has(table)
+      ? "DO NOTHING"
+      : `DO UPDATE SET ${changed.map((name) => `${name} = excluded.${name}`).join(", ")}`;
+  const suffix = ` ON CONFLICT (${shape.key.join(", ")}) ${action}`;
+  return { name: `${table}.put`, table, verb: "insert", columns, key: shape.key, suffix };
+}
+
+function removeSpec(table: TableName, shape: TableShape): BulkSpec {
+  const columns = writable(shape).filter((one) => shape.key.includes(one.name));
+  return { name: `${table}.remove`, table, verb: "delete", columns, key: shape.key, suffix: "" };
+}
+
+function each(make: (table: TableName, shape: TableShape) => BulkSpec): Readonly<Record<TableName, BulkSpec>> {
+  const specs = Object.entries(TABLES).map(([table, shape]) => [table, make(table as TableName, shape)] as const);
+  return Object.fromEntries(specs) as Record<TableName, BulkSpec>;
+}
+
+export const INSERT = each(insertSpec);
+export const PUT = each(putSpec);
+export const REMOVE = each(removeSpec);
+
+const bytes = (name: string): BulkColumn => ({ name, type: "bytes", value: "?" });
+const int = (name: string): BulkColumn => ({ name, type: "int", value: "?" });
+const text = (name: string): BulkColumn => ({ name, type: "text", value: "?" });
+
+/**
+ * A put of a blob, hit or miss, stamps the current gc epoch and takes back a condemnation. The time to live only ever
+ * grows; NULL is for ever.
+ */
+export const PUT_BLOB: BulkSpec = {
+  name: "blobs.store",
+  table: "blobs",
+  verb: "insert",
+  columns: [
+    bytes("sha256"),
+    int("size"),
+    text("media"),
+    int("utf8"),
+    int("form"),
+    int("stored"),
+    bytes("body"),
+    text("store"),
+    text("key"),
+    int("refs"),
+    int("expires_at"),
+    int("created_at"),
+    { name: "pinned", type: "int", value: "0" },
+    { name: "epoch", type: "int", value: "(SELECT n FROM counters WHERE name = 'gc')" },
+  ],
+  key: ["sha256"],
+  suffix:
+    " ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, " +
+    "expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL " +
+    "WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END",
+};
+
+/** Where a session's log and counters stand after a commit. */
+export const ADVANCE_SESSION: BulkSpec = {
+  name: "sessions.advance",
+  table: "sessions",
+  verb: "update",
+  columns: [int("seq"), bytes("chain"), int("updated_at"), int("messages"), int("state_seq"), int("no")],
+  key: ["no"],
+  suffix: "",
+};
+
+/** Sessions a commit remembers: locked, and still where they were. */
+export const FENCE_SESSIONS: BulkSpec = {
+  name: "sessions.fence",
+  table: "sessions",
+  verb: "fence",
+  columns: [int("no"), int("seq")],
+  key: ["no"],
+  suffix: " AND s.deleted_at IS NULL",
+};
+
+export const CREATE_SESSION: BulkSpec = {
+  name: "sessions.create",
+  table: "sessions",
+  verb: "insert",
+  columns: [
+    text("id"),
+    { name: "agent_no", type: "text", value: "(SELECT no FROM agents WHERE id = ?)" },
+    int("created_at"),
+    int("updated_at"),
+    bytes("chain"),
+    { name: "status", type: "text", value: "'open'" },
+    { name: "version", type: "int", value: "1" },
+    { name: "branch", type: "int", value: "1" },
+    { name: "seq", type: "int", value: "0" },
+    { name: "messages", type: "int", value: "0" },
+    { name: "state_seq", type: "int", value: "0" },
+  ],
+  key: ["id"],
+  suffix: " ON CONFLICT (id) DO NOTHING",
+};
+
+/** An agent that is used before anyone created it is registered under its id. */
+export const REGISTER_AGENT: BulkSpec = {
+  name: "agents.register",
+  table: "agents",
+  verb: "insert",
+  columns: [
+    text("id"),
+    bytes("name"),
+    int("created_at"),
+    int("updated_at"),
+    { name: "agent_type", type: "text", value: "'agent'" },
+    { name: "version", type: "int", value: "1" },
+  ],
+  key: ["id"],
+  suffix: " ON CONFLICT (id) DO NOTHING",
+};

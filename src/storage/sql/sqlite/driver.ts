@@ -1,0 +1,269 @@
+// SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
+// two handles on a file never block each other's event loop: who finds the file locked waits by timers.
+import { statSync } from "node:fs";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Environment } from "../../../contracts/environment.ts";
+import { HoldfastError } from "../../../contracts/errors.ts";
+import type { BulkSpec, Driver, Param, Plan, Row, Step } from "../driver.ts";
+import { sqlite } from "./dialect.ts";
+import { busyError, isBusy, sqliteError } from "./errors.ts";
+
+export interface SqliteOptions {
+  /** A file path, or ":memory:". */
+  readonly path: string;
+  readonly durability: "full" | "normal";
+  readonly busyMs: number;
+  readonly environment: Environment;
+}
+
+/** Rows per multi-row insert; the rest goes one by one, so that there are two constant texts per table. */
+const WIDE = 16;
+const POLL_MS = 20;
+/** WAL frames after which a commit also checkpoints. */
+const CHECKPOINT_FRAMES = 1000;
+
+class Connection {
+  readonly db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string) {
+    this.db = new DatabaseSync(path);
+  }
+
+  statement(text: string): StatementSync {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const made = this.db.prepare(text);
+    this.#statements.set(text, made);
+    return made;
+  }
+
+  all(text: string, params: readonly Param[]): readonly Row[] {
+    return this.statement(text).all(...params) as readonly Row[];
+  }
+
+  run(text: string, params: readonly Param[]): void {
+    this.statement(text).run(...params);
+  }
+}
+
+class SqliteDriver implements Driver {
+  readonly dialect = sqlite;
+  readonly #options: SqliteOptions;
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  readonly #lookups = new Map<string, string>();
+  readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly wide: string | null }>();
+
+  constructor(options: SqliteOptions, writer: Connection, reader: Connection) {
+    this.#options = options;
+    this.#writer = writer;
+    this.#reader = reader;
+  }
+
+  async transact<T>(plan: () => Plan<T>): Promise<T> {
+    await this.#begin();
+    try {
+      const result = this.#drive(plan());
+      this.#writer.run("COMMIT", []);
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw sqliteError(error, this.#options.path);
+    }
+  }
+
+  /** Waits for the write lock by timers: busy_timeout would block the whole process. */
+  async #begin(): Promise<void> {
+    const { environment, busyMs, path } = this.#options;
+    const deadline = environment.monotonic() + busyMs;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        this.#writer.run("BEGIN IMMEDIATE", []);
+        return;
+      } catch (error) {
+        if (!isBusy(error)) throw sqliteError(error, path);
+        if (environment.monotonic() >= deadline) throw busyError(path, error);
+      }
+      const spread = (environment.random(1)[0] ?? 0) / 255;
+      await environment.sleep(Math.min(1 + attempt * 0.5, 8) * (0.5 + spread));
+    }
+  }
+
+  #drive<T>(plan: Plan<T>): T {
+    let next = plan.next();
+    while (!next.done) next = plan.next(next.value.steps.map((step) => this.#step(step)));
+    return next.value;
+  }
+
+  #step(step: Step): readonly Row[] {
+    switch (step.kind) {
+      case "query":
+        return this.#writer.all(step.sql, step.params);
+      case "lookup": {
+        const text = this.#lookupText(step.sql);
+        return step.keys.flatMap((key) => this.#writer.all(text, [key]));
+      }
+      case "bulk":
+        this.#bulk(step.spec, step.rows);
+        return [];
+    }
+  }
+
+  #lookupText(sql: string): string {
+    const known = this.#lookups.get(sql) ?? sqlite.renderLookup(sql, false);
+    this.#lookups.set(sql, known);
+    return known;
+  }
+
+  #bulk(spec: BulkSpec, rows: readonly (readonly Param[])[]): void {
+    let texts = this.#bulks.get(spec);
+    if (texts === undefined) {
+      const wide = spec.verb === "insert" ? sqlite.renderBulk(spec, WIDE) : null;
+      texts = { one: sqlite.renderBulk(spec, 1), wide };
+      this.#bulks.set(spec, texts);
+    }
+    let done = 0;
+    if (texts.wide !== null) {
+      const wide = texts.wide;
+      for (; rows.length - done >= WIDE; done += WIDE) this.#writer.run(wide, rows.slice(done, done + WIDE).flat());
+    }
+    for (const row of rows.slice(done)) this.#writer.run(texts.one, row);
+  }
+
+  #rollback(): void {
+    try {
+      this.#writer.db.exec("ROLLBACK");
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors, a full disk among them.
+      this.#options.environment.log("debug", "sqlite.rollback", { path: this.#options.path, error: String(error) });
+    }
+  }
+
+  async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
+    try {
+      return this.#reader.all(sql, params);
+    } catch (error) {
+      throw sqliteError(error, this.#options.path);
+    }
+  }
+
+  async migrate(_create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void> {
+    await this.#begin();
+    try {
+      // Nothing inside waits for anything but these synchronous statements, so the lock spans no macrotask.
+      await run((sql) => Promise.resolve(this.#writer.db.prepare(sql).all() as readonly Row[]));
+      this.#writer.run("COMMIT", []);
+    } catch (error) {
+      this.#rollback();
+      throw sqliteError(error, this.#options.path);
+    }
+  }
+
+  announce(): void {}
+
+  /** data_version changes whenever another connection, also of another process, has committed. */
+  watch(heard: (sessions: null) => void): () => void {
+    const stop = new AbortController();
+    const version = () => (this.#reader.all("PRAGMA data_version", [])[0] ?? {})["data_version"];
+    const poll = async () => {
+      let seen = version();
+      while (!stop.signal.aborted) {
+        await this.#options.environment.sleep(POLL_MS, stop.signal);
+        if (stop.signal.aborted) return;
+        const now = version();
+        if (now !== seen) heard(null);
+        seen = now;
+      }
+    };
+    poll().catch((error) => {
+      this.#options.environment.log("warn", "sqlite.watch", { error: String(error) });
+    });
+    return () => stop.abort();
+  }
+
+  /** What was deleted is overwritten (secure_delete), leaves the WAL, and its pages go back to the file system. */
+  async reclaim(): Promise<void> {
+    if (this.#options.path === ":memory:") return;
+    const { environment, busyMs } = this.#options;
+    await this.#begin();
+    this.#writer.run("COMMIT", []);
+    const deadline = environment.monotonic() + Math.min(busyMs, 2000);
+    this.#writer.db.exec("PRAGMA incremental_vacuum");
+    while (Number((this.#writer.all("PRAGMA wal_checkpoint(TRUNCATE)", [])[0] ?? {})["busy"]) !== 0) {
+      // A reader of another process still looks at the old pages; the next checkpoint takes them.
+      if (environment.monotonic() >= deadline) return environment.log("info", "sqlite.reclaim.later", {});
+      await environment.sleep(5);
+    }
+  }
+
+  async size(): Promise<number> {
+    if (this.#options.path === ":memory:") {
+      const row = this.#reader.all("SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()", []);
+      return Number(row[0]?.["n"] ?? 0);
+    }
+    return [this.#options.path, `${this.#options.path}-wal`]
+      .map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+      .reduce((a, b) => a + b, 0);
+  }
+
+  async close(): Promise<void> {
+    if (this.#reader !== this.#writer && this.#reader.db.isOpen) this.#reader.db.close();
+    if (this.#writer.db.isOpen) this.#writer.db.close();
+  }
+}
+
+function prepare(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
+  const { db } = connection;
+  if (role === "writer") {
+    // Both hold only for a file that has no page yet; every store of ours has them.
+    db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    if (options.path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
+    db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
+    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
+    db.exec("PRAGMA secure_delete = ON");
+    db.exec("PRAGMA busy_timeout = 0");
+    db.exec("PRAGMA cache_size = -16384");
+  } else {
+    db.exec("PRAGMA query_only = ON");
+    // A reader waits only while another process recovers or resets the WAL, which takes no time.
+    db.exec("PRAGMA busy_timeout = 2000");
+    db.exec("PRAGMA cache_size = -16384");
+  }
+  db.exec("PRAGMA foreign_keys = OFF");
+}
+
+export async function openSqlite(options: SqliteOptions): Promise<Driver> {
+  const { path, environment, busyMs } = options;
+  const deadline = environment.monotonic() + busyMs;
+  for (;;) {
+    let writer: Connection | undefined;
+    let reader: Connection | undefined;
+    try {
+      writer = new Connection(path);
+      prepare(writer, options, "writer");
+      // Two connections to ":memory:" would be two databases: reads share the writer, between its transactions.
+      reader = path === ":memory:" ? writer : new Connection(path);
+      if (reader !== writer) prepare(reader, options, "reader");
+      return new SqliteDriver(options, writer, reader);
+    } catch (error) {
+      if (reader !== writer) reader?.db.close();
+      writer?.db.close();
+      if (!isBusy(error)) throw openError(error, path);
+      if (environment.monotonic() >= deadline) throw busyError(path, error);
+    }
+    await environment.sleep(5 + (environment.random(1)[0] ?? 0) / 16);
+  }
+}
+
+function openError(error: unknown, path: string): unknown {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) {
+    return new HoldfastError("BadUrl", `${path} is a directory, not a store`, {
+      details: { path },
+      hint: "Give the path of a file inside it.",
+      cause: error,
+    });
+  }
+  return sqliteError(error, path);
+}

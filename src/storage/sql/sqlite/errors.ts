@@ -1,0 +1,77 @@
+// From SQLite's result codes to typed errors that say what to do.
+import { HoldfastError } from "../../../contracts/errors.ts";
+
+const BUSY = 5;
+const LOCKED = 6;
+
+/** The primary result code, or null when it is not SQLite's error. */
+export function resultCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
+  return error.errcode & 0xff;
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === BUSY || code === LOCKED;
+}
+
+export function sqliteError(error: unknown, path: string): unknown {
+  if (error instanceof HoldfastError) return error;
+  const at = { details: { path }, cause: error };
+  switch (resultCode(error)) {
+    case null:
+      return error;
+    case BUSY:
+    case LOCKED:
+      return busyError(path, error);
+    case 8: // READONLY
+    case 3: // PERM
+    case 23: // AUTH
+      return new HoldfastError("PermissionDenied", `cannot write to ${path}`, {
+        ...at,
+        hint: "Check the permissions of the file and of its directory: SQLite also writes beside the file.",
+      });
+    case 13: // FULL
+      return new HoldfastError("StoreFull", `no space left for ${path}; nothing of this change was written`, {
+        ...at,
+        retryable: true,
+        hint: "Free some space, or run `holdfast gc`, then try again.",
+      });
+    case 11: // CORRUPT
+      return new HoldfastError("StoreCorrupted", `${path} is damaged: ${messageOf(error)}`, {
+        ...at,
+        hint: "Keep a copy of the file, its -wal and -shm; restore a backup, or salvage with `sqlite3 .recover`.",
+      });
+    case 26: // NOTADB
+      return new HoldfastError("NotAStore", `${path} is not a SQLite database`, {
+        ...at,
+        hint: "Give the path of a Holdfast store, or a new path to create one.",
+      });
+    case 14: // CANTOPEN
+      return new HoldfastError("PermissionDenied", `cannot open ${path}: ${messageOf(error)}`, {
+        ...at,
+        hint: "Check that the directory exists and that this user may read and write in it.",
+      });
+    case 10: // IOERR
+      return new HoldfastError("StoreUnreachable", `the disk refused ${path}: ${messageOf(error)}`, {
+        ...at,
+        retryable: true,
+        hint: "Check the disk and the file system; nothing of this change was acknowledged.",
+      });
+    default:
+      return new HoldfastError("Internal", `SQLite refused: ${messageOf(error)}`, at);
+  }
+}
+
+export function busyError(path: string, cause: unknown): HoldfastError {
+  return new HoldfastError("StoreBusy", `another process holds ${path} locked`, {
+    retryable: true,
+    details: { path },
+    hint: "Wait for it, or give open() a longer busyMs.",
+    cause,
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

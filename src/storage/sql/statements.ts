@@ -1,0 +1,44 @@
+// Every constant text of the store by name: named reads, named changes, guards. A test prints them all for both engines.
+import type { QueryName } from "../../contracts/queries.ts";
+import type { GuardName, StatementName } from "../../contracts/storage.ts";
+import * as agents from "./agents.ts";
+import * as blobs from "./blobs.ts";
+import * as erasure from "./erasure.ts";
+import * as history from "./history.ts";
+import * as log from "./log.ts";
+import * as sessions from "./sessions.ts";
+import * as state from "./state.ts";
+import * as stats from "./stats.ts";
+import * as tasks from "./tasks.ts";
+
+export const QUERIES: Readonly<Record<QueryName, string>> = {
+  ...sessions.queries,
+  ...log.queries,
+  ...history.queries,
+  ...erasure.queries,
+  ...state.queries,
+  ...agents.queries,
+  ...tasks.queries,
+  ...blobs.queries,
+  ...stats.queries,
+};
+
+export const STATEMENTS: Readonly<Record<StatementName, string>> = {
+  ...sessions.statements,
+  ...erasure.statements,
+  "allEvents.erase": "DELETE FROM events WHERE session_no = ?",
+  ...state.statements,
+  ...agents.statements,
+  ...tasks.statements,
+  ...blobs.statements,
+};
+
+/** Each answers one value; no row is null. */
+export const GUARDS: Readonly<Record<GuardName, string>> = {
+  ...sessions.guards,
+  ...history.guards,
+  ...state.guards,
+  ...agents.guards,
+  ...tasks.guards,
+  ...blobs.guards,
+};

@@ -1,0 +1,151 @@
+// Storage over an engine's driver: the commit queue, the named reads, and the hint that a session has changed.
+import type { Environment } from "../../contracts/environment.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Queries, QueryName } from "../../contracts/queries.ts";
+import type { Commit, Outcome, Storage } from "../../contracts/storage.ts";
+import { canFence, commitPlan, fencedPlan, type BatchResult, type Position, type Remembered } from "./commit.ts";
+import type { Driver, Param } from "./driver.ts";
+import { CommitQueue } from "./queue.ts";
+import { QUERIES } from "./statements.ts";
+
+/** Sessions and agents a handle remembers; the oldest are forgotten. */
+const REMEMBERED = 10_000;
+
+/** Longest wait for a hint: one that got lost costs this much time and nothing else. */
+const HINT_MS = 2000;
+
+export class SqlStorage implements Storage {
+  readonly engine;
+  readonly environment: Environment;
+  readonly #driver: Driver;
+  readonly #queue: CommitQueue;
+  readonly #remembered: Remembered = { sessions: new Map(), agents: new Map() };
+  readonly #listeners = new Map<string, Set<() => void>>();
+  #unwatch: (() => void) | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(driver: Driver, environment: Environment) {
+    this.engine = driver.dialect.engine;
+    this.environment = environment;
+    this.#driver = driver;
+    this.#queue = new CommitQueue(environment, (batch) => this.#write(batch));
+  }
+
+  commit(commit: Commit): Promise<Outcome> {
+    if (this.#closing !== null) return Promise.reject(closed());
+    return this.#queue.push(commit);
+  }
+
+  async #write(batch: readonly Commit[]): Promise<readonly (Outcome | null)[]> {
+    const result = await this.#run(batch);
+    remember(this.#remembered.sessions, result.sessions);
+    remember(this.#remembered.agents, result.agents);
+    const changed = [...new Set(batch.flatMap((commit) => (commit.events ?? []).map((event) => event.session)))];
+    if (changed.length > 0) {
+      this.#hear(changed);
+      this.#driver.announce(changed);
+    }
+    return result.outcomes;
+  }
+
+  async #run(batch: readonly Commit[]): Promise<BatchResult> {
+    const { staleCode } = this.#driver.dialect;
+    if (staleCode !== null && canFence(batch, this.#remembered)) {
+      try {
+        return await this.#driver.transact(() => fencedPlan(batch, this.#remembered));
+      } catch (error) {
+        // Another process wrote to one of these sessions, or deleted it: read them again.
+        if (!isStale(error, staleCode)) throw error;
+      }
+    }
+    for (const id of batch.flatMap((commit) => (commit.sessions ?? []).map((use) => use.id))) {
+      this.#remembered.sessions.delete(id);
+    }
+    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
+  }
+
+  async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
+    if (this.#closing !== null) throw closed();
+    const rows = await this.#driver.read(QUERIES[name], params as readonly Param[]);
+    return rows as readonly Queries[N]["row"][];
+  }
+
+  changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    if (this.#closing !== null) return Promise.resolve();
+    this.#unwatch ??= this.#driver.watch((sessions) => this.#hear(sessions));
+    const over = new AbortController();
+    const done = new Promise<void>((resolve) => {
+      const listeners = this.#listeners.get(session) ?? new Set();
+      this.#listeners.set(session, listeners);
+      const stop = () => {
+        listeners.delete(stop);
+        if (listeners.size === 0) this.#listeners.delete(session);
+        over.abort();
+        resolve();
+      };
+      listeners.add(stop);
+      signal?.addEventListener("abort", stop, { once: true, signal: over.signal });
+      this.environment.sleep(Math.min(timeoutMs, HINT_MS), over.signal).then(stop);
+    });
+    return done.then(() => {
+      if (this.#listeners.size === 0) this.#stopWatching();
+    });
+  }
+
+  #hear(sessions: readonly string[] | null): void {
+    const heard = sessions ?? [...this.#listeners.keys()];
+    for (const session of heard) for (const stop of [...(this.#listeners.get(session) ?? [])]) stop();
+  }
+
+  /** A little later, because a tail asks again at once and would only start it anew. */
+  #stopWatching(): void {
+    this.environment.sleep(200).then(() => {
+      if (this.#listeners.size > 0) return;
+      this.#unwatch?.();
+      this.#unwatch = null;
+    });
+  }
+
+  reclaim(): Promise<void> {
+    return this.#driver.reclaim();
+  }
+
+  size(): Promise<number> {
+    return this.#driver.size();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    await this.#queue.idle();
+    this.#hear(null);
+    this.#unwatch?.();
+    this.#unwatch = null;
+    await this.#driver.close();
+  }
+}
+
+function isStale(error: unknown, code: string): boolean {
+  const cause = error instanceof HoldfastError ? error.cause : error;
+  return cause instanceof Error && "code" in cause && cause.code === code;
+}
+
+function closed(): HoldfastError {
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
+}
+
+function remember<V extends Position | number>(known: Map<string, V>, fresh: ReadonlyMap<string, V>): void {
+  // A fenced batch works on the remembered map itself.
+  if (known === fresh) return;
+  for (const [id, value] of fresh) {
+    known.delete(id);
+    known.set(id, value);
+  }
+  for (const id of known.keys()) {
+    if (known.size <= REMEMBERED) return;
+    known.delete(id);
+  }
+}

@@ -1,0 +1,132 @@
+// Making a board, or making an agent's board anew: it keeps its id and its age, so that what points at it stays right.
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { BoardRow } from "../contracts/queries.ts";
+import type { Commit, Guard, Storage } from "../contracts/storage.ts";
+import type { Task, TaskList, TaskListOptions } from "../contracts/tasks.ts";
+import { encodeText } from "../core/bytes.ts";
+import { checkArray, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
+import { type Decision, decide } from "../core/decide.ts";
+import { newId } from "../core/environment.ts";
+import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, taskGuard } from "./rows.ts";
+import { meaningful } from "./transitions.ts";
+
+const DEFAULT_RETRIES = 3;
+const MOST_RETRIES = 1_000_000;
+
+type BoardOptions = Partial<Pick<BoardRow, "label" | "parent" | "max_retries">>;
+
+export async function createBoard(
+  storage: Storage,
+  conversationId: string,
+  taskTitles: readonly string[],
+  options: TaskListOptions | undefined,
+): Promise<TaskList> {
+  const session = checkId(conversationId, "conversationId");
+  const titles = checkTitles(taskTitles, "taskTitles");
+  const given = checkRecord(options, "options");
+  const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
+  const chosen = checkOptions(given);
+  return decide(storage, async () => {
+    const boards = await storage.query("boards.bySession", session);
+    const tasks = newTasks(storage, titles, 0);
+    const board = boards.find((one) => one.agent === agent);
+    return board === undefined
+      ? addBoard(storage, boards, { session, agent, ...chosen }, tasks)
+      : replaceTasks(storage, { ...board, ...chosen }, tasks);
+  });
+}
+
+/** The titles that say something, each within its limit. */
+export function checkTitles(value: unknown, what: string): readonly string[] {
+  const titles = checkArray(value, what, "tasksPerBoard");
+  return meaningful(titles.map((title, i) => checkText(title, `${what}[${i}]`, "titleBytes")));
+}
+
+/** "" is the conversation itself. */
+export function checkAgent(value: unknown, what: string): string {
+  return value === "" ? "" : checkId(value, what);
+}
+
+/** Only what was given: a board that is made anew keeps the rest. */
+function checkOptions(given: Readonly<Record<string, unknown>>): BoardOptions {
+  const { agentLabel, parentAgentId, maxRetries } = given;
+  return {
+    ...(agentLabel === undefined ? {} : { label: encodeText(checkText(agentLabel, "agentLabel", "titleBytes")) }),
+    ...(parentAgentId === undefined
+      ? {}
+      : { parent: parentAgentId === null ? null : checkAgent(parentAgentId, "parentAgentId") }),
+    ...(maxRetries === undefined ? {} : { max_retries: checkInt(maxRetries, "maxRetries", 0, MOST_RETRIES) }),
+  };
+}
+
+function addBoard(
+  storage: Storage,
+  boards: readonly BoardRow[],
+  chosen: Pick<BoardRow, "session" | "agent"> & BoardOptions,
+  tasks: readonly Task[],
+): Decision<TaskList> {
+  if (boards.length >= LIMITS.boardsPerConversation) {
+    throw limitExceeded("boardsPerConversation", "the conversation in boards", boards.length + 1);
+  }
+  const at = storage.environment.now();
+  const board: BoardRow = {
+    label: encodeText(""),
+    parent: null,
+    max_retries: DEFAULT_RETRIES,
+    ...chosen,
+    id: newId(storage.environment, "board"),
+    // Boards are listed by age: one made later is younger, whatever the clock says.
+    created_at: Math.max(at, (boards.at(-1)?.created_at ?? 0) + 1),
+    version: 1,
+  };
+  const guard: Guard = { check: "board.id", key: [board.session, board.agent], expect: null };
+  const commit: Commit = {
+    sessions: [{ id: board.session, mode: "ensure", at }],
+    guards: [guard],
+    events: [
+      {
+        session: board.session,
+        type: "board/created",
+        at,
+        data: { ...facts(board), tasks: tasks.map((task) => task.id) },
+        writes: [{ op: "insert", table: "boards", row: boardColumns(board) }, ...insertTasks(board.id, tasks, at)],
+      },
+    ],
+  };
+  return { commit, answer: () => boardOf(board, tasks) };
+}
+
+async function replaceTasks(storage: Storage, board: BoardRow, tasks: readonly Task[]): Promise<Decision<TaskList>> {
+  const old = await storage.query("tasks.byBoard", board.id);
+  const at = storage.environment.now();
+  const commit: Commit = {
+    sessions: [{ id: board.session, mode: "existing", at }],
+    guards: [boardGuard(board), ...old.map(taskGuard)],
+    events: [
+      {
+        session: board.session,
+        type: "board/replaced",
+        at,
+        data: { ...facts(board), tasks: tasks.map((task) => task.id), removed: old.map((task) => task.id) },
+        writes: [
+          { op: "run", statement: "tasks.removeBoard", params: [board.id] },
+          { op: "put", table: "boards", row: boardColumns({ ...board, version: board.version + 1 }) },
+          ...insertTasks(board.id, tasks, at),
+        ],
+      },
+    ],
+  };
+  return { commit, answer: () => boardOf(board, tasks) };
+}
+
+function facts(board: BoardRow): { board: string; agent: string; maxRetries: number } {
+  return { board: board.id, agent: board.agent, maxRetries: board.max_retries };
+}
+
+export function noBoard(id: string): HoldfastError {
+  return new HoldfastError("NotFound", `there is no task list ${JSON.stringify(id)}`, {
+    details: { kind: "board", id },
+    hint: "Create one with createTaskList(), or look for it with getByConversation().",
+  });
+}

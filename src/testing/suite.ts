@@ -1,0 +1,146 @@
+// A suite is a list of cases. A case's title begins with the rule it proves and names what it needs of a fixture, so
+// that a backend that implements one contract can prove that one alone. No test framework is needed at run time:
+// describe and test are handed in (Vitest's, Jest's …), Node's own are used otherwise.
+import assert from "node:assert/strict";
+import * as nodeTest from "node:test";
+import type { Holdfast } from "../contracts/holdfast.ts";
+
+/** The part of a test framework that suites use. Vitest, Jest, Mocha and node:test all have it. */
+export interface Harness {
+  describe(name: string, body: () => void): unknown;
+  readonly test: {
+    (name: string, body: () => Promise<void>): unknown;
+    skip(name: string, body: () => Promise<void>): unknown;
+  };
+}
+
+/** A clock that tests can move. simulatedEnvironment() and adjustableEnvironment() are such clocks. */
+export interface Clock {
+  now(): number;
+  advance(ms: number): Promise<void>;
+  /** Moves the wall clock alone, in either direction, as people and NTP do. */
+  jump(ms: number): void;
+}
+
+/** A store made for one case and thrown away after it. */
+export interface Fixture {
+  /** The nouns that are to be proven, and others that the cases may need beside them. */
+  readonly store: Partial<Holdfast>;
+  /** The clock that the store was given, when it can be moved. */
+  readonly environment?: Clock;
+  /** One more handle on the same store, as another process would have it. close() closes it too. */
+  another?(): Promise<Holdfast>;
+  close(): Promise<void>;
+}
+
+/** What a case can ask for: nouns of the store, and what else a fixture may offer. */
+export interface Offers {
+  readonly agents: Holdfast["agents"];
+  readonly sessions: Holdfast["sessions"];
+  readonly history: Holdfast["history"];
+  readonly state: Holdfast["state"];
+  readonly tasks: Holdfast["tasks"];
+  readonly blobs: Holdfast["blobs"];
+  readonly log: Holdfast["log"];
+  readonly stats: Holdfast["stats"];
+  readonly info: Holdfast["info"];
+  readonly close: Holdfast["close"];
+  readonly clock: Clock;
+  readonly another: () => Promise<Holdfast>;
+}
+
+export type Need = keyof Offers;
+
+export interface Case {
+  readonly name: string;
+  readonly needs: readonly Need[];
+  run(offers: Partial<Offers>): Promise<void>;
+}
+
+export interface Skip {
+  readonly reason: string;
+  /** Titles, whole or their beginnings. */
+  readonly tests?: readonly string[];
+  /** Leaves out every case that needs one of these. */
+  readonly needs?: readonly Need[];
+}
+
+export interface SuiteOptions {
+  readonly skip?: readonly Skip[];
+  /** Node's own test runner when not given. */
+  readonly harness?: Harness;
+}
+
+export type MakeFixture = () => Promise<Fixture>;
+
+export function prove<N extends Need>(
+  name: string,
+  needs: readonly N[],
+  body: (given: Pick<Offers, N>) => Promise<void>,
+): Case {
+  return {
+    name,
+    needs,
+    run: (offers) => {
+      const missing = needs.filter((need) => offers[need] === undefined);
+      assert.deepEqual(missing, [], "the fixture does not offer what this case needs; skip it with a reason");
+      return body(offers as Pick<Offers, N>);
+    },
+  };
+}
+
+export function runCases(
+  title: string,
+  cases: readonly Case[],
+  make: MakeFixture,
+  { skip = [], harness = nodeTest }: SuiteOptions = {},
+): void {
+  const stale = skip.flatMap(({ tests = [] }) =>
+    tests.filter((test) => !cases.some(({ name }) => name.startsWith(test))),
+  );
+  const { describe, test } = harness;
+  describe(title, () => {
+    for (const one of cases) {
+      const reason = skip.find((entry) => isSkipped(one, entry))?.reason;
+      const body = () => runInFixture(one, make);
+      if (reason === undefined) test(one.name, body);
+      else test.skip(`${one.name} (skipped: ${reason})`, body);
+    }
+    if (stale.length > 0) {
+      test("every skip names a case that exists", async () => assert.deepEqual(stale, []));
+    }
+  });
+}
+
+function isSkipped({ name, needs }: Case, { tests = [], needs: without = [] }: Skip): boolean {
+  return tests.some((test) => name.startsWith(test)) || needs.some((need) => without.includes(need));
+}
+
+async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
+  const fixture = await make();
+  try {
+    await one.run(offersOf(fixture));
+  } catch (error) {
+    // What the case found matters more than trouble with clearing up after it.
+    await fixture.close().catch(() => undefined);
+    throw error;
+  }
+  await fixture.close();
+}
+
+export function offersOf({ store, environment, another }: Fixture): Partial<Offers> {
+  const { agents, sessions, history, state, tasks, blobs, log, info } = store;
+  const offers: { [N in Need]: Offers[N] | undefined } = {
+    ...{ agents, sessions, history, state, tasks, blobs, log, info },
+    stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
+    close: store.close === undefined ? undefined : () => all(store).close(),
+    clock: environment,
+    another,
+  };
+  return offers as Partial<Offers>;
+}
+
+/** Methods are called on the store they belong to. */
+function all(store: Partial<Holdfast>): Holdfast {
+  return store as Holdfast;
+}

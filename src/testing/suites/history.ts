@@ -1,0 +1,261 @@
+// The suite of the history contract: what every HistoryProvider must keep. Parts: order and append here, ranges,
+// content and erasure in the files beside.
+import assert from "node:assert/strict";
+import type { Message } from "../../contracts/messages.ts";
+import { present, range, refuses } from "../expect.ts";
+import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { historyContentCases } from "./history-content.ts";
+import { historyErasureCases } from "./history-erasure.ts";
+import { historyRangeCases } from "./history-range.ts";
+
+export function runHistorySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
+  const cases = [...orderCases, ...keyCases, ...historyRangeCases, ...historyContentCases, ...historyErasureCases];
+  runCases(`history: ${name}`, cases, make, options);
+}
+
+const scope = { session: "chat", agent: "helper" };
+
+/** The text of messages that hold one text block each. */
+export function texts(messages: readonly Message[]): string[] {
+  return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : `<${block?.type}>`));
+}
+
+function isIncreasing(seqs: readonly number[]): void {
+  for (const [index, seq] of seqs.entries()) {
+    assert.ok(Number.isSafeInteger(seq) && seq >= 1, `seq ${seq} is not a whole number from 1 on`);
+    assert.ok(index === 0 || seq > (seqs[index - 1] ?? seq), `seq ${seq} does not follow ${seqs[index - 1]}`);
+  }
+}
+
+const orderCases: readonly Case[] = [
+  prove("HI1 an appended message says what it is", ["history"], async ({ history }) => {
+    const message = await history.append(scope, { role: "user", content: "hi" });
+    assert.equal(message.id, `chat#${message.seq}`);
+    assert.equal(message.session, "chat");
+    assert.equal(message.agent, "helper");
+    assert.equal(message.role, "user");
+    assert.deepEqual(message.content, [{ type: "text", text: "hi" }]);
+    assert.match(message.ref, /^sha256:[0-9a-f]{64}$/);
+    assert.ok(Number.isSafeInteger(message.at));
+    assert.ok(!("run" in message) && !("key" in message) && !("metadata" in message), "what was not given is absent");
+    assert.deepEqual(await history.get(scope), [message]);
+  }),
+
+  prove("HI1 messages come back oldest first with all that was given", ["history"], async ({ history }) => {
+    const metadata = { model: "m-1", nested: { list: [1, null, "x"] } };
+    const first = await history.append(scope, { role: "system", content: "be kind" });
+    const second = await history.append(scope, { role: "user", content: "q", key: "k", metadata }, { run: "r1" });
+    const third = await history.append(scope, { role: "assistant", content: "a" }, { run: "r1" });
+    const read = await history.get(scope);
+    assert.deepEqual(read, [first, second, third]);
+    assert.equal(read[1]?.run, "r1");
+    assert.equal(read[1]?.key, "k");
+    assert.deepEqual(read[1]?.metadata, metadata);
+    isIncreasing(read.map(({ seq }) => seq));
+  }),
+
+  prove("HI1 every role is kept", ["history"], async ({ history }) => {
+    const roles = ["user", "assistant", "system", "tool", "developer"] as const;
+    for (const role of roles) await history.append(scope, { role, content: role });
+    assert.deepEqual(
+      (await history.get(scope)).map(({ role }) => role),
+      roles,
+    );
+  }),
+
+  prove("HI1 an unknown session or agent has no messages", ["history"], async ({ history }) => {
+    assert.deepEqual(await history.get(scope), []);
+    assert.equal(await history.count(scope), 0);
+    assert.deepEqual(await history.session("chat"), []);
+    assert.deepEqual(await history.byAgent("helper"), []);
+    await history.append(scope, { role: "user", content: "hi" });
+    assert.deepEqual(await history.get({ session: "chat", agent: "other" }), []);
+    assert.equal(await history.count({ session: "chat", agent: "other" }), 0);
+  }),
+
+  prove("HI1 agents of one session, and sessions of one agent, are apart", ["history"], async ({ history }) => {
+    const places = ["s1", "s2"].flatMap((session) => ["a1", "a2"].map((agent) => ({ session, agent })));
+    for (const round of [1, 2]) {
+      for (const place of places) {
+        await history.append(place, { role: "user", content: `${place.session} ${place.agent} ${round}` });
+      }
+    }
+    for (const place of places) {
+      const mine = [1, 2].map((round) => `${place.session} ${place.agent} ${round}`);
+      assert.deepEqual(texts(await history.get(place)), mine);
+      assert.equal(await history.count(place), 2);
+    }
+    assert.deepEqual(texts(await history.session("s1")), ["s1 a1 1", "s1 a2 1", "s1 a1 2", "s1 a2 2"]);
+  }),
+
+  prove("HI1 appendMany keeps the order and gives contiguous seqs", ["history"], async ({ history }) => {
+    const inputs = range(500).map((n) => ({ role: "user" as const, content: `m${n}` }));
+    const many = await history.appendMany(scope, inputs, { run: "bulk" });
+    assert.deepEqual(
+      texts(many),
+      inputs.map(({ content }) => content),
+    );
+    const first = present(many[0]).seq;
+    assert.deepEqual(
+      many.map(({ seq }) => seq),
+      range(500).map((n) => first + n),
+    );
+    assert.ok(many.every(({ run }) => run === "bulk"));
+    assert.deepEqual(await history.get(scope), many);
+  }),
+
+  prove("HI1 appendMany of nothing adds nothing", ["history"], async ({ history }) => {
+    assert.deepEqual(await history.appendMany(scope, []), []);
+    assert.equal(await history.count(scope), 0);
+  }),
+
+  prove("ST2 appendMany is all or nothing", ["history"], async ({ history }) => {
+    const good = { role: "user", content: "good" } as const;
+    const bad = { role: "user", content: "\ud800 is half a character" } as const;
+    await refuses("InvalidText", () => history.appendMany(scope, [good, good, bad]));
+    assert.deepEqual(await history.get(scope), []);
+    await history.append(scope, { ...good, key: "k" });
+    await refuses("Conflict", () => history.appendMany(scope, [good, { ...good, content: "else", key: "k" }]));
+    assert.equal(await history.count(scope), 1);
+  }),
+
+  prove("LG1 seqs of messages are positions in the session's log", ["history", "log", "state"], async (given) => {
+    const { history, log, state } = given;
+    await history.append(scope, { role: "user", content: "one" });
+    await state.set("chat", { between: true });
+    await history.append({ ...scope, agent: "other" }, { role: "user", content: "two" });
+    await state.patch("chat", { again: 1 });
+    await history.append(scope, { role: "user", content: "three" });
+    const events = await log.read("chat");
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      range(events.length).map((n) => n + 1),
+    );
+    const added = events.filter(({ type }) => type === "message/added").map(({ seq }) => seq);
+    assert.deepEqual(
+      (await history.session("chat")).map(({ seq }) => seq),
+      added,
+    );
+  }),
+
+  prove("HI1 64 appends at once keep their caller's order", ["history"], async ({ history }) => {
+    await history.append(scope, { role: "user", content: "first" });
+    const done = await Promise.all(range(64).map((n) => history.append(scope, { role: "user", content: `${n}` })));
+    const first = present(done[0]).seq;
+    assert.deepEqual(
+      done.map(({ seq }) => seq),
+      range(64).map((n) => first + n),
+    );
+    assert.deepEqual(texts(await history.get(scope)), ["first", ...range(64).map(String)]);
+  }),
+
+  prove(
+    "HI1 appends of two handles at once lose nothing and keep each caller's order",
+    ["history", "another"],
+    async (given) => {
+      const handles = [given.history, (await given.another()).history];
+      const done = await Promise.all(
+        handles.map((history, who) =>
+          Promise.all(range(64).map((n) => history.append(scope, { role: "user", content: `${who}:${n}` }))),
+        ),
+      );
+      for (const mine of done) isIncreasing(mine.map(({ seq }) => seq));
+      for (const history of handles) {
+        const read = await history.get(scope);
+        const first = present(read[0]).seq;
+        assert.deepEqual(
+          read.map(({ seq }) => seq),
+          range(128).map((n) => first + n),
+        );
+        for (const who of [0, 1]) {
+          const mine = texts(read).filter((text) => text.startsWith(`${who}:`));
+          assert.deepEqual(
+            mine,
+            range(64).map((n) => `${who}:${n}`),
+          );
+        }
+      }
+    },
+  ),
+
+  prove("HI1 64 sessions at once do not mix", ["history"], async ({ history }) => {
+    const places = range(64).map((n) => ({ session: `s${n}`, agent: "a" }));
+    await Promise.all(
+      places.flatMap((place) => range(4).map((n) => history.append(place, { role: "user", content: `${n}` }))),
+    );
+    for (const place of places) assert.deepEqual(texts(await history.get(place)), ["0", "1", "2", "3"]);
+  }),
+
+  prove(
+    "ST11 an acknowledged message is seen by every later read, also of others",
+    ["history", "another"],
+    async (given) => {
+      const other = await given.another();
+      for (const n of range(20)) {
+        const written = await given.history.append(scope, { role: "user", content: `${n}` });
+        assert.deepEqual(await given.history.get(scope, { last: 1 }), [written]);
+        assert.deepEqual(await other.history.get(scope, { last: 1 }), [written]);
+      }
+    },
+  ),
+];
+
+const keyCases: readonly Case[] = [
+  prove("HI1 a caller's key makes append idempotent", ["history"], async ({ history }) => {
+    const input = { role: "user", content: "pay once", key: "order-7", metadata: { n: 1 } } as const;
+    const first = await history.append(scope, input);
+    const again = await history.append(scope, input);
+    assert.deepEqual(again, first);
+    assert.equal(await history.count(scope), 1);
+  }),
+
+  prove("HI1 the same key with other content is a Conflict", ["history"], async ({ history }) => {
+    const first = await history.append(scope, { role: "user", content: "one", key: "k" });
+    await refuses("Conflict", () => history.append(scope, { role: "user", content: "two", key: "k" }));
+    await refuses("Conflict", () => history.append(scope, { role: "assistant", content: "one", key: "k" }));
+    await refuses("Conflict", () =>
+      history.append(scope, { role: "user", content: "one", key: "k", metadata: { added: true } }),
+    );
+    assert.deepEqual(await history.get(scope), [first]);
+  }),
+
+  prove("HI1 keys of different sessions are apart", ["history"], async ({ history }) => {
+    await history.append(scope, { role: "user", content: "one", key: "k" });
+    const other = await history.append({ ...scope, session: "chat-2" }, { role: "user", content: "two", key: "k" });
+    assert.deepEqual(await history.get({ ...scope, session: "chat-2" }), [other]);
+  }),
+
+  prove("HI1 appendMany adds only the messages whose key is new", ["history"], async ({ history }) => {
+    const input = (n: number) => ({ role: "user" as const, content: `m${n}`, key: `k${n}` });
+    const first = await history.appendMany(scope, [input(0), input(1)]);
+    const again = await history.appendMany(scope, [input(0), input(1), input(2), input(3)]);
+    assert.deepEqual(again.slice(0, 2), first);
+    assert.deepEqual(texts(again), ["m0", "m1", "m2", "m3"]);
+    assert.deepEqual(texts(await history.get(scope)), ["m0", "m1", "m2", "m3"]);
+  }),
+
+  prove("HI1 one key appended 16 times at once is one message", ["history"], async ({ history }) => {
+    const input = { role: "user", content: "once", key: "k" } as const;
+    const done = await Promise.all(range(16).map(() => history.append(scope, input)));
+    assert.equal(new Set(done.map(({ seq }) => seq)).size, 1);
+    assert.equal(await history.count(scope), 1);
+  }),
+
+  prove("HI1 one key appended at once by two handles is one message", ["history", "another"], async (given) => {
+    const handles = [given.history, (await given.another()).history];
+    for (const round of range(10)) {
+      const input = { role: "user", content: "once", key: `k${round}` } as const;
+      const done = await Promise.all(handles.map((history) => history.append(scope, input)));
+      assert.equal(done[0]?.seq, done[1]?.seq);
+    }
+    assert.equal(await given.history.count(scope), 10);
+  }),
+
+  prove("LG1 an append answered from its key writes no event", ["history", "log"], async ({ history, log }) => {
+    const input = { role: "user", content: "once", key: "k" } as const;
+    await history.append(scope, input);
+    const before = await log.anchor("chat");
+    await history.append(scope, input);
+    assert.deepEqual(await log.anchor("chat"), before);
+  }),
+];

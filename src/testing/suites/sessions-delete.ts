@@ -1,0 +1,117 @@
+// Sessions suite: delete erases everything the session holds, says what it removed and kept, and leaves a tombstone.
+import assert from "node:assert/strict";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { noise, present, refuses } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+
+/** A session with something in every noun. */
+async function fill(
+  store: Pick<Holdfast, "sessions" | "history" | "state" | "tasks" | "log">,
+  id: string,
+): Promise<void> {
+  const scope = { session: id, agent: "helper" };
+  await store.sessions.create({ id, tags: ["t"], request: "req", metadata: { secret: id } });
+  await store.sessions.setAlias(id, `${id}-alias`);
+  await store.history.append(scope, { role: "user", content: `the secret of ${id}` });
+  const source = { data: noise(1_000, id.length), mediaType: "image/png" };
+  await store.history.append(scope, { role: "user", content: [{ type: "image", source }] });
+  await store.state.set(id, { secret: id });
+  await store.tasks.createTaskList(id, ["one", "two"]);
+  await store.log.annotate(id, { note: `secret note on ${id}` });
+}
+
+export const sessionDeleteCases: readonly Case[] = [
+  prove("LG6 deleting a session that is not there is null", ["sessions"], async ({ sessions }) => {
+    assert.equal(await sessions.delete("nobody"), null);
+    await sessions.create({ id: "chat" });
+    assert.ok((await sessions.delete("chat")) !== null);
+    assert.equal(await sessions.delete("chat"), null);
+  }),
+
+  prove("LG6 a deleted session is none, by id, alias and in lists", ["sessions"], async ({ sessions }) => {
+    await sessions.create({ id: "chat", agent: "a", tags: ["t"], request: "r" });
+    await sessions.create({ id: "kept", agent: "a", tags: ["t"], request: "r" });
+    await sessions.setAlias("chat", "name");
+    await sessions.delete("chat");
+    assert.equal(await sessions.get("chat"), null);
+    assert.equal(await sessions.get("name"), null);
+    for (const filter of [{}, { agent: "a" }, { tag: "t" }, { request: "r" }, { status: "open" }] as const) {
+      const { items } = await sessions.list(filter);
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        ["kept"],
+      );
+    }
+    await sessions.setAlias("kept", "name");
+    assert.equal(present(await sessions.get("name")).id, "kept", "its alias is free again");
+  }),
+
+  prove("LG6 a deleted id is never used again", ["sessions", "history", "state", "tasks"], async (given) => {
+    const { sessions, history, state, tasks } = given;
+    await sessions.create({ id: "chat" });
+    await sessions.delete("chat");
+    await refuses("AlreadyExists", () => sessions.create({ id: "chat" }));
+    await refuses("SessionDeleted", () =>
+      history.append({ session: "chat", agent: "a" }, { role: "user", content: "x" }),
+    );
+    await refuses("SessionDeleted", () => state.set("chat", { a: 1 }));
+    await refuses("SessionDeleted", () => state.patch("chat", { a: 1 }));
+    await refuses("SessionDeleted", () => tasks.createTaskList("chat", ["x"]));
+    await refuses(["SessionDeleted", "NotFound"], () => sessions.update("chat", { title: "x" }));
+    await refuses(["SessionDeleted", "NotFound"], () => sessions.setAlias("chat", "name"));
+    assert.equal(await sessions.get("chat"), null);
+  }),
+
+  prove(
+    "LG6 delete erases what the session holds and nothing else",
+    ["sessions", "history", "state", "tasks", "log", "blobs"],
+    async (store) => {
+      await fill(store, "gone");
+      await fill(store, "kept!");
+      const board = present(await store.tasks.getByConversation("gone"));
+      const messages = await store.history.session("gone");
+      const erasure = present(await store.sessions.delete("gone"));
+      assert.equal(erasure.removed.messages, 2);
+      assert.ok((erasure.removed.blobs ?? 0) >= 2, JSON.stringify(erasure));
+      assert.deepEqual(await store.history.session("gone"), []);
+      assert.deepEqual(await store.state.get("gone"), {});
+      assert.equal((await store.state.getVersioned("gone")).version, 0);
+      assert.equal(await store.tasks.getTaskList(board.id), null);
+      assert.equal(await store.tasks.getByConversation("gone"), null);
+      assert.deepEqual(await store.tasks.getBoardsByConversation("gone"), []);
+      for (const { ref } of messages) await refuses(["BlobNotFound", "BlobExpired"], () => store.blobs.resolve(ref));
+
+      assert.equal((await store.history.session("kept!")).length, 2);
+      assert.deepEqual(await store.state.get("kept!"), { secret: "kept!" });
+      assert.equal(present(await store.tasks.getByConversation("kept!")).tasks.length, 2);
+      assert.equal(present(await store.sessions.get("kept!-alias")).id, "kept!");
+      assert.equal((await store.log.verify("kept!")).ok, true);
+    },
+  ),
+
+  prove("LG6 blobs shared with a live session stay", ["sessions", "history", "blobs"], async (given) => {
+    const { sessions, history, blobs } = given;
+    const input = { role: "user", content: "said in both" } as const;
+    await history.append({ session: "gone", agent: "a" }, input);
+    const kept = await history.append({ session: "kept", agent: "a" }, input);
+    await sessions.delete("gone");
+    assert.ok((await blobs.resolve(kept.ref)).byteLength > 0);
+    assert.deepEqual(await history.session("kept"), [kept]);
+  }),
+
+  prove("LG6 appends and a delete at once end in one order", ["sessions", "history"], async ({ sessions, history }) => {
+    const scope = { session: "chat", agent: "a" };
+    await history.append(scope, { role: "user", content: "first" });
+    const append = (n: number) => history.append(scope, { role: "user", content: `${n}` });
+    const early = [0, 1, 2, 3].map(append);
+    const deleted = sessions.delete("chat");
+    const late = [4, 5, 6, 7].map(append);
+    const done = await Promise.allSettled([...early, deleted, ...late]);
+    for (const one of done) {
+      if (one.status === "rejected") await refuses("SessionDeleted", () => Promise.reject(one.reason));
+    }
+    assert.ok((await deleted) !== null);
+    assert.deepEqual(await history.session("chat"), []);
+    assert.equal(await sessions.get("chat"), null);
+  }),
+];

@@ -1,0 +1,194 @@
+// Tasks suite: what may happen to a task. Succeeded and abandoned are terminal; only a person's forceRetry leads out.
+import assert from "node:assert/strict";
+import { TASK_STATUSES, type Task, type TaskStatus, type Tasks } from "../../contracts/tasks.ts";
+import { present, range, refuses } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+
+const TERMINAL: readonly TaskStatus[] = ["succeeded", "abandoned"];
+
+async function oneTask(tasks: Tasks, maxRetries = 3): Promise<{ board: string; task: Task }> {
+  const board = await tasks.createTaskList("chat", ["one"], { maxRetries });
+  return { board: board.id, task: present(board.tasks[0]) };
+}
+
+async function read(tasks: Tasks, board: string): Promise<Task> {
+  return present(present(await tasks.getTaskList(board)).tasks[0]);
+}
+
+export const taskChangeCases: readonly Case[] = [
+  prove("TA1 a task moves between all statuses that are not terminal", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks);
+    const living = TASK_STATUSES.filter((status) => !TERMINAL.includes(status));
+    for (const from of living) {
+      for (const to of living) {
+        await tasks.updateStatus(board, task.id, from);
+        const moved = await tasks.updateStatus(board, task.id, to);
+        assert.deepEqual(moved, { ...task, status: to });
+        assert.deepEqual(await read(tasks, board), moved);
+      }
+    }
+  }),
+
+  prove("TA1 no status leads out of succeeded or abandoned", ["tasks"], async ({ tasks }) => {
+    for (const terminal of TERMINAL) {
+      const { board, task } = await oneTask(tasks);
+      const ended = present(await tasks.updateStatus(board, task.id, terminal, "the end"));
+      for (const to of TASK_STATUSES.filter((status) => status !== terminal)) {
+        await refuses("InvalidTransition", () => tasks.updateStatus(board, task.id, to), `${terminal} to ${to}`);
+      }
+      assert.deepEqual(await read(tasks, board), ended);
+    }
+  }),
+
+  prove("TA1 failed is not terminal", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks);
+    await tasks.updateStatus(board, task.id, "failed", "oops");
+    assert.equal(present(await tasks.updateStatus(board, task.id, "in_progress")).status, "in_progress");
+  }),
+
+  prove("TA1 an empty note keeps the old one", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks);
+    assert.equal(present(await tasks.updateStatus(board, task.id, "blocked", "waits for Ada")).note, "waits for Ada");
+    assert.equal(present(await tasks.updateStatus(board, task.id, "in_progress")).note, "waits for Ada");
+    assert.equal(present(await tasks.updateStatus(board, task.id, "in_progress", "")).note, "waits for Ada");
+    assert.equal(present(await tasks.updateStatus(board, task.id, "in_progress", "goes on")).note, "goes on");
+  }),
+
+  prove("TA1 a task that is not there is null", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks);
+    assert.equal(await tasks.updateStatus(board, "nobody", "blocked"), null);
+    assert.equal(await tasks.updateStatus("nobody", task.id, "blocked"), null);
+    assert.equal(await tasks.incrementRetry(board, "nobody"), null);
+    assert.equal(await tasks.forceRetry(board, "nobody"), null);
+    assert.equal(await tasks.forceRetry("nobody", task.id), null);
+    assert.deepEqual(await read(tasks, board), task);
+  }),
+
+  prove("TA2 increment_retry counts and gives null at the limit", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks, 2);
+    await tasks.updateStatus(board, task.id, "failed", "first try");
+    const once = present(await tasks.incrementRetry(board, task.id));
+    assert.deepEqual(once, { ...task, status: "in_progress", retryCount: 1, note: "first try" });
+    await tasks.updateStatus(board, task.id, "failed");
+    assert.equal(present(await tasks.incrementRetry(board, task.id)).retryCount, 2);
+    const failed = present(await tasks.updateStatus(board, task.id, "failed"));
+    assert.equal(await tasks.incrementRetry(board, task.id), null);
+    assert.deepEqual(await read(tasks, board), failed, "at the limit nothing changes");
+  }),
+
+  prove("TA2 a board without retries gives none", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks, 0);
+    assert.equal(await tasks.incrementRetry(board, task.id), null);
+    assert.deepEqual(await read(tasks, board), task);
+  }),
+
+  prove("TA2 increment_retry does not lead out of a terminal status", ["tasks"], async ({ tasks }) => {
+    for (const terminal of TERMINAL) {
+      const { board, task } = await oneTask(tasks);
+      const ended = present(await tasks.updateStatus(board, task.id, terminal));
+      await refuses("InvalidTransition", () => tasks.incrementRetry(board, task.id));
+      assert.deepEqual(await read(tasks, board), ended);
+    }
+  }),
+
+  prove("TA2 force_retry starts afresh from every status", ["tasks"], async ({ tasks }) => {
+    for (const status of TASK_STATUSES) {
+      const { board, task } = await oneTask(tasks);
+      await tasks.incrementRetry(board, task.id);
+      await tasks.updateStatus(board, task.id, status, "old note");
+      const revived = await tasks.forceRetry(board, task.id);
+      assert.deepEqual(revived, { ...task, status: "in_progress", retryCount: 0, note: "" });
+      assert.deepEqual(await read(tasks, board), revived);
+    }
+  }),
+
+  prove("TA2 retries taken at once never pass the limit", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks, 3);
+    const done = await Promise.all(range(12).map(() => tasks.incrementRetry(board, task.id)));
+    const given = done.flatMap((one) => one?.retryCount ?? []);
+    assert.deepEqual(given.toSorted(), [1, 2, 3]);
+    assert.equal((await read(tasks, board)).retryCount, 3);
+  }),
+
+  prove("TA3 two updates of different tasks at once both hold", ["tasks"], async ({ tasks }) => {
+    const board = await tasks.createTaskList(
+      "chat",
+      range(32).map((n) => `t${n}`),
+    );
+    await Promise.all(board.tasks.map(({ id }, n) => tasks.updateStatus(board.id, id, "in_progress", `note ${n}`)));
+    const after = present(await tasks.getTaskList(board.id));
+    assert.deepEqual(
+      after.tasks,
+      board.tasks.map((task, n) => ({ ...task, status: "in_progress", note: `note ${n}` })),
+    );
+  }),
+
+  prove("TA3 agents on two handles never lose each other's updates", ["tasks", "another"], async (given) => {
+    const handles = [given.tasks, (await given.another()).tasks];
+    const board = await given.tasks.createTaskList(
+      "chat",
+      range(40).map((n) => `t${n}`),
+    );
+    await Promise.all(
+      board.tasks.map(({ id }, n) => present(handles[n % 2]).updateStatus(board.id, id, "succeeded", `${n}`)),
+    );
+    for (const tasks of handles) {
+      const read = present(await tasks.getTaskList(board.id));
+      assert.deepEqual(
+        read.tasks.map(({ status, note }) => `${status} ${note}`),
+        range(40).map((n) => `succeeded ${n}`),
+      );
+    }
+  }),
+
+  prove("TA3 status, title and list change at once without loss", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks);
+    await Promise.all([
+      tasks.updateStatus(board, task.id, "blocked", "note"),
+      tasks.updateTaskTitle(board, task.id, "renamed"),
+      tasks.addTasks(board, ["two"]),
+    ]);
+    const after = present(await tasks.getTaskList(board));
+    assert.deepEqual(after.tasks[0], { ...task, status: "blocked", note: "note", title: "renamed" });
+    assert.equal(after.tasks[1]?.title, "two");
+  }),
+
+  prove("TA4 settle ends what is in progress and touches nothing else", ["tasks"], async ({ tasks }) => {
+    for (const to of ["failed", "planned"] as const) {
+      const board = await tasks.createTaskList("chat", [...TASK_STATUSES]);
+      for (const { id, title } of board.tasks) {
+        if (title !== "planned") await tasks.updateStatus(board.id, id, title as TaskStatus, "noted");
+      }
+      const sub = await tasks.createTaskList("chat", ["sub"], { agentId: "sub" });
+      await tasks.updateStatus(sub.id, present(sub.tasks[0]).id, "in_progress");
+      const before = present(await tasks.getTaskList(board.id));
+      assert.equal(await tasks.settle("chat", to), 2);
+      const after = present(await tasks.getTaskList(board.id));
+      const expected = before.tasks.map((task) => (task.status === "in_progress" ? { ...task, status: to } : task));
+      assert.deepEqual(after.tasks, expected);
+      assert.equal((await read(tasks, sub.id)).status, to);
+      assert.equal(await tasks.settle("chat", to), 0);
+    }
+  }),
+
+  prove("TA4 settle of one agent leaves the boards of others", ["tasks"], async ({ tasks }) => {
+    const boards: string[] = [];
+    for (const agentId of ["", "a", "b"]) {
+      const board = await tasks.createTaskList("chat", ["one"], { agentId });
+      await tasks.updateStatus(board.id, present(board.tasks[0]).id, "in_progress");
+      boards.push(board.id);
+    }
+    assert.equal(await tasks.settle("chat", "failed", { agentId: "a" }), 1);
+    const statuses = await Promise.all(boards.map(async (board) => (await read(tasks, board)).status));
+    assert.deepEqual(statuses, ["in_progress", "failed", "in_progress"]);
+    assert.equal(await tasks.settle("chat", "failed", { agentId: "nobody" }), 0);
+    assert.equal(await tasks.settle("unknown", "failed"), 0);
+  }),
+
+  prove("TA4 nothing is ever settled as succeeded", ["tasks"], async ({ tasks }) => {
+    const { board, task } = await oneTask(tasks);
+    const moved = await tasks.updateStatus(board, task.id, "in_progress");
+    await refuses("InvalidArgument", () => tasks.settle("chat", "succeeded" as "failed"));
+    assert.deepEqual(await read(tasks, board), moved);
+  }),
+];

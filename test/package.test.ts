@@ -1,0 +1,186 @@
+// What a user gets: the package is built, packed and installed into an empty project, offline, and used from there.
+// The build happens in a copy, so that nothing else that runs at the same time sees dist/ come and go.
+
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "..");
+const manifest = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
+const scratch = fs.mkdtempSync(path.join(tmpdir(), "holdfast-package-"));
+const copy = path.join(scratch, "copy");
+const project = path.join(scratch, "project");
+let tarball = "";
+
+interface Output {
+  status: number | null;
+  stdout: string;
+  /** Without what npm itself has to say. */
+  stderr: string;
+}
+
+/** Runs a program with that Node first in the PATH, and without the settings that `npm test` hands to its children. */
+function run(cwd: string, command: readonly string[], node = process.execPath): Output {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|VITEST|FORCE_COLOR)/.test(name));
+  const env = {
+    ...Object.fromEntries(inherited),
+    PATH: [path.dirname(node), process.env.PATH].join(path.delimiter),
+    npm_config_cache: path.join(scratch, "npm-cache"),
+    npm_config_update_notifier: "false",
+  };
+  const [program = "", ...flags] = command;
+  const { error, status, stdout, stderr } = spawnSync(program, flags, { cwd, env, encoding: "utf8" });
+  if (error) throw error;
+  return { status, stdout, stderr: stderr.replace(/^npm (warn|notice).*\n/gim, "") };
+}
+
+function succeed(cwd: string, ...command: string[]): string {
+  const { status, stdout, stderr } = run(cwd, command);
+  if (status !== 0) throw new Error(`${command.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+beforeAll(() => {
+  const parts = ["src", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json", ...manifest.files];
+  for (const part of parts.filter((name: string) => name !== "dist" && fs.existsSync(path.join(root, name)))) {
+    fs.cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
+  }
+  fs.symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"));
+  succeed(copy, "node", "scripts/build.ts");
+
+  const [packed] = JSON.parse(
+    succeed(copy, "npm", "pack", "--json", "--ignore-scripts", `--pack-destination=${scratch}`),
+  );
+  tarball = path.join(scratch, packed.filename);
+
+  fs.mkdirSync(project);
+  fs.writeFileSync(path.join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+  succeed(project, "npm", "install", "--offline", "--ignore-scripts", "--omit=peer", tarball);
+}, 180_000);
+
+afterAll(() => fs.rmSync(scratch, { recursive: true, force: true }));
+
+describe("the tarball", () => {
+  const installed = path.join(project, "node_modules", manifest.name);
+
+  test("holds everything that package.json lists, and no sources or tests", () => {
+    const files = fs.readdirSync(installed, { recursive: true, encoding: "utf8" });
+    expect(files).toEqual(expect.arrayContaining(manifest.files));
+    expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([]);
+  });
+
+  test("brings no dependencies", () => {
+    const packages = fs.readdirSync(path.join(project, "node_modules")).filter((name) => !name.startsWith("."));
+    expect(packages).toEqual([manifest.name]);
+  });
+
+  test("pleases publint", async () => {
+    const bytes = new Uint8Array(fs.readFileSync(tarball)).buffer;
+    const { messages, pkg } = await publint({ pack: { tarball: bytes }, level: "warning", strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
+
+  test("has types that resolve (attw, profile esm-only)", () => {
+    const attw = path.join(root, "node_modules/@arethetypeswrong/cli/dist/index.js");
+    succeed(
+      scratch,
+      "node",
+      attw,
+      tarball,
+      "--profile=esm-only",
+      "--no-definitely-typed",
+      "--format=ascii",
+      "--no-color",
+    );
+  });
+});
+
+const USE = `
+  import { open } from "holdfast";
+  const hf = await open(":memory:");
+  const scope = { session: "s", agent: "a" };
+  await hf.history.append(scope, { role: "user", content: "hi" });
+  const messages = await hf.history.get(scope);
+  await hf.close();`;
+
+describe("a project that installed it", () => {
+  test("appends a message and reads it back", () => {
+    fs.writeFileSync(
+      path.join(project, "use.js"),
+      `${USE}\nconsole.log(JSON.stringify(messages.map((m) => m.content)));`,
+    );
+    const { status, stdout, stderr } = run(project, ["node", "use.js"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual([[{ type: "text", text: "hi" }]]);
+  });
+
+  test.each(Object.keys(manifest.exports))("can import %s with nothing else installed", (subpath) => {
+    const name = path.posix.join(manifest.name, subpath);
+    const attributes = name.endsWith(".json") ? ', { with: { type: "json" } }' : "";
+    succeed(project, "node", "--input-type=module", "--eval", `await import("${name}"${attributes})`);
+  });
+
+  test("type-checks against the installed types", () => {
+    const text = `${USE}
+      const block = messages[0]?.content[0];
+      export const text: string | undefined = block?.type === "text" ? block.text : undefined;
+      // @ts-expect-error: if this were allowed, the types would not have been read
+      await hf.history.get({ session: 1, agent: "a" });`;
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2023",
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      typeRoots: [path.join(root, "node_modules/@types")],
+      types: ["node"],
+    };
+    fs.writeFileSync(path.join(project, "use.ts"), text);
+    fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
+    succeed(project, "node", path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".");
+  });
+
+  test("has a command, holdfast", () => {
+    const { status, stdout, stderr } = run(project, ["npx", "--offline", "holdfast", "--help"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain("holdfast");
+  });
+});
+
+describe("an old Node", () => {
+  const oldNode = olderNode();
+  const refusal = /^holdfast needs Node 22\.15 or newer; this is v\d+\.\d+\.\d+ \(.+\)\n$/;
+
+  test.skipIf(oldNode === undefined)(
+    oldNode ? "is refused in one line" : "is refused in one line (skipped: no Node older than 22.15 in the PATH)",
+    () => {
+      const { status, stdout, stderr } = run(project, ["npx", "--offline", "holdfast", "--help"], oldNode);
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toMatch(refusal);
+    },
+  );
+
+  test.each(["v14.21.3", "v20.20.2", "v22.14.0", "v23.7.0"])("is refused by its version alone: %s", (version) => {
+    const pretend = `data:text/javascript,
+      Object.defineProperty(process, "version", { value: "${version}" });
+      Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version.slice(1)}" } });`;
+    const bin = path.join(copy, "bin/holdfast.js");
+    const { status, stdout, stderr } = run(project, ["node", "--import", pretend, bin, "--help"]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(refusal);
+    expect(stderr).toContain(version);
+  });
+
+  /** One that npx itself can still run on. */
+  function olderNode(): string | undefined {
+    const nodes = (process.env.PATH ?? "").split(path.delimiter).map((folder) => path.join(folder, "node"));
+    return nodes.filter(fs.existsSync).find((node) => {
+      const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
+      return /^v(20|21|22\.([0-9]|1[0-4]))\./.test(version);
+    });
+  }
+});
