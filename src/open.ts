@@ -12,7 +12,7 @@ import { createHistory } from "./history/history.ts";
 import { createLog } from "./log/log.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createState } from "./state/state.ts";
-import { readStats } from "./stats.ts";
+import { readStats } from "./stats/stats.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import { createBlobs } from "./storage/blobs/store.ts";
 import type { Driver } from "./storage/sql/driver.ts";

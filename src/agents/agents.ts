@@ -17,6 +17,7 @@ import {
   encodeJson,
   invalid,
 } from "../core/check.ts";
+import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { createBlocks } from "./blocks.ts";
@@ -106,6 +107,7 @@ async function update(
   patch: Omit<AgentInput, "id"> & { readonly version?: number },
 ): Promise<Agent> {
   const id = checkId(agentId, "id");
+  if (patch === undefined) throw invalid("patch", "an object", patch);
   const given = checkRecord(patch, "patch");
   const { columns, tags } = checkFields(given);
   const version = given.version;
@@ -163,24 +165,12 @@ async function list(storage: Storage, filter: AgentFilter | undefined): Promise<
   const tag = checkOptionalId(given.tag, "tag");
   const type = checkOptionalId(given.agentType, "agentType") ?? null;
   const limit = checkLimit(given.limit, "page");
-  const after = given.cursor === undefined ? 0 : decodeCursor(given.cursor);
+  const after = readCursor(given.cursor) ?? 0;
   // One more than asked for tells whether there is a next page.
   const rows =
     tag === undefined
       ? await storage.query("agents.list", after, type, type, limit + 1)
       : await storage.query("agents.byTag", tag, after, type, type, limit + 1);
   const page = rows.slice(0, limit);
-  return { items: page.map(agentOf), next: rows.length > limit ? encodeCursor(page.at(-1)?.no ?? after) : null };
-}
-
-function encodeCursor(no: number): string {
-  return toBase64Url(encodeText(String(no)));
-}
-
-function decodeCursor(cursor: unknown): number {
-  const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString("utf8") : "";
-  if (!/^(0|[1-9]\d{0,14})$/.test(text) || encodeCursor(Number(text)) !== cursor) {
-    throw invalid("cursor", "the `next` of an earlier page", cursor);
-  }
-  return Number(text);
+  return { items: page.map(agentOf), next: rows.length > limit ? writeCursor(page.at(-1)?.no ?? after) : null };
 }

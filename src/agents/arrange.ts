@@ -23,7 +23,6 @@ import { type HeldBlock, heldBlock, plainAgent } from "./rows.ts";
 import { blockGuard, type Change, distinctGuards, join, leave, touch, userGuard } from "./sharing.ts";
 
 /** Characters of a block that names no limit. */
-const DEFAULT_CHARS = 20_000;
 
 /** A block the agent shall have, and the stored one it is, if any. */
 interface Placed {
@@ -162,7 +161,7 @@ function place(
 }
 
 function newBlock(storage: Storage, input: BlockInput, at: number): Block {
-  const limit = input.limit ?? DEFAULT_CHARS;
+  const limit = input.limit ?? LIMITS.blockCharsDefault;
   return {
     id: newId(storage.environment, "block"),
     label: input.label,

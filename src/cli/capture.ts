@@ -15,6 +15,8 @@ export interface CaptureOptions {
   readonly signal?: AbortSignal;
   /** Makes stdout and stderr a terminal of that width. */
   readonly columns?: number;
+  /** Told each piece of stdout as it comes. */
+  readonly seen?: (text: string) => void;
 }
 
 export async function capture(
@@ -22,7 +24,7 @@ export async function capture(
   argv: readonly string[],
   options: CaptureOptions = {},
 ): Promise<Captured> {
-  const stdout = collector(options.columns);
+  const stdout = collector(options.columns, options.seen);
   const stderr = collector(options.columns);
   const code = await main([...argv], {
     stdout: stdout.stream,
@@ -35,11 +37,15 @@ export async function capture(
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-function collector(columns: number | undefined): { readonly stream: OutStream; text(): string } {
+function collector(
+  columns: number | undefined,
+  seen?: CaptureOptions["seen"],
+): { readonly stream: OutStream; text(): string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
       chunks.push(chunk);
+      seen?.(chunk.toString("utf8"));
       done();
     },
   });

@@ -31,9 +31,10 @@ export const LIMITS = {
   /** Tags of an agent or session, tool ids of an agent. */
   tags: 256,
   toolIds: 1024,
-  /** Blocks of an agent; characters of a block when it names no limit; versions kept are not limited. */
+  /** Blocks of an agent; the most characters a block may be given, and those of one that names no limit. */
   blocksPerAgent: 256,
   blockChars: 1_000_000,
+  blockCharsDefault: 20_000,
   /** Tasks of one board, boards of one conversation. */
   tasksPerBoard: 10_000,
   boardsPerConversation: 1000,

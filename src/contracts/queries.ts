@@ -117,6 +117,7 @@ export interface BoardRow {
   readonly id: string;
   readonly session: string;
   readonly agent: string;
+  readonly ord: number;
   readonly label: Uint8Array;
   readonly parent: string | null;
   readonly max_retries: number;
@@ -137,6 +138,7 @@ export interface TaskRow {
   readonly updated_at: number;
 }
 
+/** A blob without its bytes. */
 export interface BlobRow {
   readonly no: number;
   readonly sha256: Uint8Array;
@@ -145,26 +147,38 @@ export interface BlobRow {
   readonly utf8: number;
   readonly form: number;
   readonly stored: number;
-  readonly body: Uint8Array | null;
   readonly store: string;
   readonly key: string | null;
   readonly refs: number;
   readonly pinned: number;
   readonly expires_at: number | null;
+  readonly epoch: number;
   readonly condemned: number | null;
   readonly created_at: number;
+  /** 1 when another blob holds it: as its chunk, or because it names it. */
+  readonly linked: number;
+}
+
+export interface ChunkRow {
+  readonly ord: number;
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly form: number;
+  readonly store: string;
+  readonly key: string | null;
+  readonly body: Uint8Array | null;
 }
 
 export interface FrameRow {
-  readonly segment_id: string;
   readonly start: number;
   readonly size: number;
   readonly stored: number;
-  readonly body: Uint8Array | null;
   readonly store: string;
   readonly key: string | null;
+  readonly body: Uint8Array | null;
 }
 
+/** A segment as one blob uses it: its first `length` bytes. */
 export interface SegmentRow {
   readonly id: string;
   readonly ord: number;
@@ -252,19 +266,49 @@ export interface Queries {
   "task.get": Read<[board: string, task: string], TaskRow>;
 
   // blobs
-  "blob.get": Read<[sha256: Uint8Array], BlobRow>;
-  "blob.children": Read<[parentNo: number], BlobRow>;
+  "blob.get": Read<[sha256: Uint8Array], BlobRow & { readonly body: Uint8Array | null }>;
+  "blob.head": Read<[sha256: Uint8Array], BlobRow>;
+  "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
+  /** Whatever a blob holds, its chunks and the blobs it names. */
+  "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;
   "blob.segments": Read<[blobNo: number], SegmentRow>;
-  "segment.frames": Read<[segmentId: string], FrameRow>;
-  "segments.unsealed": Read<[touchedBefore: number, limit: number], { readonly id: string; readonly size: number }>;
-  "gc.epoch": Read<[], { readonly n: number }>;
-  "gc.candidates": Read<[now: number, epoch: number, after: number, limit: number], BlobRow>;
-  "gc.condemned": Read<[epoch: number, after: number, limit: number], BlobRow>;
-  "blobs.externalKeys": Read<[after: string, limit: number], { readonly key: string }>;
+  /** Stored bytes of chunks and segments that no other blob uses. */
+  "blob.ownBytes": Read<[blobNo: number], { readonly n: number }>;
 
-  // stats
+  // segments: `used` is the length of the longest blob in it, null when there is none
+  "segment.get": Read<
+    [id: string],
+    { readonly size: number; readonly sealed: number; readonly sha256: Uint8Array | null; readonly used: number | null }
+  >;
+  "segment.frames": Read<[id: string], FrameRow>;
+  "segment.frameHeads": Read<[id: string], Omit<FrameRow, "body">>;
+  "segments.unsealed": Read<[touchedBefore: number, after: string, limit: number], { readonly id: string }>;
+  "segments.overlong": Read<[after: string, limit: number], { readonly id: string }>;
+  "segments.unused": Read<[after: string, limit: number], { readonly id: string; readonly stored: number }>;
+
+  // collection: pages by number or id, so that each is short
+  "gc.epoch": Read<[], { readonly n: number }>;
+  "gc.unreferenced": Read<[after: number, limit: number], BlobRow>;
+  "gc.freeable": Read<
+    [now: number, after: number, limit: number],
+    { readonly no: number; readonly stored: number; readonly chunk: number; readonly condemned: number | null; readonly free: number }
+  >;
+  "gc.freeableSegments": Read<
+    [now: number, after: string, limit: number],
+    { readonly id: string; readonly stored: number; readonly free: number }
+  >;
+  /** Blobs that links or segments say they belong to, and whether they exist. */
+  "gc.parents": Read<[after: number, limit: number], { readonly no: number; readonly there: number }>;
+  "gc.grown": Read<[after: number, limit: number], { readonly no: number; readonly there: number }>;
+  /** Whether a row names these bytes outside the database. */
+  "external.key": Read<[key: string, sameKey: string], { readonly n: number }>;
+
+  // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
   "stats.tables": Read<[], { readonly name: string; readonly rows: number }>;
-  "stats.blobs": Read<[], { readonly form: number; readonly n: number; readonly size: number; readonly stored: number; readonly refs: number }>;
+  "stats.blobs": Read<
+    [],
+    { readonly form: number; readonly n: number; readonly size: number; readonly stored: number; readonly referenced: number }
+  >;
   "stats.sessions": Read<
     [limit: number],
     { readonly id: string; readonly events: number; readonly messages: number; readonly bytes: number }

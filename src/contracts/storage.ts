@@ -48,8 +48,11 @@ export type GuardName =
   | "board.version"
   | "board.id"
   | "task.version"
-  | "blob.live"
+  // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.
+  | "blob.claims"
+  | "blob.parents"
   | "segment.size"
+  | "segment.used"
   | "gc.epoch";
 
 export type Cell = null | number | string | Uint8Array | Slot;
@@ -87,15 +90,22 @@ export type StatementName =
   | "block.removeVersions"
   | "blob.pin"
   | "blob.drop"
+  | "blob.disown"
+  | "blob.regrow"
   | "blobs.condemn"
-  | "blobs.sweep"
-  | "blobs.sweepLinks"
-  | "blobs.sweepSegments"
-  | "segments.sweepFrames"
-  | "segments.sweep"
+  | "links.makeRoom"
+  | "links.adopt"
+  | "links.move"
+  | "links.cut"
+  | "links.forget"
+  | "links.drop"
+  | "segments.forget"
+  | "segments.drop"
   | "segment.grow"
   | "segment.seal"
+  | "segment.drop"
   | "frames.clear"
+  | "frames.drop"
   | "gc.advance";
 
 export interface BlobWrite {
@@ -103,8 +113,11 @@ export interface BlobWrite {
   readonly size: number;
   readonly media: string;
   readonly utf8: boolean;
-  /** 0 as given, 1 zstd, 2 chunks (blob_links), 3 segments (blob_segments). */
-  readonly form: 0 | 1 | 2 | 3;
+  /**
+   * 0 as given, 1 zstd, 2 chunks (blob_links), 3 segments (blob_segments); 4 is no blob: it holds the parts of one that
+   * is being put together or taken apart, under a random sha256.
+   */
+  readonly form: 0 | 1 | 2 | 3 | 4;
   readonly body: Uint8Array | null;
   readonly stored: number;
   /** "" is the database itself. */

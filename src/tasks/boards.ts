@@ -76,8 +76,8 @@ function addBoard(
     max_retries: DEFAULT_RETRIES,
     ...chosen,
     id: newId(storage.environment, "board"),
-    // Boards are listed by age: one made later is younger, whatever the clock says.
-    created_at: Math.max(at, (boards.at(-1)?.created_at ?? 0) + 1),
+    ord: (boards.at(-1)?.ord ?? -1) + 1,
+    created_at: at,
     version: 1,
   };
   const guard: Guard = { check: "board.id", key: [board.session, board.agent], expect: null };

@@ -6,7 +6,7 @@ import { envelope, genesis, nextHash } from "../../core/chain.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP } from "./driver.ts";
 import { Script, type Context } from "./script.ts";
-import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSIONS, INSERT, PUT_BLOB, REGISTER_AGENT } from "./specs.ts";
+import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, INSERT, PUT_BLOB, REGISTER_AGENT, USE_BLOB } from "./specs.ts";
 import { GUARDS } from "./statements.ts";
 
 /** Where a session's log stands: read inside the transaction, or remembered and fenced. */
@@ -55,7 +55,8 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
   const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
   const created = yield* createMissing(accepted, snapshot);
   const writing = write(accepted, snapshot, created);
-  yield { steps: writing.steps, last: true };
+  const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map((row) => row.params) };
+  yield { steps: [...writing.steps, advance], last: true };
   return result(verdicts, writing);
 }
 
@@ -71,14 +72,13 @@ export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): P
     blobs: new Set(),
     guards: new Map(),
   };
-  const positions = known.map(({ position }) => position).sort((a, b) => a.no - b.no);
-  const held: Step = {
-    kind: "bulk",
-    spec: FENCE_SESSIONS,
-    rows: positions.map((one) => [one.no, one.seq]),
-  };
   const writing = write(batch, snapshot, new Set());
-  yield { steps: [held, ...writing.steps], last: true };
+  const fence: Step = {
+    kind: "bulk",
+    spec: FENCE_SESSION,
+    rows: writing.moved.map((row) => [...row.params, positionOf(snapshot, row.id).seq]),
+  };
+  yield { steps: [fence, ...writing.steps], last: true };
   return result(
     batch.map(() => "accepted"),
     writing,
@@ -91,7 +91,13 @@ export function canFence(batch: readonly Commit[], remembered: Remembered): bool
       (commit.sessions?.length ?? 0) > 0 &&
       (commit.guards?.length ?? 0) === 0 &&
       (commit.uses?.length ?? 0) === 0 &&
-      (commit.sessions ?? []).every((use) => use.mode !== "create" && remembered.sessions.has(use.id)) &&
+      // The fence is on the sessions that move: one that only loses rows must be read and locked.
+      (commit.sessions ?? []).every(
+        (use) =>
+          use.mode !== "create" &&
+          remembered.sessions.has(use.id) &&
+          (commit.events ?? []).some((event) => event.session === use.id),
+      ) &&
       agentIds([commit]).every((id) => remembered.agents.has(id)),
   );
 }
@@ -233,6 +239,8 @@ function positionOf(snapshot: Snapshot, id: string): Position {
 
 interface Writing {
   readonly steps: readonly Step[];
+  /** Where each session stands afterwards, in the order of their numbers. */
+  readonly moved: readonly { readonly id: string; readonly params: readonly Param[] }[];
   readonly events: readonly Extract<Outcome, { ok: true }>[];
   readonly sessions: ReadonlyMap<string, Position>;
   readonly agents: ReadonlyMap<string, number>;
@@ -243,6 +251,8 @@ function write(accepted: readonly Commit[], snapshot: Snapshot, created: Readonl
   const live = new Map<string, LiveSession>();
   const fresh = new Set(created);
   for (const blob of mergeBlobs(accepted)) script.row(PUT_BLOB, blob);
+  script.flush();
+  for (const use of mergeUses(accepted)) script.row(USE_BLOB, use);
   script.flush();
   const agent = (id: string): number => {
     const no = snapshot.agents.get(id);
@@ -269,14 +279,15 @@ function write(accepted: readonly Commit[], snapshot: Snapshot, created: Readonl
     const added = (commit.events ?? []).map((draft) => addEvent(script, sessionOfBatch(draft.session), draft, agent));
     return { ok: true as const, events: added };
   });
-  script.flush();
-  const moved = [...live].filter(([, session]) => session.touchedAt !== null);
-  for (const [, session] of moved.sort(([, a], [, b]) => a.position.no - b.position.no)) {
-    const { seq, chain, messages, stateSeq, no } = session.position;
-    script.row(ADVANCE_SESSION, [seq, chain, session.touchedAt, messages, stateSeq, no]);
-  }
+  const moved = [...live]
+    .filter(([, session]) => session.touchedAt !== null)
+    .sort(([, a], [, b]) => a.position.no - b.position.no)
+    .map(([id, { position, touchedAt }]) => {
+      const { seq, chain, messages, stateSeq, no } = position;
+      return { id, params: [seq, chain, touchedAt, messages, stateSeq, no] };
+    });
   const sessions = new Map([...live].map(([id, session]) => [id, session.position]));
-  return { steps: script.steps(), events, sessions, agents: snapshot.agents };
+  return { steps: script.steps(), moved, events, sessions, agents: snapshot.agents };
 }
 
 /** A rule that creates a session on purpose says so itself; one that only ensures it leaves that to the commit. */
@@ -340,6 +351,18 @@ function mergeBlobs(accepted: readonly Commit[]): Param[][] {
       blob.expiresAt,
       blob.at,
     ]);
+}
+
+/** References added per blob that was there before, in the order of the hashes. */
+function mergeUses(accepted: readonly Commit[]): Param[][] {
+  const merged = new Map<string, { readonly sha256: Uint8Array; refs: number }>();
+  for (const [sha256, refs] of accepted.flatMap((commit) => commit.uses ?? [])) {
+    const key = toHex(sha256);
+    const known = merged.get(key);
+    if (known === undefined) merged.set(key, { sha256, refs });
+    else known.refs += refs;
+  }
+  return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { sha256, refs }]) => [refs, sha256]);
 }
 
 function later(a: number | null, b: number | null): boolean {

@@ -11,10 +11,10 @@ export type Sql = string;
 export interface BulkSpec {
   readonly name: string;
   readonly table: string;
-  /** fence: locks the rows in order and fails unless each is still as given. */
+  /** fence: an update that locks its rows in order and fails unless each still matches all of its key. */
   readonly verb: "insert" | "update" | "delete" | "fence";
   readonly columns: readonly BulkColumn[];
-  /** Columns that find the row, for update and delete. */
+  /** Columns that find the row, for update and delete; they come last in `columns`. */
   readonly key: readonly string[];
   /** Follows an insert, such as ON CONFLICT …; names of the table and of excluded rows are the same in both engines. */
   readonly suffix: string;

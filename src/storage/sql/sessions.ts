@@ -7,20 +7,23 @@ const COLUMNS =
 const FROM = "FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no";
 
 /** Newest first; parameters: before, status (twice), createdAfter, createdBefore, limit. */
-const LISTED =
-  "s.deleted_at IS NULL AND s.no < ? AND (CAST(? AS TEXT) IS NULL OR s.status = ?) " +
-  "AND s.created_at >= ? AND s.created_at <= ? ORDER BY s.no DESC LIMIT ?";
+function listed(number: string): string {
+  return (
+    `s.deleted_at IS NULL AND ${number} < ? AND (CAST(? AS TEXT) IS NULL OR s.status = ?) ` +
+    `AND s.created_at >= ? AND s.created_at <= ? ORDER BY ${number} DESC LIMIT ?`
+  );
+}
 
 export const queries = {
   "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = ?`,
   "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ?`,
   "session.aliases":
     "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = ? ORDER BY l.name",
-  "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${LISTED}`,
-  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${LISTED}`,
+  "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no")}`,
+  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${listed("s.no")}`,
   "sessions.byTag":
-    `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${LISTED}`,
-  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${LISTED}`,
+    `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${listed("t.session_no")}`,
+  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${listed("s.no")}`,
 } as const;
 
 export const statements = {

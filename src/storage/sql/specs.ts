@@ -84,6 +84,21 @@ export const PUT_BLOB: BulkSpec = {
     "WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END",
 };
 
+/** A row that refers to a blob which is there already counts, and keeps it from being condemned. */
+export const USE_BLOB: BulkSpec = {
+  name: "blobs.use",
+  table: "blobs",
+  verb: "update",
+  columns: [
+    { name: "refs", type: "int", value: "blobs.refs + ?" },
+    { name: "epoch", type: "int", value: "(SELECT n FROM counters WHERE name = 'gc')" },
+    { name: "condemned", type: "int", value: "NULL" },
+    bytes("sha256"),
+  ],
+  key: ["sha256"],
+  suffix: "",
+};
+
 /** Where a session's log and counters stand after a commit. */
 export const ADVANCE_SESSION: BulkSpec = {
   name: "sessions.advance",
@@ -94,14 +109,14 @@ export const ADVANCE_SESSION: BulkSpec = {
   suffix: "",
 };
 
-/** Sessions a commit remembers: locked, and still where they were. */
-export const FENCE_SESSIONS: BulkSpec = {
+/** The same for sessions a commit remembers: it fails unless they are still where they were. */
+export const FENCE_SESSION: BulkSpec = {
   name: "sessions.fence",
   table: "sessions",
   verb: "fence",
-  columns: [int("no"), int("seq")],
-  key: ["no"],
-  suffix: " AND s.deleted_at IS NULL",
+  columns: [...ADVANCE_SESSION.columns, int("was_seq")],
+  key: ["no", "was_seq"],
+  suffix: " AND sessions.deleted_at IS NULL",
 };
 
 export const CREATE_SESSION: BulkSpec = {
@@ -122,7 +137,8 @@ export const CREATE_SESSION: BulkSpec = {
     { name: "state_seq", type: "int", value: "0" },
   ],
   key: ["id"],
-  suffix: " ON CONFLICT (id) DO NOTHING",
+  // A row that came in between must fail the transaction: what was read while it was absent no longer holds.
+  suffix: "",
 };
 
 /** An agent that is used before anyone created it is registered under its id. */
@@ -139,5 +155,6 @@ export const REGISTER_AGENT: BulkSpec = {
     { name: "version", type: "int", value: "1" },
   ],
   key: ["id"],
-  suffix: " ON CONFLICT (id) DO NOTHING",
+  // A row that came in between must fail the transaction: what was read while it was absent no longer holds.
+  suffix: "",
 };

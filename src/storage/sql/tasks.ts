@@ -3,7 +3,7 @@
 import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
 
-const BOARD = "b.id, s.id AS session, b.agent, b.label, b.parent, b.max_retries, b.created_at, b.version";
+const BOARD = "b.id, s.id AS session, b.agent, b.ord, b.label, b.parent, b.max_retries, b.created_at, b.version";
 
 const TASK = "t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at";
 
@@ -11,7 +11,7 @@ export const queries = {
   "board.get": `SELECT ${BOARD} FROM boards b JOIN sessions s ON s.no = b.session_no WHERE b.id = ?`,
   "boards.bySession": `
     SELECT ${BOARD} FROM sessions s JOIN boards b ON b.session_no = s.no
-    WHERE s.id = ? ORDER BY b.created_at, b.id`,
+    WHERE s.id = ? ORDER BY b.ord, b.id`,
   "tasks.byBoard": `SELECT ${TASK} FROM tasks t WHERE t.board_id = ? ORDER BY t.ord, t.id`,
   "tasks.bySession": `
     SELECT ${TASK} FROM sessions s JOIN boards b ON b.session_no = s.no JOIN tasks t ON t.board_id = b.id

@@ -30,7 +30,7 @@ export const blockSetCases: readonly Case[] = [
     assert.equal(version, 1);
     assert.equal(human?.readOnly, false);
     assert.equal(facts?.value, "");
-    assert.equal(facts?.limit, LIMITS.blockChars, "the limit of a block that names none");
+    assert.equal(facts?.limit, LIMITS.blockCharsDefault, "the limit of a block that names none");
     assert.deepEqual(await agents.loadBlocks("a"), saved);
     for (const block of saved) assert.deepEqual(await agents.getBlock("a", block.label), block);
     assert.equal(await agents.getBlock("a", "nothing"), null);

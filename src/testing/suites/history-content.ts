@@ -32,7 +32,7 @@ export const historyContentCases: readonly Case[] = [
 
   prove("ST5 caller JSON in blocks and metadata is not touched", ["history"], async ({ history }) => {
     const text =
-      '{"z":1,"a":{"__proto__":{"x":1},"constructor":2},"10":"ten","2":"two","":"","é":"é","e\u0301":"\u0000"}';
+      '{"z":1,"a":{"__proto__":{"x":1},"constructor":2},"10":"ten","2":"two","":"","é":"é","e\u0301":"\\u0000"}';
     const value = JSON.parse(text);
     const content = [
       { type: "tool_use", id: "c", name: "n", input: value },

@@ -218,6 +218,20 @@ const verifyCases: readonly Case[] = [
     assert.ok(!beyond.ok, "a log that ends before the anchor was cut off");
   }),
 
+  prove("LG4 an anchor before the trusted point must hold too", ["history", "log"], async ({ history, log }) => {
+    await history.append(scope, { role: "user", content: "one" });
+    const anchor = await log.anchor("chat");
+    await history.append(scope, { role: "user", content: "two" });
+    const from = await log.anchor("chat");
+    await history.append(scope, { role: "user", content: "three" });
+    assert.equal((await log.verify("chat", { from, anchor })).ok, true);
+    assert.equal((await log.verify("chat", { from, anchor: from })).ok, true);
+    for (const point of [anchor, from]) {
+      const lie = await log.verify("chat", { from, anchor: { ...point, hash: "f".repeat(64) } });
+      assert.equal(lie.ok, false, `an anchor at ${point.seq} was not looked at`);
+    }
+  }),
+
   prove("ST7 a session that is not there has nothing to verify", ["log", "sessions"], async ({ log, sessions }) => {
     await refuses("NotFound", () => log.verify("nobody"));
     await refuses("NotFound", () => log.anchor("nobody"));

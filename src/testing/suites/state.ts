@@ -118,6 +118,13 @@ const exactCases: readonly Case[] = [
     assert.equal(({} as Record<string, unknown>).polluted, undefined);
   }),
 
+  prove("ST5 the keys of one set keep their order", ["state"], async ({ state }) => {
+    const text = '{"zeta":1,"alpha":{"z":1,"a":2},"Mid":[],"é":null,"__proto__":0,"b":""}';
+    await state.set("chat", JSON.parse(text));
+    assert.equal(JSON.stringify(await state.get("chat")), text);
+    assert.equal(JSON.stringify((await state.getVersioned("chat")).value), text);
+  }),
+
   prove("ST5 __proto__ is a key like others", ["state"], async ({ state }) => {
     const text = '{"__proto__":{"own":[1]},"a":1}';
     const set = await state.set("chat", JSON.parse(text));
@@ -199,11 +206,21 @@ const concurrentCases: readonly Case[] = [
     },
   ),
 
-  prove("ME1 versions of changes at once are all different", ["state"], async ({ state }) => {
-    const done = await Promise.all(range(32).map((n) => state.patch("chat", { same: n })));
-    assert.equal(new Set(done.map(({ version }) => version)).size, 32);
+  prove("ME1 every change at once makes a version of its own", ["state", "log"], async ({ state, log }) => {
+    const done = await Promise.all(range(32).map((n) => state.patch("chat", { [`k${n}`]: n })));
+    for (const [n, { value }] of done.entries())
+      assert.equal(value[`k${n}`], n, "an answer holds the change it answers");
     const last = done.reduce((a, b) => (a.version > b.version ? a : b));
     assert.deepEqual(await state.getVersioned("chat"), last);
+    assert.equal((await log.read("chat", { types: ["state/patched"] })).length, 32);
+  }),
+
+  prove("ST2 compareAndSet from 0 holds beside what makes the session", ["state", "history"], async (given) => {
+    for (const n of range(10)) {
+      const append = given.history.append({ session: `s${n}`, agent: "a" }, { role: "user", content: "hi" });
+      const [held] = await Promise.all([given.state.compareAndSet(`s${n}`, 0, { n }), append]);
+      assert.deepEqual(held?.value, { n }, "nobody else changed the state");
+    }
   }),
 
   prove("ST2 counting by compareAndSet from two handles counts right", ["state", "another"], async (given) => {
@@ -283,5 +300,13 @@ const logCases: readonly Case[] = [
     assert.deepEqual(types, ["session/created", "state/set", "state/patched", "state/set", "state/cleared"]);
     assert.ok(!JSON.stringify(events).includes("secret-"));
     assert.equal((await log.verify("chat")).ok, true);
+  }),
+
+  prove("LG2 every value has a commitment in its event, whatever its key", ["state", "log"], async ({ state, log }) => {
+    const keys = ["a", "__proto__", "constructor", "10", "é"];
+    await state.set("chat", Object.fromEntries(keys.map((key) => [key, "same"])));
+    const event = present((await log.read("chat", { types: ["state/set"] }))[0]);
+    assert.deepEqual(Object.keys(event.commitments).toSorted(), keys.toSorted());
+    assert.equal(new Set(Object.values(event.commitments)).size, keys.length);
   }),
 ];

@@ -1,5 +1,6 @@
 // PostgreSQL's side of the differences.
-import type { BulkSpec, Dialect, Param } from "../driver.ts";
+import { rowsText } from "../bulk.ts";
+import type { BulkColumn, BulkSpec, Dialect, Param } from "../driver.ts";
 import { LOOKUP } from "../driver.ts";
 
 const ARRAY_TYPES = { int: "bigint[]", text: "text[]", bytes: "bytea[]" } as const;
@@ -21,40 +22,105 @@ function render(sql: string): string {
   return sql.replace(/\?/g, () => `$${++n}`);
 }
 
-/** One array per parameter, unnested to rows: any number of rows is one statement with one text. */
-function renderBulk(spec: BulkSpec): string {
-  const given = spec.columns.filter((column) => column.value.includes("?"));
-  const arrays = given.map((column, i) => `$${i + 1}::${ARRAY_TYPES[column.type]}`).join(", ");
-  const source = `unnest(${arrays}) AS u(${given.map((_, i) => `c${i}`).join(", ")})`;
-  const value = (name: string): string => {
-    const column = spec.columns.find((one) => one.name === name);
-    const index = given.findIndex((one) => one.name === name);
-    return column === undefined ? "NULL" : column.value.replace("?", `u.c${index}`);
-  };
-  const key = spec.key.map((name) => `${spec.table}.${name} = ${value(name)}`).join(" AND ");
+/** One array per parameter, unnested to rows: any number of rows is one statement with one text. A single row is plain. */
+function renderBulk(spec: BulkSpec, width: number): string {
+  if (spec.verb === "fence") return fenceText(spec, width);
+  if (width === 1) return render(rowsText(spec, 1));
+  const source = unnested(spec);
+  const key = spec.key.map((name) => `${spec.table}.${name} = ${valueOf(spec, name)}`).join(" AND ");
   switch (spec.verb) {
     case "insert": {
       const columns = spec.columns.map((column) => column.name).join(", ");
-      const values = spec.columns.map((column) => value(column.name)).join(", ");
+      const values = spec.columns.map((column) => valueOf(spec, column.name)).join(", ");
       return `INSERT INTO ${spec.table} (${columns}) SELECT ${values} FROM ${source}${spec.suffix}`;
     }
-    case "update": {
-      const set = spec.columns
-        .filter((column) => !spec.key.includes(column.name))
-        .map((column) => `${column.name} = ${value(column.name)}`)
-        .join(", ");
-      return `UPDATE ${spec.table} SET ${set} FROM ${source} WHERE ${key}`;
-    }
+    case "update":
+      return `UPDATE ${spec.table} SET ${assignments(spec)} FROM ${source} WHERE ${key}`;
     case "delete":
       return `DELETE FROM ${spec.table} USING ${source} WHERE ${key}`;
-    case "fence": {
-      const [first] = spec.key;
-      const same = spec.columns.map((column) => `s.${column.name} = ${value(column.name)}`).join(" AND ");
-      const locked = `SELECT * FROM ${spec.table} WHERE ${first} = ANY($1::bigint[]) ORDER BY ${first} FOR UPDATE`;
-      const held = `SELECT count(*) FROM (${locked}) s JOIN ${source} ON ${same}${spec.suffix}`;
-      return `SELECT 1 / (CASE WHEN (${held}) = cardinality($1::bigint[]) THEN 1 ELSE 0 END) AS held`;
-    }
   }
+}
+
+function given(spec: BulkSpec): readonly BulkColumn[] {
+  return spec.columns.filter((column) => column.value.includes("?"));
+}
+
+function unnested(spec: BulkSpec): string {
+  const columns = given(spec);
+  const arrays = columns.map((column, i) => `$${i + 1}::${ARRAY_TYPES[column.type]}`).join(", ");
+  return `unnest(${arrays}) AS u(${columns.map((_, i) => `c${i}`).join(", ")})`;
+}
+
+function valueOf(spec: BulkSpec, name: string): string {
+  const column = spec.columns.find((one) => one.name === name);
+  const index = given(spec).findIndex((one) => one.name === name);
+  return column === undefined ? "NULL" : column.value.replace("?", `u.c${index}`);
+}
+
+function assignments(spec: BulkSpec): string {
+  return spec.columns
+    .filter((column) => !spec.key.includes(column.name))
+    .map((column) => `${column.name} = ${valueOf(spec, column.name)}`)
+    .join(", ");
+}
+
+/** A fence's first key column finds the row, the others must still hold; they are named with a `was_` in front. */
+function fenceKey(spec: BulkSpec, value: (name: string) => string): string {
+  const held = spec.key.map((name) => `${spec.table}.${name.replace("was_", "")} = ${value(name)}`).join(" AND ");
+  return `${held}${spec.suffix}`;
+}
+
+/** Locks in the order of the first key column before it changes anything, so that batches never wait in a circle. */
+function fenceParts(spec: BulkSpec, width: number): { readonly parts: readonly string[]; readonly held: string } {
+  if (width === 1) {
+    const set = spec.columns.filter((column) => !spec.key.includes(column.name)).map((column) => `${column.name} = ?`);
+    const update = `UPDATE ${spec.table} SET ${set.join(", ")} WHERE ${fenceKey(spec, () => "?")} RETURNING 1`;
+    return { parts: [render(`moved AS (${update})`)], held: "SELECT 1 / count(*) AS held FROM moved" };
+  }
+  const [first = ""] = spec.key;
+  const array = `$${given(spec).findIndex((column) => column.name === first) + 1}::bigint[]`;
+  const update =
+    // The array again, so that any plan finds the rows by their numbers; the count, so that all locks come first.
+    `UPDATE ${spec.table} SET ${assignments(spec)} FROM ${unnested(spec)} WHERE ${spec.table}.${first} = ANY(${array}) ` +
+    `AND ${fenceKey(spec, (name) => valueOf(spec, name))} AND (SELECT count(*) FROM locked) >= 0 RETURNING 1`;
+  return {
+    parts: [
+      `locked AS MATERIALIZED (SELECT ${first} FROM ${spec.table} WHERE ${first} = ANY(${array}) ORDER BY ${first} FOR UPDATE)`,
+      `moved AS (${update})`,
+    ],
+    held: `SELECT 1 / (CASE WHEN count(*) = cardinality(${array}) THEN 1 ELSE 0 END) AS held FROM moved`,
+  };
+}
+
+function fenceText(spec: BulkSpec, width: number): string {
+  const { parts, held } = fenceParts(spec, width);
+  return `WITH ${parts.join(", ")} ${held}`;
+}
+
+/**
+ * A whole trip as one statement, when it is a fence and inserts: the server parses, plans and answers once, and commits
+ * by itself. An insert that looks up a blob by its hash must also look among those this very statement stores.
+ */
+export function renderTogether(steps: readonly { readonly spec: BulkSpec; readonly width: number }[]): string | null {
+  const [fence, ...inserts] = steps;
+  if (fence?.spec.verb !== "fence" || inserts.some(({ spec }) => spec.verb !== "insert")) return null;
+  if (new Set(steps.map(({ spec }) => spec)).size !== steps.length) return null;
+  const { parts, held } = fenceParts(fence.spec, fence.width);
+  let offset = given(fence.spec).length;
+  const stored = inserts.some(({ spec }) => spec.name === "blobs.store");
+  const rest = inserts.map(({ spec, width }, i) => {
+    const text = shift(renderBulk(spec, width), offset);
+    offset += given(spec).length;
+    if (spec.name === "blobs.store") return `stored AS (${text} RETURNING no, sha256)`;
+    const seen = "FROM (SELECT no, sha256 FROM stored UNION ALL SELECT no, sha256 FROM blobs) AS b WHERE b.sha256";
+    const looked = stored ? text.replaceAll(/FROM blobs WHERE sha256 = ([^)]+)\)/g, `${seen} = $1 LIMIT 1)`) : text;
+    return `w${i} AS (${looked})`;
+  });
+  return `WITH ${[...parts, ...rest].join(", ")} ${held}`;
+}
+
+function shift(text: string, by: number): string {
+  return text.replace(/\$(\d+)/g, (_, n: string) => `$${Number(n) + by}`);
 }
 
 export const postgres: Dialect = {
@@ -78,5 +144,5 @@ export const postgres: Dialect = {
   describeTable:
     "SELECT column_name AS name, data_type AS type FROM information_schema.columns " +
     "WHERE table_schema = current_schema() AND table_name = ? ORDER BY ordinal_position",
-  explain: "EXPLAIN ",
+  explain: "EXPLAIN (GENERIC_PLAN) ",
 };

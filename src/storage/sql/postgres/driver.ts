@@ -5,7 +5,7 @@ import type postgresJs from "postgres";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { BulkSpec, Driver, Param, Plan, Row, Step } from "../driver.ts";
-import { arrayLiteral, postgres } from "./dialect.ts";
+import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isRace, isUnreachable, postgresError } from "./errors.ts";
 
 export interface PostgresOptions {
@@ -20,7 +20,7 @@ export interface PostgresOptions {
 type Sql = postgresJs.Sql;
 type Reserved = postgresJs.ReservedSql;
 
-const ANNOUNCE_MS = 5;
+const ANNOUNCE_MS = 10;
 const PAYLOAD_BYTES = 7000;
 
 class PostgresDriver implements Driver {
@@ -30,7 +30,8 @@ class PostgresDriver implements Driver {
   readonly #target: string;
   readonly #channel: string;
   readonly #texts = new Map<string, string>();
-  readonly #bulks = new Map<BulkSpec, string>();
+  readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly many: string }>();
+  readonly #trips = new Map<string, string | null>();
   #announced = new Set<string>();
   #announcing = false;
 
@@ -71,6 +72,12 @@ class PostgresDriver implements Driver {
       let next = plan.next();
       while (!next.done) {
         const { steps, last } = next.value;
+        const together = !begun && last ? this.#together(steps) : null;
+        if (together !== null) {
+          committed = last;
+          next = plan.next([await send(connection, together.text, together.params), ...steps.slice(1).map(() => [])]);
+          continue;
+        }
         const sent: Promise<readonly Row[]>[] = [];
         if (!begun) sent.push(send(connection, "BEGIN", []));
         begun = true;
@@ -90,6 +97,21 @@ class PostgresDriver implements Driver {
     }
   }
 
+  /** A plan of one trip that can be said in one statement. */
+  #together(steps: readonly Step[]): { readonly text: string; readonly params: readonly Param[] } | null {
+    const bulks = steps.flatMap((step) => (step.kind === "bulk" && step.rows.length > 0 ? [step] : []));
+    if (bulks.length !== steps.length) return null;
+    const key = bulks.map(({ spec, rows }) => `${spec.name}${rows.length === 1 ? 1 : 2}`).join(" ");
+    let text = this.#trips.get(key);
+    if (text === undefined) {
+      text = renderTogether(bulks.map(({ spec, rows }) => ({ spec, width: Math.min(rows.length, 2) })));
+      this.#trips.set(key, text);
+    }
+    if (text === null) return null;
+    const params = bulks.flatMap(({ spec, rows }) => (rows.length === 1 ? (rows[0] ?? []) : columnsOf(spec, rows)));
+    return { text, params };
+  }
+
   #step(connection: Reserved, step: Step): Promise<readonly Row[]> {
     switch (step.kind) {
       case "query":
@@ -97,11 +119,20 @@ class PostgresDriver implements Driver {
       case "lookup":
         return send(connection, this.#lookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
       case "bulk": {
-        const text = this.#bulks.get(step.spec) ?? postgres.renderBulk(step.spec, 1);
-        this.#bulks.set(step.spec, text);
-        return send(connection, text, columnsOf(step.spec, step.rows));
+        const [row] = step.rows;
+        const { one, many } = this.#bulk(step.spec);
+        if (step.rows.length === 1 && row !== undefined) return send(connection, one, row);
+        return send(connection, many, columnsOf(step.spec, step.rows));
       }
     }
+  }
+
+  #bulk(spec: BulkSpec): { readonly one: string; readonly many: string } {
+    const known = this.#bulks.get(spec);
+    if (known !== undefined) return known;
+    const made = { one: postgres.renderBulk(spec, 1), many: postgres.renderBulk(spec, 2) };
+    this.#bulks.set(spec, made);
+    return made;
   }
 
   #text(sql: string): string {
@@ -238,6 +269,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     connection: {
       application_name: "holdfast",
       search_path: options.schema,
+      // Our statements are few, constant and prepared: planning each execution anew would cost more than running it.
+      plan_cache_mode: "force_generic_plan",
+      jit: "off",
       synchronous_commit: options.durability === "full" ? "on" : "off",
     },
   } as postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }>) as unknown as Sql;

@@ -1,8 +1,8 @@
 // What a store holds and what sharing and compression saved.
-import type { Stats } from "./contracts/holdfast.ts";
-import { LIMITS } from "./contracts/limits.ts";
-import type { Storage } from "./contracts/storage.ts";
-import { checkInt, checkRecord } from "./core/check.ts";
+import type { Stats } from "../contracts/holdfast.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { checkInt, checkRecord } from "../core/check.ts";
 
 export async function readStats(storage: Storage, asked: unknown): Promise<Stats> {
   const sessions = checkRecord(asked, "options")["sessions"];

@@ -1,0 +1,120 @@
+// The command line: what is understood, and what is told about what is not.
+import { describe, expect, test } from "vitest";
+import { checkArguments, GLOBAL_OPTIONS, readRequest } from "./arguments.ts";
+import { isGroup, type OptionSpec } from "./command.ts";
+import { UsageError } from "./failure.ts";
+import { COMMANDS } from "./registry.ts";
+import { editDistance, nearest } from "./suggest.ts";
+
+function parse(...argv: string[]) {
+  const request = readRequest(argv, COMMANDS);
+  if (request.command === undefined) throw new Error("no command");
+  return { path: request.path, name: request.command.name, args: checkArguments(request, request.command) };
+}
+
+function complaint(...argv: string[]): string {
+  try {
+    parse(...argv);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  return "none";
+}
+
+describe("arguments", () => {
+  test("options stand before or after the command, in either form", () => {
+    for (const argv of [
+      ["--store", "a.db", "sessions", "ls", "--limit", "3"],
+      ["sessions", "--limit=3", "--store=a.db"],
+    ]) {
+      const { name, args } = parse(...argv);
+      expect([name, args.text("store"), args.number("limit")]).toEqual(["ls", "a.db", 3]);
+    }
+  });
+
+  test("a group's fallback is meant when no command of it is named", () => {
+    expect(parse("messages", "chat-1")).toMatchObject({ name: "show", path: "messages" });
+    expect(parse("messages", "show", "add").args.operands).toEqual(["add"]);
+    expect(parse("log", "chat", "--type", "a", "--type", "b").args.list("type")).toEqual(["a", "b"]);
+  });
+
+  test("what follows -- is never an option", () => {
+    expect(parse("messages", "add", "chat", "--agent", "a", "--", "--json").args.operands).toEqual(["chat", "--json"]);
+  });
+
+  test.each([
+    [["sesions"], 'no command "sesions"; did you mean "sessions"?'],
+    [["frobnicate"], 'no command "frobnicate"; holdfast --help lists them'],
+    [["sessions", "shw", "x"], '"sessions" has no "shw"; did you mean "show"?'],
+    [["sessions", "chat-1"], '"sessions" has no "chat-1"; it has ls, show, create, rm'],
+    [["sessions", "--agnt", "x"], 'no option "--agnt"; did you mean "--agent"?'],
+    [["--jsno"], 'no option "--jsno"; did you mean "--json"?'],
+    [["stats", "--agent", "x"], 'no option "--agent"; see holdfast stats --help'],
+    [["stats", "-q"], 'no option "-q"; see holdfast stats --help'],
+    [["messages"], "holdfast messages needs SESSION; see holdfast messages --help"],
+    [["messages", "ad", "chat"], 'unexpected "chat"; did you mean "messages add"?'],
+    [["messages", "add", "chat", "two", "words"], 'unexpected "words"; quote a text that holds spaces'],
+    [["sessions", "--limit"], "--limit needs a value"],
+    [["sessions", "--limit", "--json"], '--limit needs a value; if you mean "--json", write --limit=--json'],
+    [["sessions", "--limit", "x"], '--limit takes a whole number from 1 to 1000, not "x"'],
+    [["sessions", "--limit", "0"], '--limit takes a whole number from 1 to 1000, not "0"'],
+    [["log", "chat", "--follow=yes"], "--follow takes no value"],
+  ])("%j: %s", (argv, message) => {
+    expect(complaint(...argv)).toBe(message);
+  });
+});
+
+describe("commands", () => {
+  const leaves = COMMANDS.flatMap((command) => (isGroup(command) ? command.commands : [command]));
+
+  test("agree on which options take a value, and on short forms", () => {
+    const seen = new Map<string, string>();
+    const shorts = new Map<string, string>();
+    for (const options of [GLOBAL_OPTIONS, ...leaves.map((command) => command.options)]) {
+      for (const [name, spec] of Object.entries<OptionSpec>(options)) {
+        const shape = `${spec.type === "flag"} ${spec.short ?? "-"}`;
+        expect(`${name} ${seen.get(name) ?? shape}`).toBe(`${name} ${shape}`);
+        seen.set(name, shape);
+        if (spec.short !== undefined) {
+          expect(shorts.get(spec.short) ?? name).toBe(name);
+          shorts.set(spec.short, name);
+        }
+      }
+    }
+  });
+
+  test("hide no option of every command, and teach by example", () => {
+    for (const command of leaves) {
+      const shadowed = Object.keys(command.options).filter((name) => name in GLOBAL_OPTIONS);
+      expect([command.name, shadowed]).toEqual([command.name, []]);
+      expect(command.examples.length, command.name).toBeGreaterThan(0);
+    }
+  });
+
+  test("have examples that their own parser understands", () => {
+    const examples = COMMANDS.flatMap((command) => [command, ...(isGroup(command) ? command.commands : [])]).flatMap(
+      (command) => command.examples,
+    );
+    for (const { command } of examples) {
+      const call = /holdfast (.*?)(?: [|>&] .*| \|.*| > .*)?$/.exec(command)?.[1] ?? "";
+      const argv = [...call.matchAll(/'((?:[^'])*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? "");
+      expect(`${command}: ${complaint(...argv)}`).toBe(`${command}: none`);
+    }
+  });
+});
+
+describe("did you mean", () => {
+  test("counts insertions, deletions, replacements and swaps", () => {
+    expect(editDistance("sesions", "sessions")).toBe(1);
+    expect(editDistance("lgo", "log")).toBe(1);
+    expect(editDistance("", "abc")).toBe(3);
+    expect(editDistance("abc", "abc")).toBe(0);
+  });
+
+  test("offers the nearest name that is near enough", () => {
+    expect(nearest("verfy", ["verify", "version"])).toBe("verify");
+    expect(nearest("sess", ["messages", "sessions"])).toBe("sessions");
+    expect(nearest("xyzzy", ["verify", "log"])).toBeUndefined();
+  });
+});

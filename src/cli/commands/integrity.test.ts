@@ -1,0 +1,287 @@
+// log, verify, blobs, stats, gc and migrate on a real store: what people see and what programs get.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { open } from "../../open.ts";
+import { type CaptureOptions, capture } from "../capture.ts";
+import { main } from "../main.ts";
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  await run("init");
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+
+/** A command that must succeed: what it prints. */
+async function run(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv);
+  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
+  return stdout;
+}
+
+const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
+const inDirectory = (name: string) => path.join(cwd, name);
+
+async function fill(session: string, count: number, run = ""): Promise<void> {
+  const hf = await open(inDirectory("holdfast.db"));
+  const messages = Array.from({ length: count }, (_, i) => ({ role: "user" as const, content: `message ${i}` }));
+  await hf.history.appendMany({ session, agent: "a" }, messages, run === "" ? {} : { run });
+  await hf.close();
+}
+
+/** Changes a byte of the one event of that run, below the database. */
+function damage(run: string): void {
+  const file = inDirectory("holdfast.db");
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(`"run":"${run}"`);
+  expect(at).toBeGreaterThan(0);
+  bytes.write("X", at + 7);
+  writeFileSync(file, bytes);
+}
+
+describe("log", () => {
+  test("prints events: the last ones, from a place, of a type", async () => {
+    await fill("s", 60);
+    await run("state", "set", "s", "a=1");
+    const { stdout, stderr } = await cli(["log", "s"]);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^SEQ +TIME +TYPE +AGENT +HASH +DATA$/);
+    expect(lines).toHaveLength(51);
+    expect(lines.at(-1)).toMatch(/^ *62 +\S+ \S+Z +state\/patched +[0-9a-f]{8} /);
+    expect(stderr).toBe("the last 50 of 62; --after 0 shows all\n");
+    const seqs = async (...argv: string[]) =>
+      (await json("log", "s", ...argv)).events.map((e: { seq: number }) => e.seq);
+    expect(await seqs("--after", "59")).toEqual([60, 61, 62]);
+    expect(await seqs("--limit", "2")).toEqual([1, 2]);
+    expect(await seqs("--last", "1")).toEqual([62]);
+    expect(await seqs("--type", "session/created", "--type", "state/patched")).toEqual([1, 62]);
+    expect(await json("log", "s", "--last", "0")).toMatchObject({ session: "s", seq: 62, events: [] });
+    expect(await cli(["log", "nope"])).toMatchObject({ code: 3 });
+    expect(await cli(["log", "s", "--last", "1", "--limit", "1"])).toMatchObject({ code: 2 });
+  });
+
+  test("fits an 80-column terminal", async () => {
+    await fill("s", 3, "a-run-with-quite-a-long-name-for-a-column");
+    const { stdout } = await cli(["log", "s"], { columns: 80, env: { NO_COLOR: "1" } });
+    for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
+  });
+
+  test("is followed until the signal", async () => {
+    await fill("s", 1);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const watch = async (text: string) => {
+      seen.push(/^ *(\d+)/.exec(text)?.[1] ?? text);
+      if (seen.length === 1) await fill("s", 1);
+      if (seen.length === 2) stop.abort();
+    };
+    const argv = ["log", "s", "--follow", "--type", "message/added"];
+    const { code } = await cli(argv, { signal: stop.signal, seen: watch });
+    expect([code, ...seen]).toEqual([0, "2", "3"]);
+  });
+});
+
+describe("verify", () => {
+  test("checks every session, or those named", async () => {
+    expect(await run("verify")).toBe("no sessions to verify\n");
+    await fill("s", 3);
+    await fill("t", 5);
+    const text = await run("verify");
+    expect(text).toMatch(/^ +SESSION +EVENTS +CHAIN HEAD\nok +t +6 +[0-9a-f]{16}\nok +s +4 +[0-9a-f]{16}\n/);
+    expect(text).toMatch(/\nall good: 2 sessions, 10 events verified\n$/);
+    expect(await json("verify", "s", "--blobs")).toMatchObject({ ok: true, sessions: 1, events: 4, damaged: 0 });
+    expect(await cli(["verify", "nope"])).toMatchObject({ code: 3 });
+  });
+
+  test("names the first bad seq and exits with 5", async () => {
+    await fill("s", 3);
+    await fill("s", 1, "victim");
+    await fill("s", 3);
+    await fill("fine", 1);
+    damage("victim");
+    const { code, stdout, stderr } = await cli(["verify"]);
+    expect([code, stderr]).toEqual([5, ""]);
+    expect(stdout).toMatch(/^DAMAGED +s /m);
+    expect(stdout).toMatch(/^ok +fine /m);
+    expect(stdout).toMatch(/^s: first bad seq 5: .+\ndamage in 1 of 2 sessions\n$/m);
+    const report = await cli(["verify", "--json"]);
+    expect(report.code).toBe(5);
+    expect(JSON.parse(report.stdout)).toMatchObject({ ok: false, damaged: 1 });
+    expect(JSON.parse(report.stdout).findings).toContainEqual(
+      expect.objectContaining({ session: "s", ok: false, badSeq: 5 }),
+    );
+    expect(await cli(["verify", "fine"])).toMatchObject({ code: 0 });
+  });
+
+  test("finds out a rewritten history by an anchor kept elsewhere", async () => {
+    await fill("s", 3);
+    await fill("t", 2);
+    const one = JSON.parse(await run("log", "anchor", "s"));
+    expect(one).toMatchObject({ session: "s", seq: 4 });
+    writeFileSync(inDirectory("one.json"), await run("log", "anchor", "s"));
+    writeFileSync(inDirectory("all.json"), await run("log", "anchor", "--all"));
+    await fill("s", 1);
+    expect(await run("verify", "--anchor", "all.json")).toContain("anchored at 4");
+    expect(await run("verify", "s", "--anchor", "one.json", "--from", "one.json")).toContain("all good");
+    expect(await cli(["verify", "t", "--anchor", "one.json"])).toMatchObject({ code: 2 });
+
+    writeFileSync(inDirectory("other.json"), JSON.stringify({ ...one, hash: "0".repeat(64) }));
+    expect(await cli(["verify", "--anchor", "other.json"])).toMatchObject({ code: 5 });
+    writeFileSync(inDirectory("gone.json"), JSON.stringify([{ ...one, session: "never" }]));
+    const gone = await cli(["verify", "--anchor", "gone.json"]);
+    expect([gone.code, gone.stdout]).toEqual([5, expect.stringContaining("there is an anchor, but no such session")]);
+    await run("sessions", "rm", "t", "--yes");
+    expect(await run("verify", "--anchor", "all.json")).toContain("all good");
+  });
+
+  test("reads nothing but anchors as anchors", async () => {
+    writeFileSync(inDirectory("bad.json"), '{"session": 1}');
+    writeFileSync(inDirectory("text.json"), "anchor");
+    expect(await cli(["verify", "--anchor", "bad.json"])).toMatchObject({ code: 2 });
+    expect(await cli(["verify", "--anchor", "text.json"])).toMatchObject({ code: 2 });
+    expect(await cli(["verify", "--anchor", "none.json"])).toMatchObject({ code: 3 });
+    expect(await cli(["log", "anchor"])).toMatchObject({ code: 2 });
+  });
+
+  test("with --blobs finds damaged content that no event repeats", async () => {
+    const hf = await open(inDirectory("holdfast.db"));
+    const words = "some words that can be found in the file ";
+    await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: words });
+    await hf.close();
+    const file = inDirectory("holdfast.db");
+    const bytes = readFileSync(file);
+    const at = bytes.indexOf("words that can be found");
+    expect(at).toBeGreaterThan(0);
+    bytes.write("X", at);
+    writeFileSync(file, bytes);
+    expect(await cli(["verify"])).toMatchObject({ code: 0 });
+    const { code, stdout } = await cli(["verify", "--blobs"]);
+    expect([code, stdout]).toEqual([5, expect.stringContaining("damage in 1 of 1 session")]);
+    expect(await cli(["messages", "s"])).toMatchObject({ code: 5, stdout: "" });
+  });
+
+  test("lists only what is damaged when there are many", async () => {
+    for (let i = 0; i < 25; i++) await run("sessions", "create", `s${i}`);
+    expect(await run("verify")).toBe("all good: 25 sessions, 25 events verified\n");
+  });
+
+  test("shows progress to somebody who watches", async () => {
+    await fill("s", 1);
+    const { stderr } = await cli(["verify"], { columns: 80, env: { NO_COLOR: "1" } });
+    expect(stderr).toContain("verified 1 session, 2 events …");
+    expect(stderr.endsWith("\r\x1b[K")).toBe(true);
+  });
+});
+
+describe("blobs", () => {
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 7919) % 256));
+
+  test("are put, described, fetched and verified", async () => {
+    writeFileSync(inDirectory("data.bin"), bytes);
+    const put = await cli(["blobs", "put", "data.bin", "--ttl", "1h"]);
+    const ref = put.stdout.trim();
+    expect(ref).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(put.stderr).toMatch(/^100\.0 kB, application\/octet-stream, expires in (59 min|1 h) unless/);
+    expect(await run("blobs", "get", ref, "--out", "back.bin")).toBe("wrote 100.0 kB to back.bin\n");
+    expect(readFileSync(inDirectory("back.bin")).equals(bytes)).toBe(true);
+    expect(await run("blobs", "stat", ref)).toMatch(/^ref +sha256:\S+\nsize +100\.0 kB\nstored +/);
+    expect(await json("blobs", "stat", ref.slice(7))).toMatchObject({ ref, size: 100_000, pinned: false });
+    expect(await run("blobs", "verify", ref)).toBe(`ok ${ref} (100.0 kB)\n`);
+    expect(await json("blobs", "verify", ref)).toEqual({ ref, ok: true, size: 100_000 });
+    expect(await json("blobs", "get", ref, "--out", "again.bin")).toEqual({ ref, size: 100_000, file: "again.bin" });
+    expect(await run("blobs", "pin", ref)).toBe(`pinned ${ref}; pinned\n`);
+    expect(await json("blobs", "unpin", ref)).toMatchObject({ ref, pinned: false });
+    expect(await cli(["blobs", "rm", ref])).toMatchObject({ code: 2 });
+    expect(await run("blobs", "rm", ref, "--yes")).toBe(`deleted ${ref}\n`);
+    for (const command of ["get", "stat", "pin", "unpin", "verify"]) {
+      expect([command, (await cli(["blobs", command, ref])).code]).toEqual([command, 3]);
+    }
+  });
+
+  test("come from standard input and go to standard output", async () => {
+    const stdin = (async function* () {
+      yield Buffer.from("héllo ");
+      yield Buffer.from("\x1b[2Jworld\n");
+    })();
+    const put = await cli(["blobs", "put", "-", "--media-type", "text/plain", "--pin", "--json"], { stdin });
+    const { ref, mediaType, pinned } = JSON.parse(put.stdout);
+    expect([mediaType, pinned]).toEqual(["text/plain", true]);
+    expect(await run("blobs", "get", ref)).toBe("héllo \x1b[2Jworld\n");
+    expect((await cli(["blobs", "get", ref], { columns: 80 })).stdout).toBe("héllo \\x1b[2Jworld\n\n");
+    const document = await json("blobs", "get", ref);
+    expect(Buffer.from(document.base64 ?? "", "base64").toString() || document.text).toBe("héllo \x1b[2Jworld\n");
+  });
+
+  test("that are binary do not go to a terminal", async () => {
+    writeFileSync(inDirectory("data.bin"), bytes);
+    const ref = (await run("blobs", "put", "data.bin", "--ttl", "never")).trim();
+    expect(await cli(["blobs", "get", ref], { columns: 80 })).toMatchObject({ code: 2, stdout: "" });
+    expect(Buffer.from((await json("blobs", "get", ref)).base64, "base64").equals(bytes)).toBe(true);
+  });
+
+  test("that are damaged leave no file behind", async () => {
+    const words = "some words that can be found in the file";
+    writeFileSync(inDirectory("a.txt"), words);
+    const ref = (await run("blobs", "put", "a.txt")).trim();
+    const file = inDirectory("holdfast.db");
+    const stored = readFileSync(file);
+    const at = stored.indexOf(words);
+    expect(at).toBeGreaterThan(0);
+    stored.write("X", at);
+    writeFileSync(file, stored);
+    expect(await cli(["blobs", "verify", ref])).toMatchObject({ code: 5 });
+    expect(await cli(["blobs", "get", ref, "--out", "out.txt"])).toMatchObject({ code: 5 });
+    expect(existsSync(inDirectory("out.txt"))).toBe(false);
+    expect(readdirSync(cwd).filter((name) => name.endsWith(".partial"))).toEqual([]);
+  });
+
+  test("mistakes have exit codes", async () => {
+    expect(await cli(["blobs", "put", "none.bin"])).toMatchObject({ code: 3 });
+    expect(await cli(["blobs", "put", "."])).toMatchObject({ code: 2 });
+    expect(await cli(["blobs", "get", "sha256:xyz"])).toMatchObject({ code: 2 });
+    expect(await cli(["blobs", "put", "x", "--ttl", "soon"])).toMatchObject({ code: 2 });
+  });
+
+  test("can live in files", async () => {
+    writeFileSync(inDirectory("data.bin"), bytes);
+    const ref = (await run("blobs", "put", "data.bin", "--blob-dir", "bytes")).trim();
+    expect(await json("blobs", "stat", ref, "--blob-dir", "bytes")).toMatchObject({ store: "file" });
+    expect(await run("blobs", "verify", ref, "--blob-dir", "bytes")).toContain("ok");
+  });
+});
+
+describe("upkeep", () => {
+  test("stats tells sizes, counts, savings and the largest sessions", async () => {
+    await fill("small", 1);
+    await fill("large", 50);
+    const text = await run("stats", "--sessions", "1");
+    expect(text).toMatch(/^store +\.\/holdfast\.db\non disk +[\d.]+ kB\n/);
+    expect(text).toMatch(/^sessions +2$/m);
+    expect(text).toMatch(/^LARGEST SESSIONS +EVENTS +MESSAGES +CONTENT\nlarge +51 +50 +[\d.]+ (kB|bytes)\n$/m);
+    expect(text).toMatch(/^saved +\S+/m);
+    const stats = await json("stats");
+    expect(stats).toMatchObject({ store: "./holdfast.db", engine: "sqlite", nouns: { sessions: { rows: 2 } } });
+    expect(stats.sessions.map(({ id }: { id: string }) => id)).toEqual(["large", "small"]);
+  });
+
+  test("gc tells what would go before it goes", async () => {
+    writeFileSync(inDirectory("a.bin"), Buffer.alloc(5000, 1));
+    await run("blobs", "put", "a.bin", "--ttl", "1ms");
+    expect(await run("gc", "--dry-run")).toMatch(/^dry run: nothing was changed\n {2}would be deleted/);
+    const reports = [];
+    for (let i = 0; i < 6; i++) reports.push(await json("gc"));
+    expect(reports.reduce((sum, report) => sum + report.deleted, 0)).toBe(1);
+    expect(reports.at(-1)).toMatchObject({ dryRun: false, deleted: 0 });
+    expect(await run("gc")).toMatch(/^collected, epoch \d+\n {2}deleted +0 blobs, 0 bytes\n/);
+  });
+
+  test("migrate says that there is nothing to do", async () => {
+    expect(await run("migrate")).toMatch(/^\.\/holdfast\.db has schema \d+ already; nothing to do\n$/);
+    const report = await json("migrate");
+    expect(report).toMatchObject({ migrated: false, engine: "sqlite", before: report.after });
+  });
+});

@@ -1,0 +1,97 @@
+// The real process: exit codes, output that nobody reads to the end, Ctrl-C, and no stack traces.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { open } from "../open.ts";
+
+const entry = path.join(import.meta.dirname, "main.ts");
+let cwd: string;
+let store: string;
+
+beforeAll(async () => {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  store = path.join(cwd, "holdfast.db");
+  const hf = await open(store);
+  const messages = Array.from({ length: 20_000 }, (_, i) => ({ role: "user" as const, content: `message ${i}` }));
+  await hf.history.appendMany({ session: "long", agent: "a" }, messages);
+  await hf.close();
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+const start = (argv: readonly string[], env: Record<string, string> = {}) =>
+  spawn(process.execPath, [entry, ...argv], { cwd, env: { ...process.env, HOLDFAST_STORE: store, ...env } });
+
+function run(...argv: string[]): { code: number | null; stdout: string; stderr: string } {
+  const { HOLDFAST_STORE: _, ...env } = process.env;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [entry, ...argv], { cwd, env, encoding: "utf8" });
+  return { code: status, stdout, stderr };
+}
+
+describe("the process", () => {
+  test.each([
+    [["sessions"], 0],
+    [["--version"], 0],
+    [["sesions"], 2],
+    [["sessions", "show", "nope"], 3],
+    [["sessions", "--store", "none.db"], 3],
+    [["sessions", "create", "long"], 4],
+    [["init", "--store", "no/where.db"], 6],
+  ])("%j exits with %i", (argv, code) => {
+    const ended = run(...argv);
+    expect([ended.code, ended.stderr.includes("    at ")]).toEqual([code, false]);
+    expect(ended.stderr).not.toContain("Warning");
+  });
+
+  test.each(["messages long --after 0", "log long --after 0 --json", "--help"])(
+    "%s | head ends quietly",
+    async (argv) => {
+      const child = start(argv.split(" "));
+      let stderr = "";
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        stderr += text;
+      });
+      // Reads a little and goes away, as head does.
+      await once(child.stdout, "readable");
+      child.stdout.destroy();
+      const [code, signal]: unknown[] = await once(child, "close");
+      expect([code, signal, stderr]).toEqual([0, null, ""]);
+    },
+  );
+
+  test("--follow ends with Ctrl-C and exit 0", async () => {
+    const child = start(["log", "long", "--follow", "--last", "1"]);
+    const [first]: unknown[] = await once(child.stdout.setEncoding("utf8"), "data");
+    expect(String(first)).toContain("20001");
+    child.kill("SIGINT");
+    const [code, signal]: unknown[] = await once(child, "close");
+    expect([code, signal]).toEqual([0, null]);
+  });
+
+  test("--follow shows what another process writes", async () => {
+    const child = start(["messages", "long", "--follow", "--last", "1", "--json"]);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    await lines.next();
+    const hf = await open(store);
+    await hf.history.append({ session: "long", agent: "a" }, { role: "user", content: "are you there?" });
+    await hf.close();
+    const { value } = await lines.next();
+    child.kill("SIGTERM");
+    await once(child, "close");
+    expect(JSON.parse(value ?? "")).toMatchObject({ content: [{ text: "are you there?" }] });
+  });
+
+  test("HOLDFAST_DEBUG=1 shows the stack", async () => {
+    const child = start(["sessions", "show", "nope"], { HOLDFAST_DEBUG: "1" });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const [code]: unknown[] = await once(child, "close");
+    expect(code).toBe(3);
+    expect(stderr).toContain("    at ");
+  });
+});

@@ -1,0 +1,66 @@
+// Tables fit the terminal, and are whole where there is none.
+import { describe, expect, test } from "vitest";
+import { styleFor } from "./style.ts";
+import { type Column, facts, table } from "./table.ts";
+import { displayWidth } from "./terminal.ts";
+
+interface Row {
+  readonly id: string;
+  readonly count: number;
+  readonly title: string;
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: "ID", cell: ({ id }) => id, shrink: 1 },
+  { title: "N", align: "right", cell: ({ count }) => String(count) },
+  { title: "TITLE", cell: ({ title }) => title, shrink: 2 },
+];
+const rows: readonly Row[] = [
+  { id: "chat-1", count: 7, title: "a rather long title that goes on" },
+  { id: "a-much-longer-id", count: 1234, title: "" },
+];
+const plain = styleFor({ write: () => true, on: () => {} }, {});
+
+describe("table", () => {
+  test("aligns columns and cuts nothing where there is no terminal", () => {
+    expect(table(columns, rows, { width: Number.POSITIVE_INFINITY, style: plain })).toEqual([
+      "ID                   N  TITLE",
+      "chat-1               7  a rather long title that goes on",
+      "a-much-longer-id  1234  ",
+    ]);
+  });
+
+  test("shrinks the column that may go first, then the next", () => {
+    const wide = table(columns, rows, { width: 40, style: plain });
+    expect(wide[1]).toBe("chat-1               7  a rather long t…");
+    const narrow = table(columns, rows, { width: 26, style: plain });
+    expect(narrow[2]?.startsWith("a-much-lo…")).toBe(true);
+    for (const line of [...wide, ...narrow]) expect(displayWidth(line)).toBeLessThanOrEqual(40);
+    for (const line of narrow) expect(displayWidth(line)).toBeLessThanOrEqual(26);
+  });
+
+  test("leaves out a column with nothing in it, and escapes cells", () => {
+    const odd = [{ id: "a\x1b[2J", count: 1, title: "" }];
+    expect(table(columns, odd, { width: 80, style: plain })).toEqual(["ID        N", "a\\x1b[2J  1"]);
+  });
+
+  test("facts are aligned, never cut, and empty ones are left out", () => {
+    const pairs: [string, string][] = [
+      ["a", "x".repeat(100)],
+      ["longer", "2\n3"],
+      ["empty", ""],
+    ];
+    expect(facts(pairs, { width: 20, style: plain })).toEqual([`a       ${"x".repeat(100)}`, "longer  2\\n3"]);
+  });
+});
+
+describe("style", () => {
+  const stream = { write: () => true, on: () => {}, isTTY: true };
+
+  test("colours a terminal only, and not when told not to", () => {
+    expect(styleFor(stream, {}).bad("x")).toBe("\x1b[31mx\x1b[39m");
+    expect(styleFor(stream, { NO_COLOR: "1" }).bad("x")).toBe("x");
+    expect(styleFor(stream, { TERM: "dumb" }).bad("x")).toBe("x");
+    expect(plain.bad("x")).toBe("x");
+  });
+});

@@ -1,0 +1,61 @@
+// The checks at the door.
+import { describe, expect, test } from "vitest";
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import { checkId, checkText, encodeJson } from "./check.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+
+function codeOf(run: () => unknown): string {
+  try {
+    run();
+    return "no error";
+  } catch (error) {
+    return error instanceof HoldfastError ? error.code : String(error);
+  }
+}
+
+describe("checks", () => {
+  test.each(["'; DROP TABLE sessions;--", "../../etc/passwd", "\u202ertl", "😀", " ", "a".repeat(LIMITS.idBytes)])(
+    "ST5 %j is a fine id",
+    (id) => expect(checkId(id, "id")).toBe(id),
+  );
+
+  test.each([
+    ["an empty id", ""],
+    ["NUL", "a\0b"],
+    ["a lone surrogate", "\ud83d"],
+    ["one byte too many", "a".repeat(LIMITS.idBytes + 1)],
+    ["too many bytes in fewer characters", "é".repeat(LIMITS.idBytes / 2 + 1)],
+  ])("ST5 %s is InvalidId", (_, id) => expect(codeOf(() => checkId(id, "id"))).toBe("InvalidId"));
+
+  test("ST5 text keeps NUL and refuses lone surrogates", () => {
+    expect(checkText("a\0b", "title", "titleBytes")).toBe("a\0b");
+    expect(codeOf(() => checkText("\udfff", "title", "titleBytes"))).toBe("InvalidText");
+    expect(codeOf(() => checkText("x".repeat(LIMITS.titleBytes + 1), "title", "titleBytes"))).toBe("LimitExceeded");
+  });
+
+  test("ST7 JSON that would not come back is InvalidJson, also when it is a bomb", () => {
+    let bomb: unknown = 1;
+    for (let i = 0; i < 100_000; i++) bomb = [bomb];
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    for (const value of [bomb, cycle, 1n, Number.NaN, () => 1, new Date(0), new Map(), [undefined], Symbol("x")]) {
+      expect(codeOf(() => encodeJson(value, "value", "metadataBytes"))).toBe("InvalidJson");
+    }
+  });
+
+  test("ST5 JSON is kept exactly as it serialises: key order, lone surrogates, __proto__", () => {
+    const value = JSON.parse('{"b":1,"a":"\\ud800","__proto__":{"x":1},"10":0,"2":0}');
+    const bytes = encodeJson(value, "value", "metadataBytes");
+    expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(value));
+    expect(JSON.parse(Buffer.from(bytes).toString())).toEqual(value);
+  });
+
+  test("ST7 a cursor nobody gave is InvalidArgument", () => {
+    expect(readCursor(writeCursor(123))).toBe(123);
+    for (const bad of ["", "x", "bjE", 5, {}, "n".repeat(100)]) {
+      if (bad === "bjE") expect(readCursor(bad)).toBe(1);
+      else expect(codeOf(() => readCursor(bad))).toBe("InvalidArgument");
+    }
+  });
+});

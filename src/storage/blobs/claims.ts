@@ -1,0 +1,57 @@
+// What keeps a blob alive, as read from its row: references, a pin, time left, a blob that holds it. Whoever deletes or
+// reshapes a blob guards these as they were read, so that a put in between sends the decision back.
+import type { BlobRow } from "../../contracts/queries.ts";
+import type { BlobWrite, Guard } from "../../contracts/storage.ts";
+
+/** What a put says about a blob, whatever its bytes. */
+export interface Claim {
+  readonly media: string;
+  readonly utf8: boolean;
+  readonly refs: number;
+  /** null: for ever. */
+  readonly expiresAt: number | null;
+  readonly at: number;
+}
+
+/** Chunks live by the blobs made of them: without one, their time has always been over. */
+export const PART: Omit<Claim, "at"> = { media: "application/octet-stream", utf8: false, refs: 0, expiresAt: 0 };
+
+export const FORM = { plain: 0, zstd: 1, chunks: 2, segments: 3, holder: 4 } as const;
+
+export function isExpired(row: BlobRow, now: number): boolean {
+  return row.refs === 0 && row.pinned === 0 && row.linked === 0 && row.expires_at !== null && row.expires_at <= now;
+}
+
+/** A chunk that nobody has asked for as a blob of its own. */
+export function isPart(row: BlobRow): boolean {
+  return row.refs === 0 && row.pinned === 0 && row.expires_at === 0 && row.form <= FORM.zstd;
+}
+
+/** The row is as it was read; made like the guard's text in storage/sql/blobs.ts. */
+export function unchanged(row: BlobRow): Guard {
+  const { no, form, refs, pinned, epoch, expires_at, condemned } = row;
+  const expect = [no, form, refs, pinned, epoch, expires_at ?? -1, condemned ?? -1].join(":");
+  return { check: "blob.claims", key: [row.sha256], expect };
+}
+
+export function unheld(row: BlobRow): Guard {
+  return { check: "blob.parents", key: [row.sha256], expect: 0 };
+}
+
+/** A put that hits: the row stays as it is, gets the new claim and the current epoch. `uses` must say that it is there. */
+export function renewal(row: BlobRow, claim: Claim): BlobWrite {
+  return {
+    sha256: row.sha256,
+    size: row.size,
+    media: row.media,
+    utf8: row.utf8 === 1,
+    form: row.form as BlobWrite["form"],
+    body: null,
+    stored: row.stored,
+    store: row.store,
+    key: row.key,
+    refs: claim.refs,
+    expiresAt: claim.expiresAt,
+    at: claim.at,
+  };
+}

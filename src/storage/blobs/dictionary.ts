@@ -1,0 +1,27 @@
+// Segments need zstd with a dictionary, which older Node versions ignore without a word: what they wrote, newer ones
+// could read and they themselves could not read what newer ones wrote. So it is tried once before it is relied upon.
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { HoldfastError } from "../../contracts/errors.ts";
+
+let known: boolean | undefined;
+
+export function needDictionaries(): void {
+  known ??= hasDictionaries();
+  if (known) return;
+  throw new HoldfastError("MissingDependency", `Node ${process.versions.node} has no zstd dictionaries`, {
+    details: { needs: "node >=22.19 or >=24.6" },
+    hint: "Use Node 22.19 or later, or 24.6 or later, to store and read blobs with growsFrom.",
+  });
+}
+
+/** Bytes that repeat their dictionary are one reference to it: without it, such a frame decodes to nothing. */
+export function hasDictionaries(compress = zstdCompressSync, decompress = zstdDecompressSync): boolean {
+  const dictionary = Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 167 + 13) & 0xff));
+  const params = { [constants.ZSTD_c_checksumFlag]: 1 };
+  const frame = compress(dictionary, { dictionary, params });
+  try {
+    return !decompress(frame).equals(dictionary);
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,166 @@
+// Removing blobs and all they were made of. Nothing is removed that changed since it was read: guards say so for the
+// rows, and what shares a chunk or segment keeps it. Large ones go in small steps, after their ref has gone at once.
+import { HoldfastError } from "../../contracts/errors.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { BlobRow } from "../../contracts/queries.ts";
+import type { Guard, Write } from "../../contracts/storage.ts";
+import { sameBytes, toHex, toRef } from "../../core/bytes.ts";
+import { refusalError } from "../../core/decide.ts";
+import { FORM, isPart, unchanged, unheld } from "./claims.ts";
+import type { Depot } from "./place.ts";
+import { commitOrThrow } from "./put.ts";
+import { sealSegment } from "./seal.ts";
+import { turn } from "./turn.ts";
+
+export interface Dropped {
+  readonly blobs: number;
+  readonly bytes: number;
+}
+
+/** At once, whatever its time to live or its pin says; false when there is none. */
+export async function deleteBlob(depot: Depot, digest: Uint8Array): Promise<boolean> {
+  for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
+    const [row] = await depot.storage.query("blob.head", digest);
+    if (row === undefined || row.form === FORM.holder) return false;
+    if (row.refs > 0 || row.linked === 1) throw inUse(row);
+    if ((await dropBlobs(depot, [row])).blobs === 1) return true;
+  }
+  throw new HoldfastError("Conflict", `others keep storing ${toRef(digest)}`, { retryable: true });
+}
+
+function inUse(row: BlobRow): HoldfastError {
+  const why = row.refs > 0 ? `${row.refs} rows refer to it` : "another blob names it or is made of it";
+  return new HoldfastError("Conflict", `the blob ${toRef(row.sha256)} is in use: ${why}`, {
+    details: { ref: toRef(row.sha256), references: row.refs },
+    hint: "Clear the messages or state that hold it, or delete their session; it can then expire by itself.",
+  });
+}
+
+/** Of the rows as they were read, those that are still so and that nothing holds; their parts go with them. */
+export async function dropBlobs(depot: Depot, rows: readonly BlobRow[]): Promise<Dropped> {
+  const inParts = rows.filter((row) => row.form === FORM.chunks || row.form === FORM.holder);
+  const gone = await dropRows(
+    depot,
+    rows.filter((row) => !inParts.includes(row)),
+  );
+  let blobs = gone.length;
+  let bytes = gone.reduce((sum, row) => sum + row.stored, 0);
+  for (const row of inParts) {
+    const holder = await disown(depot, row);
+    if (holder === null) continue;
+    if (row.form === FORM.chunks) blobs += 1;
+    bytes += await takeApart(depot, holder);
+  }
+  return { blobs, bytes };
+}
+
+/** One commit for all; who turns out to be wanted is left out, and the others are tried again. */
+async function dropRows(depot: Depot, rows: readonly BlobRow[]): Promise<readonly BlobRow[]> {
+  const segments = await segmentsOf(depot, rows);
+  let left = rows;
+  while (left.length > 0) {
+    const guards = left.flatMap((row) => [unchanged(row), unheld(row)]);
+    const outcome = await depot.storage.commit({ solo: true, guards, writes: left.flatMap(dropWrites) });
+    if (outcome.ok) break;
+    if (outcome.refused.reason !== "guard") throw refusalError(outcome.refused);
+    const wanted = outcome.refused.guard;
+    left = left.filter((row) => !isAbout(wanted, row));
+  }
+  await depot.place.drop(left);
+  await dropSegments(depot, segments);
+  return left;
+}
+
+function isAbout(guard: Guard, row: BlobRow): boolean {
+  const [digest] = guard.key;
+  return digest instanceof Uint8Array && sameBytes(digest, row.sha256);
+}
+
+function dropWrites(row: BlobRow): Write[] {
+  return [
+    { op: "run", statement: "blob.drop", params: [row.sha256] },
+    { op: "run", statement: "links.drop", params: [row.no, row.no] },
+    ...(row.form === FORM.segments
+      ? [{ op: "run", statement: "segments.drop", params: [row.no, row.no] } as const]
+      : []),
+  ];
+}
+
+/** The ref is gone; its parts are held by a row under the name that is answered. */
+async function disown(depot: Depot, row: BlobRow): Promise<Uint8Array | null> {
+  const holder = depot.storage.environment.random(32);
+  const outcome = await depot.storage.commit({
+    solo: true,
+    guards: [unchanged(row), unheld(row)],
+    writes: [{ op: "run", statement: "blob.disown", params: [holder, row.sha256] }],
+  });
+  if (!outcome.ok && outcome.refused.reason !== "guard") throw refusalError(outcome.refused);
+  return outcome.ok ? holder : null;
+}
+
+const PARTS_PER_STEP = 64;
+
+/** Frees what a holder holds, step by step, and the holder last. Answers the stored bytes that went. */
+export async function takeApart(depot: Depot, holder: Uint8Array): Promise<number> {
+  const [row] = await depot.storage.query("blob.head", holder);
+  if (row === undefined) return 0;
+  let bytes = 0;
+  for (;;) {
+    const parts = await depot.storage.query("blob.parts", holder, PARTS_PER_STEP);
+    const last = parts.at(-1);
+    if (last === undefined) break;
+    await commitOrThrow(depot, { writes: [{ op: "run", statement: "links.cut", params: [holder, last.ord] }] });
+    // Blobs that it only named have claims of their own: collection looks at those.
+    const distinct = new Map(parts.filter(isPart).map((part) => [toHex(part.sha256), part.sha256]));
+    const now = await Promise.all([...distinct.values()].map((digest) => depot.storage.query("blob.head", digest)));
+    const free = now.flatMap(([part]) => (part !== undefined && isPart(part) && part.linked === 0 ? [part] : []));
+    bytes += (await dropRows(depot, free)).reduce((sum, part) => sum + part.stored, 0);
+    await turn(depot.storage.environment);
+  }
+  const segments = (await depot.storage.query("blob.segments", row.no)).map((segment) => segment.id);
+  await commitOrThrow(depot, {
+    solo: true,
+    writes: [
+      { op: "run", statement: "segments.forget", params: [holder] },
+      { op: "run", statement: "blob.drop", params: [holder] },
+    ],
+  });
+  return bytes + (await dropSegments(depot, segments));
+}
+
+async function segmentsOf(depot: Depot, rows: readonly BlobRow[]): Promise<readonly string[]> {
+  const grown = rows.filter((row) => row.form === FORM.segments);
+  const found = await Promise.all(grown.map((row) => depot.storage.query("blob.segments", row.no)));
+  return [...new Set(found.flat().map((segment) => segment.id))];
+}
+
+/** Of these segments, those that no blob uses go; those that are longer than any blob in them are cut. */
+export async function dropSegments(depot: Depot, ids: readonly string[]): Promise<number> {
+  let bytes = 0;
+  for (const id of ids) {
+    const [segment] = await depot.storage.query("segment.get", id);
+    if (segment === undefined) continue;
+    if (segment.used === null) bytes += await dropSegment(depot, id);
+    else if (segment.used < segment.size) await sealSegment(depot, id).catch((error) => skipped(depot, id, error));
+  }
+  return bytes;
+}
+
+/** A segment without a blob stays without one: blobs take segments only from blobs they grow from. */
+async function dropSegment(depot: Depot, id: string): Promise<number> {
+  const frames = await depot.storage.query("segment.frameHeads", id);
+  await commitOrThrow(depot, {
+    solo: true,
+    writes: [
+      { op: "run", statement: "frames.drop", params: [id, id] },
+      { op: "run", statement: "segment.drop", params: [id, id] },
+    ],
+  });
+  await depot.place.drop(frames);
+  return frames.reduce((sum, frame) => sum + frame.stored, 0);
+}
+
+/** A damaged segment stays as it is, for people to look at; the blobs in it say so when they are read. */
+function skipped(depot: Depot, id: string, error: unknown): void {
+  depot.storage.environment.log("warn", "blobs.segment.skipped", { segment: id, error: String(error) });
+}

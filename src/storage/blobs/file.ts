@@ -1,0 +1,194 @@
+// Blob bytes as files, `<directory>/ab/cd/<key>`. A file is written beside, synced, renamed into place, and its directory
+// synced: it is there whole or not at all, also after power loss. What a crash leaves in `tmp` is listed like any other
+// key that no row names, so that collection removes it.
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
+import * as path from "node:path";
+import type { BlobBackend } from "../../contracts/blobs.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import { invalid } from "../../core/check.ts";
+
+const TEMPORARY = "tmp";
+
+export function fileBlobs(directory: string): BlobBackend {
+  if (typeof directory !== "string" || directory === "" || directory.includes("\0")) {
+    throw invalid("directory", "the path of a directory", directory);
+  }
+  const root = path.resolve(directory);
+  return {
+    name: "file",
+    put: guarded(root, (key, bytes: Uint8Array) => put(root, key, bytes)),
+    get: guarded(root, (key) => get(path.join(root, key))),
+    delete: guarded(root, (key) => rm(path.join(root, key), { force: true })),
+    list: () => list(root),
+  };
+}
+
+function guarded<A extends readonly unknown[], T>(
+  root: string,
+  run: (key: string, ...rest: A) => Promise<T>,
+): (key: string, ...rest: A) => Promise<T> {
+  return async (key, ...rest) => {
+    checkKey(key);
+    try {
+      return await run(key, ...rest);
+    } catch (error) {
+      throw fileError(error, root);
+    }
+  };
+}
+
+/** Keys are ours, but a damaged or hostile row may hold any text: no key leads out of the directory. */
+function checkKey(key: unknown): asserts key is string {
+  const parts = typeof key === "string" ? key.split("/") : [];
+  const fine = parts.length > 0 && parts.every((part) => /^[0-9A-Za-z_-][0-9A-Za-z._-]{0,199}$/.test(part));
+  if (!fine) throw invalid("key", "made of letters, digits, - and _, in parts divided by /", key);
+}
+
+async function put(root: string, key: string, bytes: Uint8Array): Promise<void> {
+  const target = path.join(root, key);
+  const temporary = path.join(root, TEMPORARY, key.replaceAll("/", "_"));
+  await makeDirectory(root, path.dirname(temporary));
+  await makeDirectory(root, path.dirname(target));
+  try {
+    const file = await open(temporary, "w", 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+  await syncDirectory(path.dirname(target));
+}
+
+/** Directories this process has seen to be durable: whoever made them may have crashed before saying so to the disk. */
+const durable = new Set<string>();
+
+async function makeDirectory(root: string, directory: string): Promise<void> {
+  if (durable.has(directory) && (await isThere(directory))) return;
+  const parent = path.dirname(directory);
+  let made = true;
+  try {
+    await mkdir(directory, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" && parent !== directory) {
+      await makeDirectory(root, parent);
+      return makeDirectory(root, directory);
+    }
+    if (codeOf(error) !== "EEXIST") throw error;
+    made = false;
+  }
+  // The root, when it was there, is the caller's; we may not even be allowed to look at what is above it.
+  if (made || isBelow(root, directory)) await syncDirectory(parent);
+  durable.add(directory);
+}
+
+function isBelow(root: string, directory: string): boolean {
+  return directory.startsWith(root.endsWith(path.sep) ? root : root + path.sep);
+}
+
+async function isThere(directory: string): Promise<boolean> {
+  return stat(directory).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  // Windows has no such thing, and needs none: its journal orders the rename.
+  if (process.platform === "win32") return;
+  const handle = await open(directory, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function get(file: string): Promise<Uint8Array | null> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
+    throw error;
+  }
+  try {
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* list(root: string): AsyncGenerator<{ key: string; bytes: number; ageMs: number }> {
+  try {
+    if (!(await isThere(root))) return;
+    const now = await fileSystemTime(root);
+    for await (const file of filesBelow(root, "")) {
+      const found = await stat(path.join(root, file)).catch(() => null);
+      if (found !== null) yield { key: file, bytes: found.size, ageMs: Math.max(0, now - found.mtimeMs) };
+    }
+  } catch (error) {
+    throw fileError(error, root);
+  }
+}
+
+const CLOCK = "clock";
+
+/** The clock that stamps the files: another machine's when they are on a network file system. */
+async function fileSystemTime(root: string): Promise<number> {
+  const file = path.join(root, TEMPORARY, CLOCK);
+  await makeDirectory(root, path.dirname(file));
+  const handle = await open(file, "w", 0o600);
+  try {
+    await handle.writeFile("\n");
+    return (await handle.stat()).mtimeMs;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* filesBelow(root: string, below: string): AsyncGenerator<string> {
+  for await (const entry of await opendir(path.join(root, below))) {
+    const name = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) yield* filesBelow(root, name);
+    else if (entry.isFile() && name !== `${TEMPORARY}/${CLOCK}`) yield name;
+  }
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}
+
+function fileError(error: unknown, root: string): unknown {
+  const code = codeOf(error);
+  if (error instanceof HoldfastError || code === null) return error;
+  const at = { details: { directory: root, code }, cause: error };
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return new HoldfastError("StoreFull", `no space left for blobs in ${root}; nothing was committed`, {
+        ...at,
+        retryable: true,
+        hint: "Free some space, or run `holdfast gc`, then try again.",
+      });
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return new HoldfastError("PermissionDenied", `cannot use ${root} for blobs (${code})`, {
+        ...at,
+        hint: "Check that this user may read and write in the directory.",
+      });
+    default:
+      return new HoldfastError("StoreUnreachable", `the disk refused a blob in ${root} (${code})`, {
+        ...at,
+        retryable: true,
+        hint: "Check the disk and the file system; nothing was committed.",
+      });
+  }
+}

@@ -1,0 +1,89 @@
+// Where bytes go: into the row of their blob or frame, or to a backend outside the database under a key that is used
+// once. What stands outside is written and read back before any row names it (BL2), and removed after the last row has
+// gone: a crash between leaves bytes without a row, never a row without bytes.
+import type { BlobBackend } from "../../contracts/blobs.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Storage } from "../../contracts/storage.ts";
+import { sameBytes, toHex } from "../../core/bytes.ts";
+import { DamagedBytes } from "./compress.ts";
+
+/** The columns that say where bytes are. */
+export interface Placed {
+  readonly body: Uint8Array | null;
+  readonly store: string;
+  readonly key: string | null;
+  readonly stored: number;
+}
+
+export interface Place {
+  /** "" is the database itself. */
+  readonly store: string;
+  /** Durable when it is answered or, in the database, with the commit that carries it. */
+  put(sha256: Uint8Array, bytes: Uint8Array): Placed | Promise<Placed>;
+  /** DamagedBytes when there are none. */
+  get(placed: Omit<Placed, "stored">): Uint8Array | Promise<Uint8Array>;
+  /** Removes the bytes of those keys that no row names any more. */
+  drop(placed: readonly { readonly store: string; readonly key: string | null }[]): Promise<void>;
+}
+
+/** What every part of the blob store works on. */
+export interface Depot {
+  readonly storage: Storage;
+  readonly place: Place;
+}
+
+export function createPlace(storage: Storage, backend?: BlobBackend): Place {
+  const store = backend?.name ?? "";
+  return {
+    store,
+    put: (sha256, bytes) =>
+      backend === undefined ? { body: bytes, store, key: null, stored: bytes.length } : putOutside(storage, backend, sha256, bytes),
+    get: (placed) => placed.body ?? getOutside(backend, placed),
+    drop: async (placed) => {
+      for (const { key, store: where } of placed) {
+        if (backend === undefined || key === null || where !== backend.name) continue;
+        if (await isNamed(storage, key)) continue;
+        await backend.delete(key);
+      }
+    },
+  };
+}
+
+/** A key never comes back: once no row names it, none ever will. */
+export async function isNamed(storage: Storage, key: string): Promise<boolean> {
+  return (await storage.query("external.key", key, key)).length > 0;
+}
+
+async function putOutside(
+  storage: Storage,
+  backend: BlobBackend,
+  sha256: Uint8Array,
+  bytes: Uint8Array,
+): Promise<Placed> {
+  const hex = toHex(sha256);
+  const key = `${hex.slice(0, 2)}/${hex.slice(2, 4)}/${hex}-${toHex(storage.environment.random(8))}`;
+  await backend.put(key, bytes);
+  const written = await backend.get(key);
+  if (written === null || !sameBytes(written, bytes)) {
+    throw new HoldfastError("StoreUnreachable", `the ${backend.name} backend did not keep what was put under ${key}`, {
+      details: { store: backend.name, key },
+      retryable: true,
+      hint: "Check the backend's disk or service; nothing was committed.",
+    });
+  }
+  return { body: null, store: backend.name, key, stored: bytes.length };
+}
+
+async function getOutside(backend: BlobBackend | undefined, placed: Omit<Placed, "stored">): Promise<Uint8Array> {
+  const { store, key } = placed;
+  if (key === null) throw new DamagedBytes("has neither bytes nor a key");
+  if (backend === undefined || backend.name !== store) {
+    throw new HoldfastError("StoreUnreachable", `its bytes are kept by the "${store}" backend, which is not open`, {
+      details: { store, key },
+      hint: "Open the store with the blob backend it was written with, such as blobs: fileBlobs(directory).",
+    });
+  }
+  const bytes = await backend.get(key);
+  if (bytes === null) throw new DamagedBytes(`is missing from the ${store} backend`);
+  return bytes;
+}

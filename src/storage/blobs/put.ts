@@ -1,0 +1,43 @@
+// One put: a blob of one piece, or a hit on one that is there, as the row a commit carries.
+import type { BlobWrite, Commit } from "../../contracts/storage.ts";
+import { sha256 } from "../../core/bytes.ts";
+import { refusalError } from "../../core/decide.ts";
+import { type Claim, FORM, renewal } from "./claims.ts";
+import { pack } from "./compress.ts";
+import type { Depot, Placed } from "./place.ts";
+
+/** `bytes` are ours to keep. */
+export async function storePlain(depot: Depot, bytes: Uint8Array, claim: Claim): Promise<Uint8Array> {
+  const digest = sha256(bytes);
+  // In the database the row carries the bytes, so that a hit needs no look first.
+  if (depot.place.store !== "" && (await renew(depot, digest, claim))) return digest;
+  await commitOrThrow(depot, { blobs: [await placePlain(depot, digest, bytes, claim)] });
+  return digest;
+}
+
+export function placePlain(
+  depot: Depot,
+  digest: Uint8Array,
+  bytes: Uint8Array,
+  claim: Claim,
+): BlobWrite | Promise<BlobWrite> {
+  const packed = pack(bytes);
+  const form = packed.codec === "zstd" ? FORM.zstd : FORM.plain;
+  const placed = depot.place.put(digest, packed.bytes);
+  const write = (where: Placed): BlobWrite => ({ sha256: digest, size: bytes.length, form, ...where, ...claim });
+  return placed instanceof Promise ? placed.then(write) : write(placed);
+}
+
+/** A put that hits: true when the blob was there and has the claim now. */
+export async function renew(depot: Depot, digest: Uint8Array, claim: Claim): Promise<boolean> {
+  const [row] = await depot.storage.query("blob.head", digest);
+  if (row === undefined) return false;
+  const outcome = await depot.storage.commit({ uses: [[digest, 0]], blobs: [renewal(row, claim)] });
+  if (!outcome.ok && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);
+  return outcome.ok;
+}
+
+export async function commitOrThrow(depot: Depot, commit: Commit): Promise<void> {
+  const outcome = await depot.storage.commit(commit);
+  if (!outcome.ok) throw refusalError(outcome.refused);
+}

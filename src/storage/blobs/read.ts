@@ -1,0 +1,225 @@
+// Reading blobs: every chunk and sealed segment is compared with its own hash and the whole with the blob's, so that
+// damage is named and nothing wrong is ever given out as right.
+import { createHash } from "node:crypto";
+import { HoldfastError } from "../../contracts/errors.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/queries.ts";
+import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
+import { FORM, isExpired } from "./claims.ts";
+import { DamagedBytes, unpack } from "./compress.ts";
+import { needDictionaries } from "./dictionary.ts";
+import type { Depot, Placed } from "./place.ts";
+import { decodeFrames, type Frame } from "./segments.ts";
+import { turn } from "./turn.ts";
+
+export type BlobWithBody = BlobRow & { readonly body: Uint8Array | null };
+
+/** Which part of a blob is not what was written; parts are counted from 1. */
+export class DamagedPart extends Error {
+  override readonly name = "DamagedPart";
+  readonly part: string;
+
+  constructor(part: string, cause: unknown) {
+    super(`${part} ${cause instanceof Error ? cause.message : "is damaged"}`, { cause });
+    this.part = part;
+  }
+}
+
+/** The blob's row, or the reason why it cannot be given. */
+export async function findLive(depot: Depot, digest: Uint8Array): Promise<BlobWithBody> {
+  const [row] = await depot.storage.query("blob.get", digest);
+  if (row === undefined || row.form === FORM.holder) throw notFound(digest);
+  if (isExpired(row, depot.storage.environment.now())) throw expired(digest);
+  return row;
+}
+
+export async function readBlob(depot: Depot, digest: Uint8Array): Promise<Uint8Array> {
+  return again(digest, async () => {
+    const row = await findLive(depot, digest);
+    if (row.size > LIMITS.blobInMemoryBytes) throw tooLargeInOnePiece(row);
+    if (row.form <= FORM.zstd) return readPlain(depot, row, "bytes");
+    const whole = new Uint8Array(row.size);
+    let length = 0;
+    for await (const piece of pieces(depot, row)) {
+      whole.set(piece, length);
+      length += piece.length;
+    }
+    return whole;
+  });
+}
+
+/** In pieces of at most a segment. What was given out is not given again when the blob is reshaped meanwhile. */
+export async function* streamBlob(depot: Depot, digest: Uint8Array): AsyncGenerator<Uint8Array> {
+  let given = 0;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      let at = 0;
+      for await (const piece of pieces(depot, await findLive(depot, digest))) {
+        const fresh = at + piece.length > given ? piece.subarray(Math.max(0, given - at)) : null;
+        at += piece.length;
+        if (fresh === null) continue;
+        given = at;
+        yield fresh;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof DamagedPart)) throw error;
+      if (attempt > 0) throw corrupted(digest, error);
+    }
+  }
+}
+
+/**
+ * Rows are read one after the other, and a blob may be sealed, converted or deleted between two of them. So what looks
+ * like damage is looked at once more from the beginning before it is called that.
+ */
+async function again<T>(digest: Uint8Array, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof DamagedPart)) throw error;
+  }
+  try {
+    return await read();
+  } catch (error) {
+    throw error instanceof DamagedPart ? corrupted(digest, error) : error;
+  }
+}
+
+/** Verified pieces in order; the last one comes only when the whole is right. */
+export async function* pieces(depot: Depot, row: BlobWithBody): AsyncGenerator<Uint8Array> {
+  if (row.form <= FORM.zstd) {
+    yield await readPlain(depot, row, "bytes");
+    return;
+  }
+  const hash = createHash("sha256");
+  let left = row.size;
+  let held: Uint8Array | null = null;
+  for await (const piece of row.form === FORM.chunks ? chunks(depot, row) : segments(depot, row)) {
+    left -= piece.length;
+    if (left < 0) throw new DamagedPart("whole", new DamagedBytes("has more parts than it was written with"));
+    hash.update(piece);
+    if (held !== null) yield held;
+    held = piece;
+  }
+  if (left !== 0 || !sameBytes(hash.digest(), row.sha256)) {
+    throw new DamagedPart("whole", new DamagedBytes("is not made of the parts it was written with"));
+  }
+  if (held !== null) yield held;
+}
+
+/** Rows per read: at most 8 MB, 2 MB as a rule. */
+const CHUNKS_PER_READ = 32;
+
+async function* chunks(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
+  for (let after = -1; ; ) {
+    const page = await depot.storage.query("blob.chunks", row.no, after, CHUNKS_PER_READ);
+    for (const chunk of page) {
+      yield await readPlain(depot, chunk, `chunk ${chunk.ord + 1}`);
+      after = chunk.ord;
+    }
+    if (page.length < CHUNKS_PER_READ) return;
+    await turn(depot.storage.environment);
+  }
+}
+
+async function* segments(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
+  for (const segment of await depot.storage.query("blob.segments", row.no)) {
+    yield (await readSegment(depot, segment)).subarray(0, segment.length);
+    await turn(depot.storage.environment);
+  }
+}
+
+interface Plain extends Omit<Placed, "stored"> {
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly form: number;
+}
+
+export function readPlain(depot: Depot, row: Plain, part: string): Uint8Array | Promise<Uint8Array> {
+  if (row.body !== null) return decodePlain(row, row.body, part);
+  return inPart(part, async () => decodePlain(row, await depot.place.get(row), part));
+}
+
+function decodePlain(row: Plain, bytes: Uint8Array, part: string): Uint8Array {
+  let plain: Uint8Array;
+  try {
+    plain = unpack(row.form === FORM.zstd ? "zstd" : "raw", bytes, row.size);
+  } catch (error) {
+    throw error instanceof DamagedBytes ? new DamagedPart(part, error) : error;
+  }
+  if (sameBytes(sha256(plain), row.sha256)) return bare(plain);
+  throw new DamagedPart(part, new DamagedBytes("does not have the hash it was written with"));
+}
+
+/** At least the first `length` bytes of a segment; all of it when it is sealed, because only then its hash is known. */
+export async function readSegment(
+  depot: Depot,
+  segment: Omit<SegmentRow, "id" | "ord"> & { readonly id: string; readonly ord?: number },
+): Promise<Uint8Array> {
+  const part = segment.ord === undefined ? `segment ${segment.id}` : `segment ${segment.ord + 1}`;
+  const wanted = segment.sealed === 1 ? segment.size : segment.length;
+  return inPart(part, async () => {
+    const frames: Frame[] = [];
+    let length = 0;
+    for (const frame of await depot.storage.query("segment.frames", segment.id)) {
+      if (length >= wanted) break;
+      frames.push(await readFrame(depot, frame, length));
+      length += frame.size;
+    }
+    if (length < wanted) throw new DamagedBytes(`has frames for ${length} bytes of ${wanted}`);
+    if (frames.length > 1) needDictionaries();
+    const bytes = decodeFrames(frames);
+    const right = segment.sha256 === null || sameBytes(sha256(bytes.subarray(0, segment.size)), segment.sha256);
+    if (!right) throw new DamagedBytes("does not have the hash it was sealed with");
+    return bytes;
+  });
+}
+
+async function readFrame(depot: Depot, frame: FrameRow, start: number): Promise<Frame> {
+  if (frame.start !== start) throw new DamagedBytes(`has no frame at byte ${start}`);
+  return { bytes: await depot.place.get(frame), size: frame.size };
+}
+
+async function inPart<T>(part: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    throw error instanceof DamagedBytes ? new DamagedPart(part, error) : error;
+  }
+}
+
+/** Drivers and zlib answer Buffers, which compare and print unlike the Uint8Array that callers were promised. */
+function bare(bytes: Uint8Array): Uint8Array {
+  return Buffer.isBuffer(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes;
+}
+
+export function notFound(digest: Uint8Array): HoldfastError {
+  return new HoldfastError("BlobNotFound", `there is no blob ${toRef(digest)}`, {
+    details: { ref: toRef(digest) },
+    hint: "Store the bytes again; refs expire unless they are pinned or a row refers to them.",
+  });
+}
+
+export function expired(digest: Uint8Array): HoldfastError {
+  return new HoldfastError("BlobExpired", `the blob ${toRef(digest)} has expired`, {
+    details: { ref: toRef(digest) },
+    hint: "Store the bytes again, with a longer ttlMs, or pin the ref while it is needed.",
+  });
+}
+
+export function corrupted(digest: Uint8Array, damage: DamagedPart): HoldfastError {
+  return new HoldfastError("BlobCorrupted", `the blob ${toRef(digest)} is damaged: ${damage.message}`, {
+    details: { ref: toRef(digest), part: damage.part },
+    hint: "Restore it from a backup, or delete it and store the bytes again; other blobs are not affected.",
+    cause: damage,
+  });
+}
+
+function tooLargeInOnePiece(row: BlobRow): HoldfastError {
+  const limit = "blobInMemoryBytes";
+  return new HoldfastError("LimitExceeded", `the blob has ${row.size} bytes; the limit ${limit} is ${LIMITS[limit]}`, {
+    details: { limit, max: LIMITS[limit], actual: row.size, ref: toRef(row.sha256) },
+    hint: "Read it with stream().",
+  });
+}

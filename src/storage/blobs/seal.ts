@@ -1,0 +1,54 @@
+// Sealing a segment: its frames become one that stands alone, with a hash of its own, and what no blob reaches any more
+// is left out. A sealed segment that is not full can be opened again by growth: its one frame is then the first of many.
+import type { Write } from "../../contracts/storage.ts";
+import { sha256 } from "../../core/bytes.ts";
+import { decide } from "../../core/decide.ts";
+import type { Depot, Placed } from "./place.ts";
+import { readSegment } from "./read.ts";
+import { seal } from "./segments.ts";
+
+/** False when there was nothing to do. */
+export async function sealSegment(depot: Depot, id: string): Promise<boolean> {
+  const { storage, place } = depot;
+  let replaced: readonly { readonly store: string; readonly key: string | null }[] = [];
+  const sealed = await decide(storage, async () => {
+    const [segment] = await storage.query("segment.get", id);
+    if (segment === undefined || segment.used === null) return { answer: false };
+    const { used, size } = segment;
+    if (segment.sealed === 1 && used === size) return { answer: false };
+    replaced = await storage.query("segment.frameHeads", id);
+    const bytes = (await readSegment(depot, { id, length: size, ...segment })).subarray(0, used);
+    const digest = sha256(bytes);
+    const placed = await place.put(digest, seal(bytes));
+    return {
+      commit: {
+        guards: [
+          { check: "segment.size", key: [id], expect: size },
+          { check: "segment.used", key: [id], expect: used },
+        ],
+        writes: sealWrites(id, bytes.length, digest, placed),
+      },
+      answer: () => true,
+    };
+  });
+  if (sealed) await place.drop(replaced);
+  return sealed;
+}
+
+export function sealWrites(id: string, size: number, digest: Uint8Array, placed: Placed): Write[] {
+  return [
+    { op: "run", statement: "frames.clear", params: [id, 0] },
+    frameWrite(id, 0, size, placed),
+    { op: "run", statement: "segment.seal", params: [size, digest, id] },
+  ];
+}
+
+export function frameWrite(id: string, start: number, size: number, placed: Placed): Write {
+  return { op: "insert", table: "segment_frames", row: { segment_id: id, start, size, ...placed } };
+}
+
+/** Seals the open end of a grown blob; other blobs have none. */
+export async function sealBlob(depot: Depot, blobNo: number): Promise<void> {
+  const last = (await depot.storage.query("blob.segments", blobNo)).at(-1);
+  if (last !== undefined) await sealSegment(depot, last.id);
+}

@@ -1,0 +1,146 @@
+// A large blob on its way in. Its chunks arrive in commits of a few megabytes; until the last one they are held by a row
+// of their own (form 4) under a random name. So they are never without an owner, a crash leaves an owner that expires,
+// and the last commit only hands them over.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { BlobRow } from "../../contracts/queries.ts";
+import type { BlobWrite, Refusal, Write } from "../../contracts/storage.ts";
+import { sameBytes, sha256, toHex } from "../../core/bytes.ts";
+import { refusalError } from "../../core/decide.ts";
+import { type Claim, FORM, PART, renewal } from "./claims.ts";
+import { takeApart } from "./drop.ts";
+import type { Depot } from "./place.ts";
+import { placePlain, renew } from "./put.ts";
+
+/** Bytes of one commit, so that neither the event loop nor the write-ahead log is held up by a large blob. */
+export const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** How long an upload may stand still. */
+export const UPLOAD_MS = 3600 * 1000;
+
+const LAST_ORD = Number.MAX_SAFE_INTEGER;
+
+export class Upload {
+  readonly holder: Uint8Array;
+  readonly #depot: Depot;
+  #chunks = 0;
+
+  constructor(depot: Depot) {
+    this.#depot = depot;
+    this.holder = depot.storage.environment.random(32);
+  }
+
+  async add(chunks: readonly Uint8Array[]): Promise<void> {
+    if (chunks.length === 0) return;
+    const { storage } = this.#depot;
+    const digests = chunks.map((chunk) => sha256(chunk));
+    const distinct = new Map(digests.map((digest, i) => [toHex(digest), { digest, chunk: chunks[i] ?? EMPTY }]));
+    const known = await this.#known([...distinct.values()].map(({ digest }) => digest));
+    for (;;) {
+      const at = storage.environment.now();
+      const blobs: BlobWrite[] = [holderWrite(this.#depot, this.holder, at)];
+      for (const [hex, { digest, chunk }] of distinct) {
+        const row = known.get(hex);
+        const claim = { ...PART, at };
+        blobs.push(row === undefined ? await placePlain(this.#depot, digest, chunk, claim) : renewal(row, claim));
+      }
+      const used = [...(this.#chunks === 0 ? [] : [this.holder]), ...[...known.values()].map((row) => row.sha256)];
+      const writes = digests.map((digest, i) => link(this.holder, this.#chunks + i, digest));
+      const outcome = await storage.commit({ blobs, writes, uses: used.map((digest) => [digest, 0] as const) });
+      if (outcome.ok) break;
+      this.#missing(outcome.refused, known);
+    }
+    this.#chunks += chunks.length;
+  }
+
+  /** Chunks that are there already are neither compressed nor sent again. */
+  async #known(digests: readonly Uint8Array[]): Promise<Map<string, BlobRow>> {
+    const rows = await Promise.all(digests.map((digest) => this.#depot.storage.query("blob.head", digest)));
+    return new Map(rows.flatMap(([row]) => (row === undefined ? [] : [[toHex(row.sha256), row] as const])));
+  }
+
+  #missing(refused: Refusal, known: Map<string, BlobRow>): void {
+    if (refused.reason !== "blob-missing") throw refusalError(refused);
+    if (sameBytes(refused.sha256, this.holder)) throw lost();
+    known.delete(toHex(refused.sha256));
+  }
+
+  async finish(digest: Uint8Array, size: number, claim: Claim): Promise<Uint8Array> {
+    if (await renew(this.#depot, digest, claim)) {
+      await this.abandon();
+      return digest;
+    }
+    const outcome = await this.#depot.storage.commit({
+      uses: [[this.holder, 0]],
+      blobs: [wholeWrite(this.#depot, digest, size, FORM.chunks, claim)],
+      writes: this.handOver(digest),
+    });
+    if (!outcome.ok) this.#missing(outcome.refused, new Map());
+    return digest;
+  }
+
+  /** What a commit that puts the blob must also hold: the chunks become its own, and the holder goes. */
+  handOver(digest: Uint8Array): Write[] {
+    return [
+      { op: "run", statement: "links.makeRoom", params: [digest, this.holder] },
+      { op: "run", statement: "links.adopt", params: [digest, this.holder, digest] },
+      ...dropHolder(this.holder),
+    ];
+  }
+
+  /** What cannot be removed now expires and is collected. */
+  async abandon(): Promise<void> {
+    if (this.#chunks === 0) return;
+    await takeApart(this.#depot, this.holder).catch((error) => {
+      this.#depot.storage.environment.log("warn", "blobs.abandon", { error: String(error) });
+    });
+  }
+}
+
+const EMPTY = new Uint8Array(0);
+
+function lost(): HoldfastError {
+  return new HoldfastError("Conflict", "the upload stood still for so long that its first parts were collected", {
+    retryable: true,
+    hint: "Store the bytes again, from a source that does not pause for more than an hour.",
+  });
+}
+
+export function holderWrite(depot: Depot, holder: Uint8Array, at: number): BlobWrite {
+  const claim = { media: "", utf8: false, refs: 0, expiresAt: at + UPLOAD_MS, at };
+  return wholeWrite(depot, holder, 0, FORM.holder, claim);
+}
+
+/** A row whose bytes are in its parts. */
+export function wholeWrite(
+  depot: Depot,
+  digest: Uint8Array,
+  size: number,
+  form: 2 | 3 | 4,
+  claim: Claim,
+): BlobWrite {
+  return { sha256: digest, size, form, body: null, stored: 0, store: depot.place.store, key: null, ...claim };
+}
+
+export function link(parent: Uint8Array, ord: number, child: Uint8Array): Write {
+  return { op: "insert", table: "blob_links", row: { parent_no: parent, ord, child_no: child } };
+}
+
+export function dropHolder(holder: Uint8Array): Write[] {
+  return [
+    { op: "run", statement: "links.cut", params: [holder, LAST_ORD] },
+    { op: "run", statement: "segments.forget", params: [holder] },
+    { op: "run", statement: "blob.drop", params: [holder] },
+  ];
+}
+
+/** Keeps a blob that is there from going until the holder does; false when there is none. */
+export async function hold(depot: Depot, holder: Uint8Array, digest: Uint8Array): Promise<boolean> {
+  const outcome = await depot.storage.commit({
+    uses: [[digest, 0]],
+    blobs: [holderWrite(depot, holder, depot.storage.environment.now())],
+    writes: [link(holder, 0, digest)],
+  });
+  if (!outcome.ok && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);
+  return outcome.ok;
+}
+

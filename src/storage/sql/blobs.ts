@@ -1,0 +1,146 @@
+// Blobs, their chunks and segments, and their collection in SQL. What deletes asks again, in its own text or by guards,
+// whether anybody came to need the row since it was read: a put beside a collection always wins.
+import type { QueryName } from "../../contracts/queries.ts";
+import type { GuardName, StatementName } from "../../contracts/storage.ts";
+
+const LINKED = "CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked";
+
+/** Everything but the body, which stands last in its row so that none of its pages is read for these. */
+const HEAD =
+  "b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, " +
+  `b.epoch, b.condemned, b.created_at, ${LINKED}`;
+
+const NUMBER = "(SELECT no FROM blobs WHERE sha256 = ?)";
+const NO_SUCH_BLOB = "NOT EXISTS (SELECT 1 FROM blobs WHERE no = ?)";
+const UNUSED = "NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = ?)";
+const FRAME = "f.start, f.size, f.stored, f.store, f.key";
+const USED = "(SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id)";
+const FRAME_BYTES =
+  "(SELECT CAST(coalesce(sum(f.stored), 0) AS BIGINT) FROM segment_frames f WHERE f.segment_id = s.id) AS stored";
+
+const CLOCK = "WITH clock(now) AS (SELECT CAST(? AS BIGINT))";
+
+/**
+ * Whether a blob is needed: by itself, or because a blob that holds it is. Links are at most two deep: a row's payload
+ * names a blob, and that is made of chunks.
+ */
+function needed(blob: string, depth = 2): string {
+  const itself = `${blob}.refs > 0 OR ${blob}.pinned > 0 OR ${blob}.expires_at IS NULL OR ${blob}.expires_at > clock.now`;
+  if (depth === 0) return `(${itself})`;
+  const [link, parent] = [`l${depth}`, `p${depth}`];
+  return (
+    `(${itself} OR EXISTS (SELECT 1 FROM blob_links ${link} JOIN blobs ${parent} ON ${parent}.no = ${link}.parent_no ` +
+    `WHERE ${link}.child_no = ${blob}.no AND ${needed(parent, depth - 1)}))`
+  );
+}
+
+export const queries = {
+  "blob.get": `SELECT ${HEAD}, b.body FROM blobs b WHERE b.sha256 = ?`,
+  "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = ?`,
+  "blob.chunks": `
+    SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
+    FROM blob_links l JOIN blobs b ON b.no = l.child_no
+    WHERE l.parent_no = ? AND l.ord > ? ORDER BY l.ord LIMIT ?`,
+  "blob.parts": `
+    SELECT l.ord, ${HEAD} FROM blobs w JOIN blob_links l ON l.parent_no = w.no JOIN blobs b ON b.no = l.child_no
+    WHERE w.sha256 = ? ORDER BY l.ord LIMIT ?`,
+  "blob.segments": `
+    SELECT s.id, u.ord, u.length, s.size, s.sealed, s.sha256
+    FROM blob_segments u JOIN segments s ON s.id = u.segment_id WHERE u.blob_no = ? ORDER BY u.ord`,
+  "blob.ownBytes": `
+    WITH me(no) AS (SELECT CAST(? AS BIGINT))
+    SELECT CAST(coalesce((
+      SELECT sum(c.stored) FROM me JOIN blobs c ON c.no IN
+        (SELECT l.child_no FROM blob_links l WHERE l.parent_no = me.no AND l.ord >= 0)
+      WHERE c.refs = 0 AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = c.no AND o.parent_no <> me.no)
+    ), 0) + coalesce((
+      SELECT sum(f.stored) FROM me JOIN blob_segments u ON u.blob_no = me.no
+      JOIN segment_frames f ON f.segment_id = u.segment_id
+      WHERE NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
+    ), 0) AS BIGINT) AS n`,
+
+  "segment.get": `SELECT s.size, s.sealed, s.sha256, ${USED} AS used FROM segments s WHERE s.id = ?`,
+  "segment.frames": `SELECT ${FRAME}, f.body FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
+  "segment.frameHeads": `SELECT ${FRAME} FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
+  "segments.unsealed":
+    "SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id > ? ORDER BY s.id LIMIT ?",
+  "segments.overlong": `SELECT s.id FROM segments s WHERE s.id > ? AND s.size > ${USED} ORDER BY s.id LIMIT ?`,
+  "segments.unused": `
+    SELECT s.id, ${FRAME_BYTES} FROM segments s
+    WHERE s.id > ? AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = s.id) ORDER BY s.id LIMIT ?`,
+
+  "gc.epoch": "SELECT n FROM counters WHERE name = 'gc'",
+  "gc.unreferenced": `SELECT ${HEAD} FROM blobs b WHERE b.refs = 0 AND b.no > ? ORDER BY b.no LIMIT ?`,
+  "gc.freeable": `
+    ${CLOCK} SELECT b.no, b.stored, b.condemned, CASE WHEN ${needed("b")} THEN 0 ELSE 1 END AS free,
+      CASE WHEN b.form = 4 OR b.expires_at = 0 THEN 1 ELSE 0 END AS chunk
+    FROM clock CROSS JOIN (SELECT no, refs, pinned, expires_at, condemned, form, stored FROM blobs
+      WHERE refs = 0 AND no > ? ORDER BY no LIMIT ?) b ORDER BY b.no`,
+  "gc.freeableSegments": `
+    ${CLOCK} SELECT s.id, ${FRAME_BYTES}, CASE WHEN EXISTS (
+      SELECT 1 FROM blob_segments u JOIN blobs b ON b.no = u.blob_no WHERE u.segment_id = s.id AND ${needed("b")}
+    ) THEN 0 ELSE 1 END AS free
+    FROM clock CROSS JOIN (SELECT id FROM segments WHERE id > ? ORDER BY id LIMIT ?) s ORDER BY s.id`,
+  "gc.parents": strays("blob_links", "parent_no"),
+  "gc.grown": strays("blob_segments", "blob_no"),
+  "external.key": "SELECT 1 AS n FROM blobs WHERE key = ? UNION ALL SELECT 1 FROM segment_frames WHERE key = ?",
+} as const satisfies Partial<Record<QueryName, string>>;
+
+function strays(table: string, column: string): string {
+  return (
+    `SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there ` +
+    `FROM (SELECT DISTINCT ${column} AS no FROM ${table} WHERE ${column} > ? ORDER BY ${column} LIMIT ?) o ORDER BY o.no`
+  );
+}
+
+/** Stamped like a put: whoever changes what a blob is wanted for takes back its condemnation. */
+const STAMP = "condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc')";
+
+export const statements = {
+  "blob.pin": `UPDATE blobs SET pinned = ?, ${STAMP} WHERE sha256 = ?`,
+  "blob.drop": "DELETE FROM blobs WHERE sha256 = ? AND refs = 0",
+  // The blob is gone at once; what it was made of is under the new name and can be freed in small steps.
+  "blob.disown": `
+    UPDATE blobs SET sha256 = ?, size = 0, form = 4, body = NULL, key = NULL, stored = 0, pinned = 0, expires_at = 0
+    WHERE sha256 = ? AND refs = 0`,
+  "blob.regrow": "UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0 WHERE sha256 = ?",
+  // Only a mark. The sweep of a later epoch asks everything again before it deletes.
+  "blobs.condemn": `
+    UPDATE blobs SET condemned = ? WHERE no > ? AND no <= ? AND refs = 0 AND pinned = 0 AND condemned IS NULL
+    AND expires_at IS NOT NULL AND expires_at <= ? AND epoch <= ?
+    AND NOT EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = blobs.no)`,
+
+  // Chunks of an upload become the chunks of its blob, in place of those it may have: the same ones, or of an older row.
+  "links.makeRoom": `
+    DELETE FROM blob_links WHERE ord >= 0 AND parent_no = ${NUMBER}
+    AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = ? AND form = 4)`,
+  "links.adopt": `
+    UPDATE blob_links SET parent_no = ${NUMBER} WHERE parent_no = ${NUMBER}
+    AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = ? AND form = 2)`,
+  "links.move": `UPDATE blob_links SET parent_no = ${NUMBER} WHERE ord >= 0 AND parent_no = ${NUMBER}`,
+  "links.cut": `DELETE FROM blob_links WHERE parent_no = ${NUMBER} AND ord <= ?`,
+  "links.forget": `DELETE FROM blob_links WHERE parent_no = ${NUMBER} AND ord < 0`,
+  "links.drop": `DELETE FROM blob_links WHERE parent_no = ? AND ${NO_SUCH_BLOB}`,
+
+  "segments.forget": `DELETE FROM blob_segments WHERE blob_no = ${NUMBER}`,
+  "segments.drop": `DELETE FROM blob_segments WHERE blob_no = ? AND ${NO_SUCH_BLOB}`,
+  "segment.grow": "UPDATE segments SET size = ?, sealed = 0, sha256 = NULL, touched_at = ? WHERE id = ?",
+  "segment.seal": "UPDATE segments SET size = ?, sealed = 1, sha256 = ? WHERE id = ?",
+  "segment.drop": `DELETE FROM segments WHERE id = ? AND ${UNUSED}`,
+  "frames.clear": "DELETE FROM segment_frames WHERE segment_id = ? AND start >= ?",
+  "frames.drop": `DELETE FROM segment_frames WHERE segment_id = ? AND ${UNUSED}`,
+  "gc.advance": "UPDATE counters SET n = n + 1 WHERE name = 'gc'",
+} as const satisfies Partial<Record<StatementName, string>>;
+
+export const guards = {
+  /** All that keeps a blob alive, as one text: see claimsOf() in storage/blobs. */
+  "blob.claims":
+    "SELECT no || ':' || form || ':' || refs || ':' || pinned || ':' || epoch || ':' || coalesce(expires_at, -1) " +
+    "|| ':' || coalesce(condemned, -1) AS value FROM blobs WHERE sha256 = ?",
+  "blob.parents":
+    "SELECT CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = blobs.no) THEN 1 ELSE 0 END AS value " +
+    "FROM blobs WHERE sha256 = ?",
+  "segment.size": "SELECT size AS value FROM segments WHERE id = ?",
+  "segment.used": `SELECT ${USED} AS value FROM segments s WHERE s.id = ?`,
+  "gc.epoch": "SELECT n AS value FROM counters WHERE name = 'gc'",
+} as const satisfies Partial<Record<GuardName, string>>;

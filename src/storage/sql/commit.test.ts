@@ -1,0 +1,140 @@
+// The write verb itself, below the nouns: batches, guards, isolation of one member's trouble from the others.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../../test/engines.ts";
+import type { Commit, EventDraft, Outcome } from "../../contracts/storage.ts";
+import { encodeText, sha256 } from "../../core/bytes.ts";
+import { realEnvironment } from "../../core/environment.ts";
+import { SqlStorage } from "./store.ts";
+
+const at = 1;
+
+function note(session: string, text: string, extra: Partial<EventDraft> = {}): EventDraft {
+  return { session, type: "annotation", at, data: { text }, ...extra };
+}
+
+function append(session: string, text: string, extra: Partial<Commit> = {}): Commit {
+  return { sessions: [{ id: session, mode: "ensure", at }], events: [note(session, text)], ...extra };
+}
+
+function seqs(outcomes: readonly Outcome[]): readonly (number | string)[] {
+  return outcomes.map((outcome) => (outcome.ok ? (outcome.events[0]?.seq ?? 0) : outcome.refused.reason));
+}
+
+for (const engine of ENGINES) {
+  describe(`commit on ${engine.name}`, () => {
+    let ground: Ground;
+    let storage: SqlStorage;
+    beforeEach(async () => {
+      ground = await engine.fresh();
+      storage = new SqlStorage(ground.driver, realEnvironment());
+    });
+    afterEach(() => ground.end());
+
+    test("LG1 commits that go together get contiguous seqs, each session its own", async () => {
+      const commits = Array.from({ length: 60 }, (_, i) => append(`s${i % 3}`, `n${i}`));
+      const outcomes = await Promise.all(commits.map((commit) => storage.commit(commit)));
+      // Event 1 is session/created, which the first commit of each brings along.
+      expect(seqs(outcomes)).toEqual(commits.map((_, i) => 2 + Math.floor(i / 3)));
+      for (const id of ["s0", "s1", "s2"]) {
+        const events = await storage.query("events.read", id, 0, 100);
+        expect(events.map((event) => event.seq)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
+      }
+    });
+
+    test("ST2 a refused guard drops only its own commit", async () => {
+      await storage.commit(append("s", "first"));
+      const wrong = append("s", "no", { guards: [{ check: "session.version", key: ["s"], expect: 99 }] });
+      const outcomes = await Promise.all([append("s", "a"), wrong, append("t", "b")].map((one) => storage.commit(one)));
+      expect(seqs(outcomes)).toEqual([3, "guard", 2]);
+    });
+
+    test("ST2 two commits of one batch that rely on the same row cannot both happen", async () => {
+      await storage.commit(append("s", "first"));
+      const [row] = await storage.query("session.get", "s");
+      const change = (text: string): Commit => ({
+        sessions: [{ id: "s", mode: "existing", at }],
+        guards: [{ check: "session.version", key: ["s"], expect: row?.version ?? 0 }],
+        events: [
+          note("s", text, {
+            writes: [
+              {
+                op: "run",
+                statement: "session.describe",
+                params: [null, encodeText(text), "open", null, null, null, (row?.version ?? 0) + 1, { slot: "session" }],
+              },
+            ],
+          }),
+        ],
+      });
+      const outcomes = await Promise.all(["a", "b", "c"].map((text) => storage.commit(change(text))));
+      expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
+      const [after] = await storage.query("session.get", "s");
+      expect(after?.version).toBe((row?.version ?? 0) + 1);
+    });
+
+    test("ST2 one of several creators of the same id wins, in one handle and across two", async () => {
+      const other = new SqlStorage(ground.driver, realEnvironment());
+      const create: Commit = { sessions: [{ id: "mine", mode: "create", at }], events: [note("mine", "x")] };
+      const outcomes = await Promise.all([storage, other, storage, other].map((one) => one.commit(create)));
+      expect(seqs(outcomes).filter((seq) => typeof seq === "number")).toHaveLength(1);
+      expect(seqs(outcomes).filter((seq) => seq === "session-exists")).toHaveLength(3);
+    });
+
+    test("ST7 a commit the engine refuses fails alone and leaves nothing", async () => {
+      await storage.commit(append("s", "first"));
+      const dangling: Commit = {
+        sessions: [{ id: "s", mode: "existing", at }],
+        agents: [{ id: "a", at }],
+        events: [
+          note("s", "bad", {
+            writes: [
+              {
+                op: "insert",
+                table: "messages",
+                // No such blob: the number is NULL and the table's own check refuses the row.
+                row: { agent_no: { agent: "a" }, role: "user", content: sha256(encodeText("nobody")), chars: 0, at },
+              },
+            ],
+          }),
+        ],
+      };
+      const results = await Promise.allSettled([append("s", "a"), dangling, append("s", "b")].map((one) => storage.commit(one)));
+      expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+      const events = await storage.query("events.read", "s", 0, 100);
+      expect(events.map((event) => event.seq)).toEqual([1, 2, 3, 4]);
+    });
+
+    test("BL2 a ref that is not there refuses the commit that would use it", async () => {
+      const missing = sha256(encodeText("missing"));
+      const outcome = await storage.commit(append("s", "x", { uses: [[missing, 0]] }));
+      expect(seqs([outcome])).toEqual(["blob-missing"]);
+      expect(await storage.query("session.get", "s")).toEqual([]);
+    });
+
+    test("LG1 a handle that remembers a session is not fooled by another handle's writes to it", async () => {
+      const other = new SqlStorage(ground.driver, realEnvironment());
+      for (let i = 0; i < 10; i++) {
+        await (i % 2 === 0 ? storage : other).commit(append("s", `n${i}`));
+      }
+      const events = await storage.query("events.read", "s", 0, 100);
+      expect(events.map((event) => event.seq)).toEqual(Array.from({ length: 11 }, (_, i) => i + 1));
+    });
+
+    test("LG6 a handle that remembers a session cannot write to it after another handle deleted it", async () => {
+      const other = new SqlStorage(ground.driver, realEnvironment());
+      await storage.commit(append("s", "a"));
+      await storage.commit(append("s", "b"));
+      const [row] = await other.query("session.get", "s");
+      await other.commit({
+        solo: true,
+        sessions: [{ id: "s", mode: "existing", at }],
+        writes: [
+          { op: "run", statement: "allEvents.erase", params: [row?.no ?? 0] },
+          { op: "run", statement: "session.tombstone", params: [at, row?.no ?? 0] },
+        ],
+      });
+      expect(seqs([await storage.commit(append("s", "c"))])).toEqual(["session-deleted"]);
+      expect(await storage.query("events.read", "s", 0, 100)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,597 @@
+-- session.get
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.id = $1;
+-- session.byAlias
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no JOIN aliases l ON l.session_no = s.no WHERE l.name = $1;
+-- session.aliases
+SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = $1 ORDER BY l.name;
+-- sessions.list
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.deleted_at IS NULL AND s.no < $1 AND (CAST($2 AS TEXT) IS NULL OR s.status = $3) AND s.created_at >= $4 AND s.created_at <= $5 ORDER BY s.no DESC LIMIT $6;
+-- sessions.byAgent
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.agent_no = (SELECT no FROM agents WHERE id = $1) AND s.deleted_at IS NULL AND s.no < $2 AND (CAST($3 AS TEXT) IS NULL OR s.status = $4) AND s.created_at >= $5 AND s.created_at <= $6 ORDER BY s.no DESC LIMIT $7;
+-- sessions.byTag
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no JOIN session_tags t ON t.session_no = s.no WHERE t.tag = $1 AND s.deleted_at IS NULL AND t.session_no < $2 AND (CAST($3 AS TEXT) IS NULL OR s.status = $4) AND s.created_at >= $5 AND s.created_at <= $6 ORDER BY t.session_no DESC LIMIT $7;
+-- sessions.byRequest
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.request = $1 AND s.deleted_at IS NULL AND s.no < $2 AND (CAST($3 AS TEXT) IS NULL OR s.status = $4) AND s.created_at >= $5 AND s.created_at <= $6 ORDER BY s.no DESC LIMIT $7;
+-- events.read
+SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
+-- events.at
+SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
+-- history.range
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $3) AND seq > $4 AND at >= $5 ORDER BY seq LIMIT $6 OFFSET $7) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.rangeRun
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $3) AND run = $4 AND seq > $5 AND at >= $6 ORDER BY seq LIMIT $7 OFFSET $8) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.last
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $3) AND seq > $4 AND at >= $5 ORDER BY seq DESC LIMIT $6) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.lastRun
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $3) AND run = $4 AND seq > $5 AND at >= $6 ORDER BY seq DESC LIMIT $7) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.session
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND seq > $3 AND at >= $4 ORDER BY seq LIMIT $5 OFFSET $6) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.sessionLast
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND seq > $3 AND at >= $4 ORDER BY seq DESC LIMIT $5) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.byAgent
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE agent_no = (SELECT no FROM agents WHERE id = $1) AND erased_seq IS NULL AND at >= $2 ORDER BY no DESC LIMIT $3) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.no;
+-- history.byKey
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND key = $2 AND erased_seq IS NULL) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.count
+SELECT count(*) AS n FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $3);
+-- history.countUpTo
+SELECT (SELECT count(*) FROM messages m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= $1 AND m.agent_no = (SELECT no FROM agents WHERE id = $2)) AS n FROM sessions s WHERE s.id = $3;
+-- history.countRun
+SELECT count(*) AS n FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND branch = (SELECT branch FROM sessions WHERE id = $2) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $3) AND run = $4;
+-- messages.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- run.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allMessages.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = $1 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allState.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allAnnotations.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- state.current
+SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = $1) AND st.branch = (SELECT branch FROM sessions WHERE id = $2) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > $3) ORDER BY st.seq, st.ord;
+-- state.key
+SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = $1) AND st.branch = (SELECT branch FROM sessions WHERE id = $2) AND st.until_seq IS NULL AND st.key = $3 AND (st.expires_at IS NULL OR st.expires_at > $4);
+-- agent.get
+SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.id = $1;
+-- agents.list
+SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.no > $1 AND (CAST($2 AS TEXT) IS NULL OR a.agent_type = $3) AND a.deleted_at IS NULL ORDER BY a.no LIMIT $4;
+-- agents.byTag
+
+    SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agent_tags t JOIN agents a ON a.no = t.agent_no
+    WHERE t.tag = $1 AND t.agent_no > $2 AND (CAST($3 AS TEXT) IS NULL OR a.agent_type = $4) AND a.deleted_at IS NULL ORDER BY t.agent_no LIMIT $5;
+-- blocks.load
+
+    SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, x.ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id JOIN block_versions v ON v.block_id = b.id AND v.version = b.version JOIN blobs p ON p.no = v.value
+    WHERE a.id = $1 AND a.deleted_at IS NULL ORDER BY x.ord;
+-- block.get
+SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, 0 AS ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM blocks b JOIN block_versions v ON v.block_id = b.id AND v.version = b.version JOIN blobs p ON p.no = v.value WHERE b.id = $1;
+-- block.byLabel
+
+    SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, x.ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id JOIN block_versions v ON v.block_id = b.id AND v.version = b.version JOIN blobs p ON p.no = v.value
+    WHERE a.id = $1 AND a.deleted_at IS NULL AND b.label = $2;
+-- block.users
+
+    SELECT x.block_id AS block, a.id AS agent, a.version
+    FROM agent_blocks x JOIN agents a ON a.no = x.agent_no
+    WHERE x.block_id = $1 ORDER BY a.no;
+-- blocks.users
+
+    SELECT x.block_id AS block, u.id AS agent, u.version
+    FROM agents a JOIN agent_blocks mine ON mine.agent_no = a.no
+    JOIN agent_blocks x ON x.block_id = mine.block_id JOIN agents u ON u.no = x.agent_no
+    WHERE a.id = $1 AND a.deleted_at IS NULL ORDER BY mine.ord, u.no;
+-- block.versions
+
+    SELECT v.version, v.edit, v.at, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
+    FROM block_versions v JOIN blobs p ON p.no = v.value
+    WHERE v.block_id = $1 AND v.version < $2 ORDER BY v.version DESC LIMIT $3;
+-- board.get
+SELECT b.id, s.id AS session, b.agent, b.ord, b.label, b.parent, b.max_retries, b.created_at, b.version FROM boards b JOIN sessions s ON s.no = b.session_no WHERE b.id = $1;
+-- boards.bySession
+
+    SELECT b.id, s.id AS session, b.agent, b.ord, b.label, b.parent, b.max_retries, b.created_at, b.version FROM sessions s JOIN boards b ON b.session_no = s.no
+    WHERE s.id = $1 ORDER BY b.ord, b.id;
+-- tasks.byBoard
+SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at FROM tasks t WHERE t.board_id = $1 ORDER BY t.ord, t.id;
+-- tasks.bySession
+
+    SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at FROM sessions s JOIN boards b ON b.session_no = s.no JOIN tasks t ON t.board_id = b.id
+    WHERE s.id = $1 ORDER BY t.board_id, t.ord, t.id;
+-- task.get
+SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at FROM tasks t WHERE t.board_id = $1 AND t.id = $2;
+-- blob.get
+SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = $1;
+-- blob.head
+SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.sha256 = $1;
+-- blob.chunks
+
+    SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
+    FROM blob_links l JOIN blobs b ON b.no = l.child_no
+    WHERE l.parent_no = $1 AND l.ord > $2 ORDER BY l.ord LIMIT $3;
+-- blob.parts
+
+    SELECT l.ord, b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs w JOIN blob_links l ON l.parent_no = w.no JOIN blobs b ON b.no = l.child_no
+    WHERE w.sha256 = $1 ORDER BY l.ord LIMIT $2;
+-- blob.segments
+
+    SELECT s.id, u.ord, u.length, s.size, s.sealed, s.sha256
+    FROM blob_segments u JOIN segments s ON s.id = u.segment_id WHERE u.blob_no = $1 ORDER BY u.ord;
+-- blob.ownBytes
+
+    WITH me(no) AS (SELECT CAST($1 AS BIGINT))
+    SELECT CAST(coalesce((
+      SELECT sum(c.stored) FROM me JOIN blobs c ON c.no IN
+        (SELECT l.child_no FROM blob_links l WHERE l.parent_no = me.no AND l.ord >= 0)
+      WHERE c.refs = 0 AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = c.no AND o.parent_no <> me.no)
+    ), 0) + coalesce((
+      SELECT sum(f.stored) FROM me JOIN blob_segments u ON u.blob_no = me.no
+      JOIN segment_frames f ON f.segment_id = u.segment_id
+      WHERE NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
+    ), 0) AS BIGINT) AS n;
+-- segment.get
+SELECT s.size, s.sealed, s.sha256, (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS used FROM segments s WHERE s.id = $1;
+-- segment.frames
+SELECT f.start, f.size, f.stored, f.store, f.key, f.body FROM segment_frames f WHERE f.segment_id = $1 ORDER BY f.start;
+-- segment.frameHeads
+SELECT f.start, f.size, f.stored, f.store, f.key FROM segment_frames f WHERE f.segment_id = $1 ORDER BY f.start;
+-- segments.unsealed
+SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= $1 AND s.id > $2 ORDER BY s.id LIMIT $3;
+-- segments.overlong
+SELECT s.id FROM segments s WHERE s.id > $1 AND s.size > (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) ORDER BY s.id LIMIT $2;
+-- segments.unused
+
+    SELECT s.id, (SELECT CAST(coalesce(sum(f.stored), 0) AS BIGINT) FROM segment_frames f WHERE f.segment_id = s.id) AS stored FROM segments s
+    WHERE s.id > $1 AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = s.id) ORDER BY s.id LIMIT $2;
+-- gc.epoch
+SELECT n FROM counters WHERE name = 'gc';
+-- gc.unreferenced
+SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.refs = 0 AND b.no > $1 ORDER BY b.no LIMIT $2;
+-- gc.freeable
+
+    WITH clock(now) AS (SELECT CAST($1 AS BIGINT)) SELECT b.no, b.stored, b.condemned, CASE WHEN (b.refs > 0 OR b.pinned > 0 OR b.expires_at IS NULL OR b.expires_at > clock.now OR EXISTS (SELECT 1 FROM blob_links l2 JOIN blobs p2 ON p2.no = l2.parent_no WHERE l2.child_no = b.no AND (p2.refs > 0 OR p2.pinned > 0 OR p2.expires_at IS NULL OR p2.expires_at > clock.now OR EXISTS (SELECT 1 FROM blob_links l1 JOIN blobs p1 ON p1.no = l1.parent_no WHERE l1.child_no = p2.no AND (p1.refs > 0 OR p1.pinned > 0 OR p1.expires_at IS NULL OR p1.expires_at > clock.now))))) THEN 0 ELSE 1 END AS free,
+      CASE WHEN b.form = 4 OR b.expires_at = 0 THEN 1 ELSE 0 END AS chunk
+    FROM clock CROSS JOIN (SELECT no, refs, pinned, expires_at, condemned, form, stored FROM blobs
+      WHERE refs = 0 AND no > $2 ORDER BY no LIMIT $3) b ORDER BY b.no;
+-- gc.freeableSegments
+
+    WITH clock(now) AS (SELECT CAST($1 AS BIGINT)) SELECT s.id, (SELECT CAST(coalesce(sum(f.stored), 0) AS BIGINT) FROM segment_frames f WHERE f.segment_id = s.id) AS stored, CASE WHEN EXISTS (
+      SELECT 1 FROM blob_segments u JOIN blobs b ON b.no = u.blob_no WHERE u.segment_id = s.id AND (b.refs > 0 OR b.pinned > 0 OR b.expires_at IS NULL OR b.expires_at > clock.now OR EXISTS (SELECT 1 FROM blob_links l2 JOIN blobs p2 ON p2.no = l2.parent_no WHERE l2.child_no = b.no AND (p2.refs > 0 OR p2.pinned > 0 OR p2.expires_at IS NULL OR p2.expires_at > clock.now OR EXISTS (SELECT 1 FROM blob_links l1 JOIN blobs p1 ON p1.no = l1.parent_no WHERE l1.child_no = p2.no AND (p1.refs > 0 OR p1.pinned > 0 OR p1.expires_at IS NULL OR p1.expires_at > clock.now)))))
+    ) THEN 0 ELSE 1 END AS free
+    FROM clock CROSS JOIN (SELECT id FROM segments WHERE id > $2 ORDER BY id LIMIT $3) s ORDER BY s.id;
+-- gc.parents
+SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there FROM (SELECT DISTINCT parent_no AS no FROM blob_links WHERE parent_no > $1 ORDER BY parent_no LIMIT $2) o ORDER BY o.no;
+-- gc.grown
+SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there FROM (SELECT DISTINCT blob_no AS no FROM blob_segments WHERE blob_no > $1 ORDER BY blob_no LIMIT $2) o ORDER BY o.no;
+-- external.key
+SELECT 1 AS n FROM blobs WHERE key = $1 UNION ALL SELECT 1 FROM segment_frames WHERE key = $2;
+-- stats.tables
+SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) AS rows FROM sessions UNION ALL SELECT 'session_tags' AS name, count(*) AS rows FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows FROM events UNION ALL SELECT 'messages' AS name, count(*) AS rows FROM messages UNION ALL SELECT 'annotations' AS name, count(*) AS rows FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows FROM blob_segments;
+-- stats.blobs
+
+    SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
+      CAST(coalesce(sum(b.size * (1 - b.part)), 0) AS BIGINT) AS size, CAST(coalesce(sum(b.stored), 0) AS BIGINT) AS stored,
+      CAST(coalesce(sum(CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END), 0) AS BIGINT) AS referenced
+    FROM (SELECT form, size, stored, refs, CASE WHEN form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0) THEN 1 ELSE 0 END AS part FROM blobs) b
+    GROUP BY CASE WHEN b.part = 1 THEN 2 ELSE b.form END
+    UNION ALL SELECT 3, 0, 0, CAST(coalesce(sum(stored), 0) AS BIGINT), 0 FROM segment_frames;
+-- stats.sessions
+
+    SELECT s.id, s.seq AS events, s.messages, CAST(coalesce(sum(b.size), 0) AS BIGINT) AS bytes
+    FROM sessions s LEFT JOIN messages m ON m.session_no = s.no AND m.erased_seq IS NULL
+    LEFT JOIN blobs b ON b.no = m.content
+    WHERE s.deleted_at IS NULL GROUP BY s.no, s.id, s.seq, s.messages ORDER BY bytes DESC, s.no LIMIT $1;
+-- session.describe
+UPDATE sessions SET agent_no = CAST($1 AS BIGINT), title = $2, status = $3, tags = $4, metadata = $5, request = $6, version = $7 WHERE no = $8;
+-- session.untag
+DELETE FROM session_tags WHERE session_no = $1;
+-- session.unalias
+DELETE FROM aliases WHERE session_no = $1;
+-- session.tombstone
+UPDATE sessions SET deleted_at = $1, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, messages = 0, version = version + 1 WHERE no = $2;
+-- messages.release
+UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = $4 AND agent_no = $5 AND seq <= $6 AND erased_seq IS NULL);
+-- messages.dropChildren
+DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= $1 AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $2 AND d.no IN (SELECT content FROM messages WHERE session_no = $3 AND agent_no = $4 AND seq <= $5 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $6 AND d.no IN (SELECT content FROM messages WHERE session_no = $7 AND agent_no = $8 AND seq <= $9 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+-- messages.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM messages WHERE session_no = $2 AND agent_no = $3 AND seq <= $4 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- messages.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM messages WHERE session_no = $2 AND agent_no = $3 AND seq <= $4 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- messages.erase
+UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no = $3 AND seq <= $4 AND erased_seq IS NULL;
+-- run.release
+UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = $5 AND agent_no = $6 AND run = $7 AND seq <= $8 AND erased_seq IS NULL);
+-- run.dropChildren
+DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= $1 AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $2 AND d.no IN (SELECT content FROM messages WHERE session_no = $3 AND agent_no = $4 AND run = $5 AND seq <= $6 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $7 AND d.no IN (SELECT content FROM messages WHERE session_no = $8 AND agent_no = $9 AND run = $10 AND seq <= $11 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+-- run.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM messages WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- run.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM messages WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- run.erase
+UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL;
+-- allMessages.release
+UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = $1 AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = $2 AND erased_seq IS NULL);
+-- allMessages.dropChildren
+DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= $1 AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $2 AND d.no IN (SELECT content FROM messages WHERE session_no = $3 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $4 AND d.no IN (SELECT content FROM messages WHERE session_no = $5 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+-- allMessages.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM messages WHERE session_no = $2 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allMessages.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM messages WHERE session_no = $2 AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allMessages.erase
+DELETE FROM messages WHERE session_no = $1;
+-- allState.release
+UPDATE blobs SET refs = refs - (SELECT count(*) FROM state r WHERE session_no = $1 AND r.value = blobs.no) WHERE no IN (SELECT value FROM state WHERE session_no = $2);
+-- allState.dropChildren
+DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= $1 AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $2 AND d.no IN (SELECT value FROM state WHERE session_no = $3) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $4 AND d.no IN (SELECT value FROM state WHERE session_no = $5) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+-- allState.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allState.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allState.erase
+DELETE FROM state WHERE session_no = $1;
+-- allAnnotations.release
+UPDATE blobs SET refs = refs - (SELECT count(*) FROM annotations r WHERE session_no = $1 AND r.payload = blobs.no) WHERE no IN (SELECT payload FROM annotations WHERE session_no = $2);
+-- allAnnotations.dropChildren
+DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= $1 AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $2 AND d.no IN (SELECT payload FROM annotations WHERE session_no = $3) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $4 AND d.no IN (SELECT payload FROM annotations WHERE session_no = $5) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+-- allAnnotations.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM annotations WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allAnnotations.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM annotations WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allAnnotations.erase
+DELETE FROM annotations WHERE session_no = $1;
+-- allEvents.erase
+DELETE FROM events WHERE session_no = $1;
+-- state.close
+UPDATE state SET until_seq = $1 WHERE session_no = $2 AND branch = $3 AND key = $4 AND until_seq IS NULL;
+-- state.closeAll
+UPDATE state SET until_seq = $1 WHERE session_no = $2 AND branch = $3 AND until_seq IS NULL;
+-- agent.touch
+UPDATE agents SET version = version + 1, updated_at = $1 WHERE id = $2;
+-- agent.untag
+DELETE FROM agent_tags WHERE agent_no = $1;
+-- agent.detachBlocks
+DELETE FROM agent_blocks WHERE agent_no = $1;
+-- block.release
+
+    UPDATE blobs SET refs = blobs.refs - used.n
+    FROM (SELECT value, count(*) AS n FROM block_versions WHERE block_id = $1 GROUP BY value) AS used
+    WHERE blobs.no = used.value;
+-- block.removeVersions
+DELETE FROM block_versions WHERE block_id = $1;
+-- tasks.removeAll
+DELETE FROM tasks WHERE board_id IN (SELECT id FROM boards WHERE session_no = $1);
+-- tasks.removeBoard
+DELETE FROM tasks WHERE board_id = $1;
+-- boards.removeAll
+DELETE FROM boards WHERE session_no = $1;
+-- blob.pin
+UPDATE blobs SET pinned = $1, condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc') WHERE sha256 = $2;
+-- blob.drop
+DELETE FROM blobs WHERE sha256 = $1 AND refs = 0;
+-- blob.disown
+
+    UPDATE blobs SET sha256 = $1, size = 0, form = 4, body = NULL, key = NULL, stored = 0, pinned = 0, expires_at = 0
+    WHERE sha256 = $2 AND refs = 0;
+-- blob.regrow
+UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0 WHERE sha256 = $1;
+-- blobs.condemn
+
+    UPDATE blobs SET condemned = $1 WHERE no > $2 AND no <= $3 AND refs = 0 AND pinned = 0 AND condemned IS NULL
+    AND expires_at IS NOT NULL AND expires_at <= $4 AND epoch <= $5
+    AND NOT EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = blobs.no);
+-- links.adopt
+
+    UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = $1 AND form = 2)
+    WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = $2) AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = $3 AND form = 2)
+    AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.ord >= 0 AND k.parent_no = (SELECT no FROM blobs WHERE sha256 = $4));
+-- links.move
+UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = $1) WHERE ord >= 0 AND parent_no = (SELECT no FROM blobs WHERE sha256 = $2);
+-- links.cut
+DELETE FROM blob_links WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = $1) AND ord <= $2;
+-- links.forget
+DELETE FROM blob_links WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = $1) AND ord < 0;
+-- links.drop
+DELETE FROM blob_links WHERE parent_no = $1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE no = $2);
+-- segments.forget
+DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = $1);
+-- segments.drop
+DELETE FROM blob_segments WHERE blob_no = $1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE no = $2);
+-- segment.grow
+UPDATE segments SET size = $1, sealed = 0, sha256 = NULL, touched_at = $2 WHERE id = $3;
+-- segment.seal
+UPDATE segments SET size = $1, sealed = 1, sha256 = $2 WHERE id = $3;
+-- segment.drop
+DELETE FROM segments WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = $2);
+-- frames.clear
+DELETE FROM segment_frames WHERE segment_id = $1 AND start >= $2;
+-- frames.drop
+DELETE FROM segment_frames WHERE segment_id = $1 AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = $2);
+-- gc.advance
+UPDATE counters SET n = n + 1 WHERE name = 'gc';
+-- session.version
+SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+-- alias.session
+SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
+-- messages.live
+SELECT (SELECT count(*) FROM messages m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= $1 AND m.agent_no = (SELECT no FROM agents WHERE id = $2)) AS value FROM sessions s WHERE s.id = $3 FOR UPDATE;
+-- message.key
+SELECT seq AS value FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = $1) AND key = $2 FOR UPDATE;
+-- state.version
+SELECT state_seq AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+-- agent.version
+SELECT version AS value FROM agents WHERE id = $1 FOR UPDATE;
+-- block.version
+SELECT version AS value FROM blocks WHERE id = $1 FOR UPDATE;
+-- board.id
+SELECT b.id AS value FROM sessions s JOIN boards b ON b.session_no = s.no WHERE s.id = $1 AND b.agent = $2 FOR UPDATE;
+-- board.version
+SELECT version AS value FROM boards WHERE id = $1 FOR UPDATE;
+-- task.version
+SELECT version AS value FROM tasks WHERE board_id = $1 AND id = $2 FOR UPDATE;
+-- blob.claims
+SELECT no || ':' || form || ':' || refs || ':' || pinned || ':' || epoch || ':' || coalesce(expires_at, -1) || ':' || coalesce(condemned, -1) AS value FROM blobs WHERE sha256 = $1 FOR UPDATE;
+-- blob.parents
+SELECT CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = blobs.no) THEN 1 ELSE 0 END AS value FROM blobs WHERE sha256 = $1 FOR UPDATE;
+-- segment.size
+SELECT size AS value FROM segments WHERE id = $1 FOR UPDATE;
+-- segment.used
+SELECT (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS value FROM segments s WHERE s.id = $1 FOR UPDATE;
+-- gc.epoch
+SELECT n AS value FROM counters WHERE name = 'gc' FOR UPDATE;
+SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id = ANY($1) ORDER BY no FOR UPDATE;
+SELECT no, id FROM agents WHERE id = ANY($1) ORDER BY no FOR UPDATE;
+SELECT no, sha256 FROM blobs WHERE sha256 = ANY($1) ORDER BY no FOR UPDATE;
+-- agents.insert × 1
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+-- agents.insert × 2
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11 FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11);
+-- agent_tags.insert × 1
+INSERT INTO agent_tags (tag, agent_no) VALUES ($1, $2);
+-- agent_tags.insert × 2
+INSERT INTO agent_tags (tag, agent_no) SELECT u.c0, u.c1 FROM unnest($1::text[], $2::bigint[]) AS u(c0, c1);
+-- blocks.insert × 1
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+-- blocks.insert × 2
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7);
+-- block_versions.insert × 1
+INSERT INTO block_versions (block_id, version, value, edit, at) VALUES ($1, $2, (SELECT no FROM blobs WHERE sha256 = $3), $4, $5);
+-- block_versions.insert × 2
+INSERT INTO block_versions (block_id, version, value, edit, at) SELECT u.c0, u.c1, (SELECT no FROM blobs WHERE sha256 = u.c2), u.c3, u.c4 FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::text[], $5::bigint[]) AS u(c0, c1, c2, c3, c4);
+-- agent_blocks.insert × 1
+INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES ($1, $2, $3);
+-- agent_blocks.insert × 2
+INSERT INTO agent_blocks (agent_no, ord, block_id) SELECT u.c0, u.c1, u.c2 FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS u(c0, c1, c2);
+-- sessions.insert × 1
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+-- sessions.insert × 2
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14, u.c15 FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bytea[], $15::bigint[], $16::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15);
+-- session_tags.insert × 1
+INSERT INTO session_tags (tag, session_no) VALUES ($1, $2);
+-- session_tags.insert × 2
+INSERT INTO session_tags (tag, session_no) SELECT u.c0, u.c1 FROM unnest($1::text[], $2::bigint[]) AS u(c0, c1);
+-- aliases.insert × 1
+INSERT INTO aliases (name, session_no, created_at) VALUES ($1, $2, $3);
+-- aliases.insert × 2
+INSERT INTO aliases (name, session_no, created_at) SELECT u.c0, u.c1, u.c2 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u(c0, c1, c2);
+-- events.insert × 1
+INSERT INTO events (session_no, seq, type, at, body, hash) VALUES ($1, $2, $3, $4, $5, $6);
+-- events.insert × 2
+INSERT INTO events (session_no, seq, type, at, body, hash) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bytea[], $6::bytea[]) AS u(c0, c1, c2, c3, c4, c5);
+-- messages.insert × 1
+INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT no FROM blobs WHERE sha256 = $8), $9, $10, $11, $12);
+-- messages.insert × 2
+INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, (SELECT no FROM blobs WHERE sha256 = u.c7), u.c8, u.c9, u.c10, u.c11 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11);
+-- annotations.insert × 1
+INSERT INTO annotations (session_no, seq, payload, salt) VALUES ($1, $2, (SELECT no FROM blobs WHERE sha256 = $3), $4);
+-- annotations.insert × 2
+INSERT INTO annotations (session_no, seq, payload, salt) SELECT u.c0, u.c1, (SELECT no FROM blobs WHERE sha256 = u.c2), u.c3 FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) AS u(c0, c1, c2, c3);
+-- state.insert × 1
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES ($1, $2, $3, $4, $5, $6, (SELECT no FROM blobs WHERE sha256 = $7), $8, $9);
+-- state.insert × 2
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, (SELECT no FROM blobs WHERE sha256 = u.c6), u.c7, u.c8 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[], $9::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8);
+-- boards.insert × 1
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+-- boards.insert × 2
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8 FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bytea[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8);
+-- tasks.insert × 1
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+-- tasks.insert × 2
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9);
+-- blobs.insert × 1
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+-- blobs.insert × 2
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14 FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14);
+-- blob_links.insert × 1
+INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = $1), $2, (SELECT no FROM blobs WHERE sha256 = $3)) ON CONFLICT DO NOTHING;
+-- blob_links.insert × 2
+INSERT INTO blob_links (parent_no, ord, child_no) SELECT (SELECT no FROM blobs WHERE sha256 = u.c0), u.c1, (SELECT no FROM blobs WHERE sha256 = u.c2) FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS u(c0, c1, c2) ON CONFLICT DO NOTHING;
+-- segments.insert × 1
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) VALUES ($1, $2, $3, $4, $5, $6);
+-- segments.insert × 2
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5);
+-- segment_frames.insert × 1
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) VALUES ($1, $2, $3, $4, $5, $6, $7);
+-- segment_frames.insert × 2
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6);
+-- blob_segments.insert × 1
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = $1), $2, $3, $4) ON CONFLICT DO NOTHING;
+-- blob_segments.insert × 2
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) SELECT (SELECT no FROM blobs WHERE sha256 = u.c0), u.c1, u.c2, u.c3 FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[]) AS u(c0, c1, c2, c3) ON CONFLICT DO NOTHING;
+-- agents.put × 1
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO UPDATE SET name = excluded.name, agent_type = excluded.agent_type, model = excluded.model, system = excluded.system, tool_ids = excluded.tool_ids, tags = excluded.tags, metadata = excluded.metadata, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version;
+-- agents.put × 2
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11 FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11) ON CONFLICT (id) DO UPDATE SET name = excluded.name, agent_type = excluded.agent_type, model = excluded.model, system = excluded.system, tool_ids = excluded.tool_ids, tags = excluded.tags, metadata = excluded.metadata, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version;
+-- agent_tags.put × 1
+INSERT INTO agent_tags (tag, agent_no) VALUES ($1, $2) ON CONFLICT (tag, agent_no) DO NOTHING;
+-- agent_tags.put × 2
+INSERT INTO agent_tags (tag, agent_no) SELECT u.c0, u.c1 FROM unnest($1::text[], $2::bigint[]) AS u(c0, c1) ON CONFLICT (tag, agent_no) DO NOTHING;
+-- blocks.put × 1
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO UPDATE SET label = excluded.label, char_limit = excluded.char_limit, description = excluded.description, read_only = excluded.read_only, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
+-- blocks.put × 2
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7) ON CONFLICT (id) DO UPDATE SET label = excluded.label, char_limit = excluded.char_limit, description = excluded.description, read_only = excluded.read_only, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
+-- block_versions.put × 1
+INSERT INTO block_versions (block_id, version, value, edit, at) VALUES ($1, $2, (SELECT no FROM blobs WHERE sha256 = $3), $4, $5) ON CONFLICT (block_id, version) DO UPDATE SET value = excluded.value, edit = excluded.edit, at = excluded.at;
+-- block_versions.put × 2
+INSERT INTO block_versions (block_id, version, value, edit, at) SELECT u.c0, u.c1, (SELECT no FROM blobs WHERE sha256 = u.c2), u.c3, u.c4 FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::text[], $5::bigint[]) AS u(c0, c1, c2, c3, c4) ON CONFLICT (block_id, version) DO UPDATE SET value = excluded.value, edit = excluded.edit, at = excluded.at;
+-- agent_blocks.put × 1
+INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES ($1, $2, $3) ON CONFLICT (agent_no, ord) DO UPDATE SET block_id = excluded.block_id;
+-- agent_blocks.put × 2
+INSERT INTO agent_blocks (agent_no, ord, block_id) SELECT u.c0, u.c1, u.c2 FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS u(c0, c1, c2) ON CONFLICT (agent_no, ord) DO UPDATE SET block_id = excluded.block_id;
+-- sessions.put × 1
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq;
+-- sessions.put × 2
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14, u.c15 FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bytea[], $15::bigint[], $16::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq;
+-- session_tags.put × 1
+INSERT INTO session_tags (tag, session_no) VALUES ($1, $2) ON CONFLICT (tag, session_no) DO NOTHING;
+-- session_tags.put × 2
+INSERT INTO session_tags (tag, session_no) SELECT u.c0, u.c1 FROM unnest($1::text[], $2::bigint[]) AS u(c0, c1) ON CONFLICT (tag, session_no) DO NOTHING;
+-- aliases.put × 1
+INSERT INTO aliases (name, session_no, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET session_no = excluded.session_no, created_at = excluded.created_at;
+-- aliases.put × 2
+INSERT INTO aliases (name, session_no, created_at) SELECT u.c0, u.c1, u.c2 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u(c0, c1, c2) ON CONFLICT (name) DO UPDATE SET session_no = excluded.session_no, created_at = excluded.created_at;
+-- events.put × 1
+INSERT INTO events (session_no, seq, type, at, body, hash) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, at = excluded.at, body = excluded.body, hash = excluded.hash;
+-- events.put × 2
+INSERT INTO events (session_no, seq, type, at, body, hash) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bytea[], $6::bytea[]) AS u(c0, c1, c2, c3, c4, c5) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, at = excluded.at, body = excluded.body, hash = excluded.hash;
+-- messages.put × 1
+INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT no FROM blobs WHERE sha256 = $8), $9, $10, $11, $12) ON CONFLICT (no) DO UPDATE SET session_no = excluded.session_no, branch = excluded.branch, seq = excluded.seq, agent_no = excluded.agent_no, role = excluded.role, run = excluded.run, key = excluded.key, content = excluded.content, salt = excluded.salt, chars = excluded.chars, at = excluded.at, erased_seq = excluded.erased_seq;
+-- messages.put × 2
+INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, (SELECT no FROM blobs WHERE sha256 = u.c7), u.c8, u.c9, u.c10, u.c11 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11) ON CONFLICT (no) DO UPDATE SET session_no = excluded.session_no, branch = excluded.branch, seq = excluded.seq, agent_no = excluded.agent_no, role = excluded.role, run = excluded.run, key = excluded.key, content = excluded.content, salt = excluded.salt, chars = excluded.chars, at = excluded.at, erased_seq = excluded.erased_seq;
+-- annotations.put × 1
+INSERT INTO annotations (session_no, seq, payload, salt) VALUES ($1, $2, (SELECT no FROM blobs WHERE sha256 = $3), $4) ON CONFLICT (session_no, seq) DO UPDATE SET payload = excluded.payload, salt = excluded.salt;
+-- annotations.put × 2
+INSERT INTO annotations (session_no, seq, payload, salt) SELECT u.c0, u.c1, (SELECT no FROM blobs WHERE sha256 = u.c2), u.c3 FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) AS u(c0, c1, c2, c3) ON CONFLICT (session_no, seq) DO UPDATE SET payload = excluded.payload, salt = excluded.salt;
+-- state.put × 1
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES ($1, $2, $3, $4, $5, $6, (SELECT no FROM blobs WHERE sha256 = $7), $8, $9) ON CONFLICT (session_no, branch, key, seq) DO UPDATE SET ord = excluded.ord, until_seq = excluded.until_seq, value = excluded.value, salt = excluded.salt, expires_at = excluded.expires_at;
+-- state.put × 2
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, (SELECT no FROM blobs WHERE sha256 = u.c6), u.c7, u.c8 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[], $9::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8) ON CONFLICT (session_no, branch, key, seq) DO UPDATE SET ord = excluded.ord, until_seq = excluded.until_seq, value = excluded.value, salt = excluded.salt, expires_at = excluded.expires_at;
+-- boards.put × 1
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, agent = excluded.agent, ord = excluded.ord, label = excluded.label, parent = excluded.parent, max_retries = excluded.max_retries, created_at = excluded.created_at, version = excluded.version;
+-- boards.put × 2
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8 FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bytea[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, agent = excluded.agent, ord = excluded.ord, label = excluded.label, parent = excluded.parent, max_retries = excluded.max_retries, created_at = excluded.created_at, version = excluded.version;
+-- tasks.put × 1
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (board_id, id) DO UPDATE SET title = excluded.title, status = excluded.status, ord = excluded.ord, retry_count = excluded.retry_count, note = excluded.note, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
+-- tasks.put × 2
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9) ON CONFLICT (board_id, id) DO UPDATE SET title = excluded.title, status = excluded.status, ord = excluded.ord, retry_count = excluded.retry_count, note = excluded.note, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
+-- blobs.put × 1
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (sha256) DO UPDATE SET size = excluded.size, media = excluded.media, utf8 = excluded.utf8, form = excluded.form, stored = excluded.stored, store = excluded.store, key = excluded.key, refs = excluded.refs, pinned = excluded.pinned, expires_at = excluded.expires_at, epoch = excluded.epoch, condemned = excluded.condemned, created_at = excluded.created_at, body = excluded.body;
+-- blobs.put × 2
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14 FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14) ON CONFLICT (sha256) DO UPDATE SET size = excluded.size, media = excluded.media, utf8 = excluded.utf8, form = excluded.form, stored = excluded.stored, store = excluded.store, key = excluded.key, refs = excluded.refs, pinned = excluded.pinned, expires_at = excluded.expires_at, epoch = excluded.epoch, condemned = excluded.condemned, created_at = excluded.created_at, body = excluded.body;
+-- blob_links.put × 1
+INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = $1), $2, (SELECT no FROM blobs WHERE sha256 = $3)) ON CONFLICT (parent_no, ord) DO NOTHING;
+-- blob_links.put × 2
+INSERT INTO blob_links (parent_no, ord, child_no) SELECT (SELECT no FROM blobs WHERE sha256 = u.c0), u.c1, (SELECT no FROM blobs WHERE sha256 = u.c2) FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS u(c0, c1, c2) ON CONFLICT (parent_no, ord) DO NOTHING;
+-- segments.put × 1
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO UPDATE SET size = excluded.size, sealed = excluded.sealed, sha256 = excluded.sha256, created_at = excluded.created_at, touched_at = excluded.touched_at;
+-- segments.put × 2
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5) ON CONFLICT (id) DO UPDATE SET size = excluded.size, sealed = excluded.sealed, sha256 = excluded.sha256, created_at = excluded.created_at, touched_at = excluded.touched_at;
+-- segment_frames.put × 1
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (segment_id, start) DO UPDATE SET size = excluded.size, stored = excluded.stored, store = excluded.store, key = excluded.key, body = excluded.body;
+-- segment_frames.put × 2
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6) ON CONFLICT (segment_id, start) DO UPDATE SET size = excluded.size, stored = excluded.stored, store = excluded.store, key = excluded.key, body = excluded.body;
+-- blob_segments.put × 1
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = $1), $2, $3, $4) ON CONFLICT (blob_no, ord) DO NOTHING;
+-- blob_segments.put × 2
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) SELECT (SELECT no FROM blobs WHERE sha256 = u.c0), u.c1, u.c2, u.c3 FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[]) AS u(c0, c1, c2, c3) ON CONFLICT (blob_no, ord) DO NOTHING;
+-- agents.remove × 1
+DELETE FROM agents WHERE id = $1;
+-- agents.remove × 2
+DELETE FROM agents USING unnest($1::text[]) AS u(c0) WHERE agents.id = u.c0;
+-- agent_tags.remove × 1
+DELETE FROM agent_tags WHERE tag = $1 AND agent_no = $2;
+-- agent_tags.remove × 2
+DELETE FROM agent_tags USING unnest($1::text[], $2::bigint[]) AS u(c0, c1) WHERE agent_tags.tag = u.c0 AND agent_tags.agent_no = u.c1;
+-- blocks.remove × 1
+DELETE FROM blocks WHERE id = $1;
+-- blocks.remove × 2
+DELETE FROM blocks USING unnest($1::text[]) AS u(c0) WHERE blocks.id = u.c0;
+-- block_versions.remove × 1
+DELETE FROM block_versions WHERE block_id = $1 AND version = $2;
+-- block_versions.remove × 2
+DELETE FROM block_versions USING unnest($1::text[], $2::bigint[]) AS u(c0, c1) WHERE block_versions.block_id = u.c0 AND block_versions.version = u.c1;
+-- agent_blocks.remove × 1
+DELETE FROM agent_blocks WHERE agent_no = $1 AND ord = $2;
+-- agent_blocks.remove × 2
+DELETE FROM agent_blocks USING unnest($1::bigint[], $2::bigint[]) AS u(c0, c1) WHERE agent_blocks.agent_no = u.c0 AND agent_blocks.ord = u.c1;
+-- sessions.remove × 1
+DELETE FROM sessions WHERE id = $1;
+-- sessions.remove × 2
+DELETE FROM sessions USING unnest($1::text[]) AS u(c0) WHERE sessions.id = u.c0;
+-- session_tags.remove × 1
+DELETE FROM session_tags WHERE tag = $1 AND session_no = $2;
+-- session_tags.remove × 2
+DELETE FROM session_tags USING unnest($1::text[], $2::bigint[]) AS u(c0, c1) WHERE session_tags.tag = u.c0 AND session_tags.session_no = u.c1;
+-- aliases.remove × 1
+DELETE FROM aliases WHERE name = $1;
+-- aliases.remove × 2
+DELETE FROM aliases USING unnest($1::text[]) AS u(c0) WHERE aliases.name = u.c0;
+-- events.remove × 1
+DELETE FROM events WHERE session_no = $1 AND seq = $2;
+-- events.remove × 2
+DELETE FROM events USING unnest($1::bigint[], $2::bigint[]) AS u(c0, c1) WHERE events.session_no = u.c0 AND events.seq = u.c1;
+-- messages.remove × 1
+DELETE FROM messages WHERE ;
+-- messages.remove × 2
+DELETE FROM messages USING unnest() AS u() WHERE messages.no = NULL;
+-- annotations.remove × 1
+DELETE FROM annotations WHERE session_no = $1 AND seq = $2;
+-- annotations.remove × 2
+DELETE FROM annotations USING unnest($1::bigint[], $2::bigint[]) AS u(c0, c1) WHERE annotations.session_no = u.c0 AND annotations.seq = u.c1;
+-- state.remove × 1
+DELETE FROM state WHERE session_no = $1 AND branch = $2 AND key = $3 AND seq = $4;
+-- state.remove × 2
+DELETE FROM state USING unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS u(c0, c1, c2, c3) WHERE state.session_no = u.c0 AND state.branch = u.c1 AND state.key = u.c2 AND state.seq = u.c3;
+-- boards.remove × 1
+DELETE FROM boards WHERE id = $1;
+-- boards.remove × 2
+DELETE FROM boards USING unnest($1::text[]) AS u(c0) WHERE boards.id = u.c0;
+-- tasks.remove × 1
+DELETE FROM tasks WHERE board_id = $1 AND id = $2;
+-- tasks.remove × 2
+DELETE FROM tasks USING unnest($1::text[], $2::text[]) AS u(c0, c1) WHERE tasks.board_id = u.c0 AND tasks.id = u.c1;
+-- blobs.remove × 1
+DELETE FROM blobs WHERE sha256 = $1;
+-- blobs.remove × 2
+DELETE FROM blobs USING unnest($1::bytea[]) AS u(c0) WHERE blobs.sha256 = u.c0;
+-- blob_links.remove × 1
+DELETE FROM blob_links WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = $1) AND ord = $2;
+-- blob_links.remove × 2
+DELETE FROM blob_links USING unnest($1::bytea[], $2::bigint[]) AS u(c0, c1) WHERE blob_links.parent_no = (SELECT no FROM blobs WHERE sha256 = u.c0) AND blob_links.ord = u.c1;
+-- segments.remove × 1
+DELETE FROM segments WHERE id = $1;
+-- segments.remove × 2
+DELETE FROM segments USING unnest($1::text[]) AS u(c0) WHERE segments.id = u.c0;
+-- segment_frames.remove × 1
+DELETE FROM segment_frames WHERE segment_id = $1 AND start = $2;
+-- segment_frames.remove × 2
+DELETE FROM segment_frames USING unnest($1::text[], $2::bigint[]) AS u(c0, c1) WHERE segment_frames.segment_id = u.c0 AND segment_frames.start = u.c1;
+-- blob_segments.remove × 1
+DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = $1) AND ord = $2;
+-- blob_segments.remove × 2
+DELETE FROM blob_segments USING unnest($1::bytea[], $2::bigint[]) AS u(c0, c1) WHERE blob_segments.blob_no = (SELECT no FROM blobs WHERE sha256 = u.c0) AND blob_segments.ord = u.c1;
+-- blobs.store × 1
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
+-- blobs.store × 2
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, 0, (SELECT n FROM counters WHERE name = 'gc') FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
+-- blobs.use × 1
+UPDATE blobs SET refs = blobs.refs + $1, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL WHERE sha256 = $2;
+-- blobs.use × 2
+UPDATE blobs SET refs = blobs.refs + u.c0, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL FROM unnest($1::bigint[], $2::bytea[]) AS u(c0, c1) WHERE blobs.sha256 = u.c1;
+-- sessions.advance × 1
+UPDATE sessions SET seq = $1, chain = $2, updated_at = $3, messages = $4, state_seq = $5 WHERE no = $6;
+-- sessions.advance × 2
+UPDATE sessions SET seq = u.c0, chain = u.c1, updated_at = u.c2, messages = u.c3, state_seq = u.c4 FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5) WHERE sessions.no = u.c5;
+-- sessions.create × 1
+INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, status, version, branch, seq, messages, state_seq) VALUES ($1, (SELECT no FROM agents WHERE id = $2), $3, $4, $5, 'open', 1, 1, 0, 0, 0);
+-- sessions.create × 2
+INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, status, version, branch, seq, messages, state_seq) SELECT u.c0, (SELECT no FROM agents WHERE id = u.c1), u.c2, u.c3, u.c4, 'open', 1, 1, 0, 0, 0 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[]) AS u(c0, c1, c2, c3, c4);
+-- agents.register × 1
+INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) VALUES ($1, $2, $3, $4, 'agent', 1);
+-- agents.register × 2
+INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) SELECT u.c0, u.c1, u.c2, u.c3, 'agent', 1 FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bigint[]) AS u(c0, c1, c2, c3);
+-- append × 1
+WITH moved AS (UPDATE sessions SET seq = $1, chain = $2, updated_at = $3, messages = $4, state_seq = $5 WHERE sessions.no = $6 AND sessions.seq = $7 AND sessions.deleted_at IS NULL RETURNING 1), stored AS (INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES ($8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END RETURNING no, sha256), w1 AS (INSERT INTO events (session_no, seq, type, at, body, hash) VALUES ($20, $21, $22, $23, $24, $25)), w2 AS (INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) VALUES ($26, $27, $28, $29, $30, $31, $32, (SELECT no FROM (SELECT no, sha256 FROM stored UNION ALL SELECT no, sha256 FROM blobs) AS b WHERE b.sha256 = $33 LIMIT 1), $34, $35, $36, $37)) SELECT 1 / count(*) AS held FROM moved;
+-- append × 2
+WITH locked AS MATERIALIZED (SELECT no FROM sessions WHERE no = ANY($6::bigint[]) ORDER BY no FOR UPDATE), moved AS (UPDATE sessions SET seq = u.c0, chain = u.c1, updated_at = u.c2, messages = u.c3, state_seq = u.c4 FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6) WHERE sessions.no = ANY($6::bigint[]) AND sessions.no = u.c5 AND sessions.seq = u.c6 AND sessions.deleted_at IS NULL AND (SELECT count(*) FROM locked) >= 0 RETURNING 1), stored AS (INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, 0, (SELECT n FROM counters WHERE name = 'gc') FROM unnest($8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::bigint[], $18::bigint[], $19::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END RETURNING no, sha256), w1 AS (INSERT INTO events (session_no, seq, type, at, body, hash) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($20::bigint[], $21::bigint[], $22::text[], $23::bigint[], $24::bytea[], $25::bytea[]) AS u(c0, c1, c2, c3, c4, c5)), w2 AS (INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, (SELECT no FROM (SELECT no, sha256 FROM stored UNION ALL SELECT no, sha256 FROM blobs) AS b WHERE b.sha256 = u.c7 LIMIT 1), u.c8, u.c9, u.c10, u.c11 FROM unnest($26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[], $30::text[], $31::text[], $32::text[], $33::bytea[], $34::bytea[], $35::bigint[], $36::bigint[], $37::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11)) SELECT 1 / (CASE WHEN count(*) = cardinality($6::bigint[]) THEN 1 ELSE 0 END) AS held FROM moved;

@@ -1,0 +1,131 @@
+// Every statement text of the store, constant and the same for everybody: printed for both engines, prepared by both,
+// and shown to find its rows by an index.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { TABLES, type TableShape } from "../../contracts/rows.ts";
+import { AGENT_LOOKUP, BLOB_LOOKUP, SESSION_LOOKUP } from "./commit.ts";
+import type { BulkSpec, Dialect } from "./driver.ts";
+import { postgres, renderTogether } from "./postgres/dialect.ts";
+import * as specs from "./specs.ts";
+import { sqlite } from "./sqlite/dialect.ts";
+import { GUARDS, QUERIES, STATEMENTS } from "./statements.ts";
+
+const { INSERT, PUT, REMOVE, FENCE_SESSION, ...single } = specs;
+const BULKS: readonly BulkSpec[] = [
+  ...Object.values(INSERT),
+  ...Object.values(PUT),
+  ...Object.values(REMOVE),
+  ...Object.values(single),
+];
+
+/** The one statement of a durable append to sessions a PostgreSQL handle remembers. */
+const APPEND = [FENCE_SESSION, specs.PUT_BLOB, INSERT.events, INSERT.messages];
+
+function printed(dialect: Dialect): string {
+  const named = (texts: Readonly<Record<string, string>>, suffix = "") =>
+    Object.entries(texts).map(([name, text]) => `-- ${name}\n${dialect.render(text)}${suffix};`);
+  const lookups = [SESSION_LOOKUP, AGENT_LOOKUP, BLOB_LOOKUP].map((text) => `${dialect.renderLookup(text, true)};`);
+  const bulks = BULKS.flatMap((spec) =>
+    [1, 2].map((width) => `-- ${spec.name} × ${width}\n${dialect.renderBulk(spec, width)};`),
+  );
+  const together =
+    dialect.staleCode === null
+      ? []
+      : [1, 2].map((width) => `-- append × ${width}\n${renderTogether(APPEND.map((spec) => ({ spec, width })))};`);
+  return `${[...named(QUERIES), ...named(STATEMENTS), ...named(GUARDS, dialect.lockRow), ...lookups, ...bulks, ...together].join("\n")}\n`;
+}
+
+describe("statements", () => {
+  test("ST9 the texts for SQLite are the committed ones", async () => {
+    await expect(printed(sqlite)).toMatchFileSnapshot("./statements.sqlite.sql");
+  });
+
+  test("ST9 the texts for PostgreSQL are the committed ones", async () => {
+    await expect(printed(postgres)).toMatchFileSnapshot("./statements.postgres.sql");
+  });
+
+  test("ST5 no text holds a value of a caller: parameters only", () => {
+    for (const text of [...Object.values(QUERIES), ...Object.values(STATEMENTS), ...Object.values(GUARDS)]) {
+      expect(text).not.toMatch(/\$\{|undefined|\[object/);
+    }
+  });
+});
+
+for (const engine of ENGINES) {
+  describe(`schema on ${engine.name}`, () => {
+    let ground: Ground;
+    beforeAll(async () => {
+      ground = await engine.fresh();
+    });
+    afterAll(() => ground.end());
+
+    test.each(Object.entries(TABLES as Readonly<Record<string, TableShape>>))(
+      "ST4 the migrations made %s as contracts/rows.ts lists it",
+      async (table, shape) => {
+        const rows = await ground.driver.read(ground.driver.dialect.describeTable, [table]);
+        expect(rows.map((row) => row["name"]).sort()).toEqual(Object.keys(shape.columns).sort());
+      },
+    );
+
+    test.each(Object.entries({ ...QUERIES, ...GUARDS }))("ST10 %s is understood by the engine", async (_, text) => {
+      const plan = await explain(ground, text);
+      expect(plan.length).toBeGreaterThan(0);
+    });
+  });
+}
+
+/** Lookups the contracts promise; each must reach its table through an index, never by reading all of it. */
+const PROMISED: readonly (readonly [name: string, text: string])[] = [
+  ["a session by id", QUERIES["session.get"]],
+  ["a session by alias", QUERIES["session.byAlias"]],
+  ["sessions of an agent", QUERIES["sessions.byAgent"]],
+  ["sessions with a tag", QUERIES["sessions.byTag"]],
+  ["sessions of a request", QUERIES["sessions.byRequest"]],
+  ["events by seq", QUERIES["events.read"]],
+  ["an agent's history", QUERIES["history.range"]],
+  ["the last messages", QUERIES["history.last"]],
+  ["a run's messages", QUERIES["history.rangeRun"]],
+  ["a session's messages", QUERIES["history.session"]],
+  ["an agent's messages across sessions", QUERIES["history.byAgent"]],
+  ["a message by key", QUERIES["history.byKey"]],
+  ["the count of messages", QUERIES["history.count"]],
+  ["current state", QUERIES["state.current"]],
+  ["an agent's blocks", QUERIES["blocks.load"]],
+  ["versions of a block", QUERIES["block.versions"]],
+  ["boards of a conversation", QUERIES["boards.bySession"]],
+  ["tasks of a board", QUERIES["tasks.byBoard"]],
+  ["a blob by hash", QUERIES["blob.get"]],
+  ["blobs to collect", QUERIES["gc.unreferenced"]],
+];
+
+describe("ST10 promised lookups use an index", () => {
+  for (const engine of ENGINES) {
+    test.each(PROMISED)(`ST10 ${engine.name}: %s`, async (_, text) => {
+      const ground = await engine.fresh();
+      try {
+        const { driver } = ground;
+        if (engine.name === "postgres") await driver.read("SELECT set_config('enable_seqscan', 'off', false)", []);
+        const plan = await explain(ground, text);
+        expect(fullScans(engine.name, plan), plan.join("\n")).toEqual([]);
+        expect(plan.some((line) => line.includes(engine.name === "sqlite" ? "USING" : "Index")), plan.join("\n")).toBe(true);
+      } finally {
+        await ground.end();
+      }
+    });
+  }
+});
+
+/** What is read from end to end, other than the rows a subquery has chosen already. */
+function fullScans(engine: "sqlite" | "postgres", plan: readonly string[]): readonly string[] {
+  if (engine === "postgres") return plan.filter((line) => line.includes("Seq Scan on"));
+  const chosen = plan.flatMap((line) => /^(?:CO-ROUTINE|MATERIALIZE) (\w+)/.exec(line)?.[1] ?? []);
+  return plan.filter((line) => {
+    const scanned = /^SCAN (\w+)(?! USING)/.exec(line)?.[1];
+    return scanned !== undefined && !chosen.includes(scanned) && !line.includes("USING");
+  });
+}
+
+async function explain({ driver }: Ground, text: string): Promise<readonly string[]> {
+  const rows = await driver.read(driver.dialect.explain + text, []);
+  return rows.map((row) => String(row["detail"] ?? row["QUERY PLAN"]));
+}

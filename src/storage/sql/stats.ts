@@ -1,0 +1,28 @@
+// How much there is of everything, in SQL. Each is one scan: asked by people and by `holdfast stats`, not on any hot path.
+import type { QueryName } from "../../contracts/queries.ts";
+import { TABLES } from "../../contracts/rows.ts";
+
+/** Chunks, and the holders of chunks, are how a blob is kept: they count as stored bytes and not as blobs. */
+const PART = "form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0)";
+
+function total(what: string): string {
+  return `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
+}
+
+export const queries = {
+  "stats.tables": Object.keys(TABLES)
+    .map((table) => `SELECT '${table}' AS name, count(*) AS rows FROM ${table}`)
+    .join(" UNION ALL "),
+  "stats.blobs": `
+    SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, ${total("1 - b.part")} AS n,
+      ${total("b.size * (1 - b.part)")} AS size, ${total("b.stored")} AS stored,
+      ${total("CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END")} AS referenced
+    FROM (SELECT form, size, stored, refs, CASE WHEN ${PART} THEN 1 ELSE 0 END AS part FROM blobs) b
+    GROUP BY CASE WHEN b.part = 1 THEN 2 ELSE b.form END
+    UNION ALL SELECT 3, 0, 0, ${total("stored")}, 0 FROM segment_frames`,
+  "stats.sessions": `
+    SELECT s.id, s.seq AS events, s.messages, ${total("b.size")} AS bytes
+    FROM sessions s LEFT JOIN messages m ON m.session_no = s.no AND m.erased_seq IS NULL
+    LEFT JOIN blobs b ON b.no = m.content
+    WHERE s.deleted_at IS NULL GROUP BY s.no, s.id, s.seq, s.messages ORDER BY bytes DESC, s.no LIMIT ?`,
+} as const satisfies Partial<Record<QueryName, string>>;

@@ -1,0 +1,20 @@
+// holdfast/testing: the contract suites, the naive model and the environments, so that anyone can prove a backend of
+// their own. Nothing here needs a test framework at run time; suite.ts says how to hand one in.
+export {
+  adjustableEnvironment,
+  type LogEntry,
+  type SimulatedEnvironment,
+  simulatedEnvironment,
+} from "./environment.ts";
+export { type Model, naiveModel } from "./model.ts";
+export { type FastCheck, type PropertyFixture, type PropertyOptions, runPropertySuite } from "./property.ts";
+export type { Clock, Fixture, Harness, MakeFixture, Need, Offers, Skip, SuiteOptions } from "./suite.ts";
+export { runAgentsSuite } from "./suites/agents.ts";
+export { runBlobsSuite } from "./suites/blobs.ts";
+export { runHistorySuite } from "./suites/history.ts";
+export { runHostileSuite } from "./suites/hostile.ts";
+export { runLogSuite } from "./suites/log.ts";
+export { runSessionsSuite } from "./suites/sessions.ts";
+export { runStateSuite } from "./suites/state.ts";
+export { runStoreSuite } from "./suites/store.ts";
+export { runTasksSuite } from "./suites/tasks.ts";

@@ -1,0 +1,48 @@
+// The model's state.
+import type { JsonObject } from "../../contracts/json.ts";
+import type { State, Versioned } from "../../contracts/state.ts";
+import type { ModelSession, World } from "./world.ts";
+
+export function modelState(world: World): State {
+  const live = (session: string): JsonObject => {
+    const slots = [...(world.find(session)?.state ?? [])].filter(([, { expiresAt }]) => expiresAt > world.now());
+    return structuredClone(Object.fromEntries(slots.map(([key, { value }]) => [key, value])));
+  };
+  const versioned = (session: string): Versioned => ({
+    value: live(session),
+    version: world.find(session)?.stateVersion ?? 0,
+  });
+  const write = (session: ModelSession, value: JsonObject, ttlMs = Number.POSITIVE_INFINITY): Versioned => {
+    const expiresAt = world.now() + ttlMs;
+    for (const [key, item] of Object.entries(structuredClone(value)))
+      session.state.set(key, { value: item, expiresAt });
+    session.stateVersion = ++session.seq;
+    return versioned(session.id);
+  };
+  const replace = (id: string, value: JsonObject, ttlMs: number | undefined): Versioned => {
+    const session = world.ensure(id);
+    session.state.clear();
+    return write(session, value, ttlMs);
+  };
+  return {
+    get: async (session) => live(session),
+    getKey: async (session, key) => new Map(Object.entries(live(session))).get(key),
+    getVersioned: async (session) => versioned(session),
+    set: async (session, value, { ttlMs } = {}) => replace(session, value, ttlMs),
+    patch: async (id, patch, { ttlMs, remove = [] } = {}) => {
+      const session = world.ensure(id);
+      for (const key of remove) session.state.delete(key);
+      return write(session, patch, ttlMs);
+    },
+    compareAndSet: async (session, version, value, { ttlMs } = {}) => {
+      if (versioned(session).version !== version) return null;
+      return replace(session, value, ttlMs);
+    },
+    clear: async (id) => {
+      const session = world.find(id);
+      if (session === undefined) return;
+      session.state.clear();
+      session.stateVersion = ++session.seq;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+// The model's task boards.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Task, TaskList, Tasks } from "../../contracts/tasks.ts";
+import type { ModelBoard, ModelSession, World } from "./world.ts";
+
+const isTerminal = ({ status }: Task) => status === "succeeded" || status === "abandoned";
+
+export function modelTasks(world: World): Tasks {
+  const boards = () => world.sessions.flatMap((session) => session.boards);
+  const boardOf = (id: string) => boards().find((board) => board.id === id);
+  const shown = ({ nextOrder: _, ...board }: ModelBoard): TaskList => structuredClone(board);
+  const add = (board: ModelBoard, titles: readonly string[]): readonly Task[] => {
+    const meaningful = titles.filter((title) => title.trim() !== "");
+    const added = meaningful.map((title): Task => {
+      const id = `task_${world.next()}`;
+      return { id, title, status: "planned", order: board.nextOrder++, retryCount: 0, note: "" };
+    });
+    board.tasks.push(...added);
+    if (added.length > 0) sessionOf(board).seq++;
+    return structuredClone(added);
+  };
+  const sessionOf = (board: ModelBoard): ModelSession => world.existing(board.conversationId);
+  /** Null when the task is not there, or when the change says null. */
+  const change = async (boardId: string, taskId: string, how: (task: Task, board: ModelBoard) => Task | null) => {
+    const board = boardOf(boardId);
+    const index = board?.tasks.findIndex((task) => task.id === taskId) ?? -1;
+    const task = board?.tasks[index];
+    if (board === undefined || task === undefined) return null;
+    const next = how(task, board);
+    if (next === null) return null;
+    board.tasks[index] = next;
+    sessionOf(board).seq++;
+    return structuredClone(next);
+  };
+  return {
+    createTaskList: async (conversationId, titles, options = {}) => {
+      const session = world.ensure(conversationId);
+      const agentId = options.agentId ?? "";
+      const old = session.boards.find((board) => board.agentId === agentId);
+      // What is not said of a board that is there already stays as it is.
+      const { agentLabel, parentAgentId, maxRetries } = {
+        ...(old ?? { agentLabel: "", parentAgentId: null, maxRetries: 3 }),
+        ...options,
+      };
+      const { id, createdAt } = old ?? { id: `board_${world.next()}`, createdAt: world.now() };
+      const facts = { id, conversationId, maxRetries, agentId, agentLabel, parentAgentId, createdAt };
+      const board: ModelBoard = { ...facts, tasks: [], nextOrder: 0 };
+      if (old === undefined) session.boards.push(board);
+      else session.boards[session.boards.indexOf(old)] = board;
+      add(board, titles);
+      return shown(board);
+    },
+    getTaskList: async (id) => {
+      const board = boardOf(id);
+      return board === undefined ? null : shown(board);
+    },
+    getByConversation: async (id) => {
+      const all = world.find(id)?.boards ?? [];
+      const board = all.find(({ agentId }) => agentId === "") ?? all[0];
+      return board === undefined ? null : shown(board);
+    },
+    getBoardsByConversation: async (id) => (world.find(id)?.boards ?? []).map(shown),
+    updateStatus: (board, task, status, note = "") =>
+      change(board, task, (old) => {
+        if (isTerminal(old) && old.status !== status)
+          throw new HoldfastError("InvalidTransition", `it is ${old.status}`);
+        return { ...old, status, note: note === "" ? old.note : note };
+      }),
+    addTasks: async (id, titles) => {
+      const board = boardOf(id);
+      if (board === undefined) throw new HoldfastError("NotFound", `there is no board ${id}`);
+      return add(board, titles);
+    },
+    deleteTask: async (id, task) => {
+      const board = boardOf(id);
+      const kept = board?.tasks.filter((one) => one.id !== task) ?? [];
+      if (board === undefined || kept.length === board.tasks.length) return false;
+      board.tasks = kept;
+      sessionOf(board).seq++;
+      return true;
+    },
+    incrementRetry: (board, task) =>
+      change(board, task, (old, { maxRetries }) => {
+        if (isTerminal(old)) throw new HoldfastError("InvalidTransition", `it is ${old.status}`);
+        if (old.retryCount >= maxRetries) return null;
+        return { ...old, status: "in_progress", retryCount: old.retryCount + 1 };
+      }),
+    forceRetry: (board, task) =>
+      change(board, task, (old) => ({ ...old, status: "in_progress", retryCount: 0, note: "" })),
+    updateTaskTitle: (board, task, title) => change(board, task, (old) => ({ ...old, title })),
+    settle: async (id, to, { agentId } = {}) => {
+      if (to !== "failed" && to !== "planned") throw new HoldfastError("InvalidArgument", "failed or planned");
+      const all = (world.find(id)?.boards ?? []).filter((board) => agentId === undefined || board.agentId === agentId);
+      const stuck = all.flatMap(({ id: board, tasks }) =>
+        tasks.map(({ id: task, status }) => ({ board, task, status })),
+      );
+      const open = stuck.filter(({ status }) => status === "in_progress");
+      for (const { board, task } of open) await change(board, task, (old) => ({ ...old, status: to }));
+      return open.length;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+// What the model remembers: a list of sessions, each with everything it holds.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Json, JsonObject } from "../../contracts/json.ts";
+import type { Message } from "../../contracts/messages.ts";
+import type { SessionStatus } from "../../contracts/sessions.ts";
+import type { Task, TaskList } from "../../contracts/tasks.ts";
+
+/** A message and its place among all messages of the store. */
+export interface Remembered {
+  readonly no: number;
+  readonly message: Message;
+}
+
+export interface Slot {
+  readonly value: Json;
+  readonly expiresAt: number;
+}
+
+export type ModelBoard = Omit<TaskList, "tasks"> & { tasks: Task[]; nextOrder: number };
+
+export interface ModelSession {
+  readonly id: string;
+  readonly agent: string | null;
+  readonly request: string | null;
+  readonly createdAt: number;
+  title: string | null;
+  status: SessionStatus;
+  tags: readonly string[];
+  metadata: JsonObject;
+  updatedAt: number;
+  version: number;
+  /** Events so far. */
+  seq: number;
+  deleted: boolean;
+  messages: Remembered[];
+  state: Map<string, Slot>;
+  stateVersion: number;
+  boards: ModelBoard[];
+}
+
+export class World {
+  /** In order of creation, deleted ones too: ids are never used twice. */
+  readonly sessions: ModelSession[] = [];
+  readonly aliases = new Map<string, string>();
+  readonly now: () => number;
+  #counter = 0;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** A number nobody has had before. */
+  next(): number {
+    return ++this.#counter;
+  }
+
+  find(id: string): ModelSession | undefined {
+    return this.sessions.find((session) => session.id === id && !session.deleted);
+  }
+
+  existing(id: string): ModelSession {
+    const session = this.find(id);
+    if (session !== undefined) return session;
+    const wasThere = this.sessions.some((one) => one.id === id);
+    throw new HoldfastError(wasThere ? "SessionDeleted" : "NotFound", `there is no session ${id}`);
+  }
+
+  ensure(id: string, agent: string | null = null): ModelSession {
+    if (this.sessions.some((one) => one.id === id)) return this.existing(id);
+    return this.add({ id, agent, request: null, title: null, tags: [], metadata: {} });
+  }
+
+  add(given: Pick<ModelSession, "id" | "agent" | "request" | "title" | "tags" | "metadata">): ModelSession {
+    const at = this.now();
+    const session: ModelSession = {
+      ...given,
+      status: "open",
+      createdAt: at,
+      updatedAt: at,
+      version: 1,
+      seq: 1,
+      deleted: false,
+      messages: [],
+      state: new Map(),
+      stateVersion: 0,
+      boards: [],
+    };
+    this.sessions.push(session);
+    return session;
+  }
+}

@@ -1,0 +1,159 @@
+// The suite of the store itself: what it says of itself, what closing means, and that what was acknowledged stays.
+import assert from "node:assert/strict";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import { noise, present, range, refuses } from "../expect.ts";
+import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+
+export function runStoreSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
+  runCases(`store: ${name}`, [...selfCases, ...closeCases, ...handleCases], make, options);
+}
+
+const scope = { session: "chat", agent: "helper" };
+
+const selfCases: readonly Case[] = [
+  prove("ST4 a store says what it is", ["info"], async ({ info }) => {
+    assert.ok(info.engine === "sqlite" || info.engine === "postgres");
+    assert.ok(Number.isSafeInteger(info.schemaVersion) && info.schemaVersion >= 1);
+    assert.ok(info.storeId.length > 0);
+    assert.ok(Number.isSafeInteger(info.createdAt));
+  }),
+
+  prove("ST8 stats of an empty store are zeros, not errors", ["stats"], async ({ stats }) => {
+    const { bytesOnDisk, nouns, blobs, sessions } = await stats();
+    assert.ok(Number.isSafeInteger(bytesOnDisk) && bytesOnDisk >= 0);
+    for (const [noun, { rows }] of Object.entries(nouns)) assert.equal(rows, 0, noun);
+    const zeros = { count: 0, bytes: 0, referencedBytes: 0, storedBytes: 0, dedupSavings: 0, compressionSavings: 0 };
+    assert.deepEqual(blobs, zeros);
+    assert.deepEqual(sessions, []);
+    await refuses("LimitExceeded", () => stats({ sessions: LIMITS.page + 1 }));
+  }),
+
+  prove("ST11 stats count what was written", ["stats", "history"], async ({ stats, history }) => {
+    for (const n of range(5)) {
+      const messages = range(n + 1).map((m) => ({
+        role: "user" as const,
+        content: `${n} ${m} ${"text ".repeat(100)}`,
+      }));
+      await history.appendMany({ ...scope, session: `s${n}` }, messages);
+    }
+    const { nouns, blobs, sessions } = await stats({ sessions: 3 });
+    assert.equal(nouns.messages?.rows, 15);
+    assert.equal(nouns.sessions?.rows, 5);
+    assert.equal(nouns.events?.rows, 20);
+    assert.equal(blobs.count, 15);
+    assert.ok(blobs.bytes > 7_500 && blobs.referencedBytes === blobs.bytes);
+    assert.ok(blobs.storedBytes > 0 && blobs.compressionSavings > 0 && blobs.compressionSavings < 1);
+    assert.deepEqual(
+      sessions.map(({ id, events, messages }) => [id, events, messages]),
+      [
+        ["s4", 6, 5],
+        ["s3", 5, 4],
+        ["s2", 4, 3],
+      ],
+    );
+  }),
+];
+
+/** One call of every noun. */
+function calls(store: Omit<Holdfast, "info" | "close" | symbol>): readonly (() => Promise<unknown>)[] {
+  return [
+    () => store.agents.get("a"),
+    () => store.agents.create(),
+    () => store.sessions.get("chat"),
+    () => store.sessions.create(),
+    () => store.history.get(scope),
+    () => store.history.append(scope, { role: "user", content: "late" }),
+    () => store.state.get("chat"),
+    () => store.state.set("chat", {}),
+    () => store.tasks.getByConversation("chat"),
+    () => store.tasks.createTaskList("chat", ["x"]),
+    () => store.blobs.store("late"),
+    () => store.blobs.stat(`sha256:${"0".repeat(64)}`),
+    () => store.log.read("chat"),
+    () => store.log.anchor("chat"),
+    () => store.stats(),
+  ];
+}
+
+const ALL = ["agents", "sessions", "history", "state", "tasks", "blobs", "log", "stats", "close"] as const;
+
+const closeCases: readonly Case[] = [
+  prove("ST7 after close every call is refused with Closed", ALL, async (given) => {
+    await given.history.append(scope, { role: "user", content: "hi" });
+    await given.close();
+    await given.close();
+    for (const call of calls(given)) await refuses("Closed", call, String(call));
+  }),
+
+  prove("ST1 close waits for what is under way", ["history", "close", "another"], async (given) => {
+    const other = await given.another();
+    const appends = range(50).map((n) => given.history.append(scope, { role: "user", content: `${n}` }));
+    await given.close();
+    const done = await Promise.allSettled(appends);
+    const held = done.filter(({ status }) => status === "fulfilled").length;
+    assert.equal(held, 50, "what was asked for before close is done");
+    assert.equal(await other.history.count(scope), 50);
+  }),
+];
+
+const handleCases: readonly Case[] = [
+  prove("ST1 what was acknowledged is there for whoever opens the store next", [...ALL, "another"], async (given) => {
+    const message = await given.history.append(scope, { role: "user", content: "kept" });
+    const session = await given.sessions.update("chat", { title: "kept", tags: ["t"] });
+    await given.sessions.setAlias("chat", "name");
+    const state = await given.state.set("chat", { kept: [1] });
+    const board = await given.tasks.createTaskList("chat", ["kept"]);
+    const ref = await given.blobs.store(noise(500_000, 1));
+    const agent = await given.agents.create({ id: "kept", name: "kept" });
+    const blocks = await given.agents.saveBlocks("kept", [{ label: "b", value: "kept" }]);
+    const anchor = await given.log.anchor("chat");
+    await given.close();
+
+    const store = await given.another();
+    assert.deepEqual(await store.history.get(scope), [message]);
+    assert.equal(present(await store.sessions.get("name")).title, session.title);
+    assert.deepEqual(await store.state.getVersioned("chat"), state);
+    assert.deepEqual(await store.tasks.getTaskList(board.id), board);
+    assert.equal((await store.blobs.verify(ref)).ok, true);
+    assert.equal(present(await store.agents.get("kept")).name, agent.name);
+    assert.deepEqual(await store.agents.loadBlocks("kept"), blocks);
+    assert.equal((await store.log.verify("chat", { anchor })).ok, true);
+    const next = await store.history.append(scope, { role: "user", content: "on" });
+    assert.equal(next.seq, anchor.seq + 1);
+  }),
+
+  prove("ST4 a store has one identity, whoever opens it", ["info", "another"], async ({ info, another }) => {
+    const other = await another();
+    assert.equal(other.info.storeId, info.storeId);
+    assert.equal(other.info.createdAt, info.createdAt);
+    assert.equal(other.info.schemaVersion, info.schemaVersion);
+  }),
+
+  prove("ST6 four handles that write at once all get through", ["history", "another"], async ({ history, another }) => {
+    const handles = [history, ...(await Promise.all(range(3).map(another))).map((store) => store.history)];
+    await Promise.all(
+      handles.map(async (handle, who) => {
+        for (const n of range(25)) {
+          await handle.append({ session: `s${n % 5}`, agent: `a${who}` }, { role: "user", content: `${n}` });
+        }
+      }),
+    );
+    for (const who of range(4)) assert.equal((await history.byAgent(`a${who}`)).length, 25);
+  }),
+
+  prove("ST6 a handle that waits for another does not stop the event loop", ["history", "another"], async (given) => {
+    const other = (await given.another()).history;
+    const big = range(3_000).map((n) => ({ role: "user" as const, content: `${n} ${"x".repeat(200)}` }));
+    let last = performance.now();
+    let longest = 0;
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const writes = [given.history.appendMany(scope, big), other.appendMany({ ...scope, session: "two" }, big)];
+    await Promise.all([...writes, ...range(20).map((n) => other.append(scope, { role: "user", content: `${n}` }))]);
+    clearInterval(timer);
+    assert.ok(longest < 2_000, `the event loop stood still for ${Math.round(longest)} ms`);
+  }),
+];

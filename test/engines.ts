@@ -1,0 +1,73 @@
+// Both engines as tests below the public API need them: a migrated driver on fresh ground, and a way to look at rows.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { realEnvironment } from "../src/core/environment.ts";
+import type { Driver } from "../src/storage/sql/driver.ts";
+import { migrate } from "../src/storage/sql/migrations.ts";
+import { openPostgres } from "../src/storage/sql/postgres/driver.ts";
+import { openSqlite } from "../src/storage/sql/sqlite/driver.ts";
+
+export interface Ground {
+  readonly driver: Driver;
+  /** What open() takes to reach the same store. */
+  readonly url: string;
+  end(): Promise<void>;
+}
+
+export interface Engine {
+  readonly name: "sqlite" | "postgres";
+  fresh(): Promise<Ground>;
+}
+
+const environment = realEnvironment();
+const COMMON = { durability: "full", busyMs: 10_000, environment } as const;
+
+async function migrated(driver: Driver): Promise<void> {
+  await migrate(driver, { create: true, migrate: true, environment, target: "test" });
+}
+
+const sqlite: Engine = {
+  name: "sqlite",
+  async fresh() {
+    const directory = mkdtempSync(join(tmpdir(), "holdfast-test-"));
+    const path = join(directory, "store.db");
+    const driver = await openSqlite({ ...COMMON, path });
+    await migrated(driver);
+    return {
+      driver,
+      url: path,
+      end: async () => {
+        await driver.close();
+        rmSync(directory, { recursive: true, force: true });
+      },
+    };
+  },
+};
+
+export function postgresUrl(): string {
+  const url = process.env["HOLDFAST_TEST_POSTGRES"];
+  if (url === undefined) throw new Error("HOLDFAST_TEST_POSTGRES is not set; run the tests with `npm test -- <file>`");
+  return url;
+}
+
+const postgres: Engine = {
+  name: "postgres",
+  async fresh() {
+    const schema = `hf_test_${Buffer.from(environment.random(8)).toString("hex")}`;
+    const driver = await openPostgres({ ...COMMON, url: postgresUrl(), schema, poolSize: 1 });
+    await migrated(driver);
+    const url = new URL(postgresUrl());
+    url.searchParams.set("schema", schema);
+    return {
+      driver,
+      url: url.href,
+      end: async () => {
+        await driver.read(`DROP SCHEMA "${schema}" CASCADE`, []);
+        await driver.close();
+      },
+    };
+  },
+};
+
+export const ENGINES: readonly Engine[] = [sqlite, postgres];

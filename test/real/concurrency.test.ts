@@ -1,0 +1,221 @@
+// Many processes and many handles on one store at once: every append gets its own seq, nothing is lost or doubled, and
+// nobody blocks: writers wait by timers, readers do not wait at all.
+
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
+import { open } from "../../src/open.ts";
+import { Acknowledged, examine, type Found, foundIn, textOf } from "./examine.ts";
+import { ENGINES, Places } from "./places.ts";
+import { type Child, Children } from "./process.ts";
+import type { Measured } from "./ticker.ts";
+
+const places = new Places();
+const children = new Children();
+
+afterEach(() => children.end());
+afterAll(() => places.remove());
+
+const WRITERS = 8;
+const APPENDS = 1000;
+
+/** Each writer's messages in the order in which it asked for them, none missing. */
+function expectAll(found: readonly Found[], writers: readonly string[], appends: number): void {
+  expect(found).toHaveLength(writers.length * appends);
+  for (const writer of writers) {
+    const own = found.filter((one) => one.writer === writer).map(({ n }) => n);
+    expect(own, `messages of ${writer}, in seq order`).toEqual(Array.from({ length: appends }, (_, n) => n));
+  }
+}
+
+/** How often the next message is another writer's: 0 would mean that they took turns as a whole. */
+function switches(found: readonly Found[]): number {
+  return found.filter((one, i) => i > 0 && one.writer !== found[i - 1]?.writer).length;
+}
+
+describe.each(ENGINES)("many writers (%s)", (engine) => {
+  test("LG1 8 processes append 1,000 messages each to one session of a store that none of them finds there", {
+    timeout: 120_000,
+  }, async () => {
+    const url = await places.fresh(engine);
+    const acknowledged = new Acknowledged();
+    const names = Array.from({ length: WRITERS }, (_, i) => `writer${i}`);
+    // Half of them one by one, half ten at a time, which go into the log in the order in which they were asked for.
+    const running = names.map((writer, i) =>
+      children.start({
+        script: "writer.ts",
+        told: { url, writer, session: "chat", count: APPENDS, window: i % 2 === 0 ? 1 : 10 },
+        onLine: (line) => acknowledged.note(line),
+      }),
+    );
+    await Promise.all(running.map((child) => child.done()));
+
+    expect(acknowledged.count).toBe(WRITERS * APPENDS);
+    const store = await open(url);
+    await acknowledged.compare(store);
+    const found = await examine(store, "chat");
+    expectAll(found, names, APPENDS);
+    expect(switches(found), "the writers did not write at the same time").toBeGreaterThan(100);
+    // One event says that the session was created; there is nothing else beside the messages.
+    const { seq, messages } = (await store.sessions.get("chat")) ?? {};
+    expect({ seq, messages }).toEqual({ seq: WRITERS * APPENDS + 1, messages: WRITERS * APPENDS });
+    await store.close();
+  });
+
+  test("ST6 8 handles in one process append at the same time", { timeout: 120_000 }, async () => {
+    const url = await places.fresh(engine);
+    const handles = await Promise.all(Array.from({ length: WRITERS }, () => open(url, { poolSize: 3 })));
+    const names = handles.map((_, i) => `handle${i}`);
+    const appends = 200;
+    await Promise.all(
+      handles.map(async (handle, i) => {
+        const writer = names[i] ?? "";
+        for (let n = 0; n < appends; n += 4) {
+          const scope = { session: "chat", agent: writer };
+          const four = [n, n + 1, n + 2, n + 3];
+          await Promise.all(
+            four.map((one) => handle.history.append(scope, { role: "user", content: textOf(writer, one) })),
+          );
+        }
+      }),
+    );
+    const views = await Promise.all(handles.map((handle) => examine(handle, "chat")));
+    for (const found of views) expectAll(found, names, appends);
+    await Promise.all(handles.map((handle) => handle.close()));
+  });
+
+  test("LG1 writers of one process each to a session of its own, and to one they share", async () => {
+    const url = await places.fresh(engine);
+    const acknowledged = new Acknowledged();
+    const way = (writer: string, session: string) => ({ writer, session, count: 200, window: 5 });
+    const running = ["a", "b", "c"].map((name) =>
+      children.start({
+        script: "writer.ts",
+        told: { url, ...way(`${name}-own`, name), beside: [way(`${name}-shared`, "shared"), way(`${name}-back`, "a")] },
+        onLine: (line) => acknowledged.note(line),
+      }),
+    );
+    await Promise.all(running.map((child) => child.done()));
+    const store = await open(url);
+    await acknowledged.compare(store);
+    expect(acknowledged.count).toBe(9 * 200);
+    expectAll(await examine(store, "shared"), ["a-shared", "b-shared", "c-shared"], 200);
+    expectAll(await examine(store, "a"), ["a-own", "a-back", "b-back", "c-back"], 200);
+    await store.close();
+  });
+
+  test("ST11 a message acknowledged to another process is there for the next read", { timeout: 60_000 }, async () => {
+    const url = await places.fresh(engine);
+    const store = await open(url);
+    const reads: Promise<void>[] = [];
+    const child = children.start({
+      script: "writer.ts",
+      told: { url, writer: "writer", session: "chat", count: 1000 },
+      onLine: (line) => {
+        const [word, session = "", seq = "", , n = ""] = line.split(" ");
+        if (word === "ack") reads.push(expectToRead(store, session, Number(seq), Number(n)));
+      },
+    });
+    await child.done();
+    expect(reads).toHaveLength(1000);
+    await Promise.all(reads);
+    await store.close();
+  });
+});
+
+async function expectToRead(store: Holdfast, session: string, seq: number, n: number): Promise<void> {
+  const [message] = await store.history.session(session, { after: seq - 1, limit: 1 });
+  if (message === undefined) throw new Error(`seq ${seq} was acknowledged and is not there`);
+  expect(foundIn(message)).toEqual({ seq, writer: "writer", n });
+}
+
+describe("while another process holds SQLite's write lock", () => {
+  const HELD_MS = 300;
+
+  interface Scene {
+    readonly url: string;
+    readonly holder: Child;
+    readonly ticker: Child;
+  }
+
+  async function scene(): Promise<Scene> {
+    const url = places.file();
+    const store = await open(url);
+    await store.history.append({ session: "chat", agent: "ticker" }, { role: "user", content: textOf("before", 0) });
+    await store.close();
+    const holder = children.start({ script: "lock-holder.ts", told: { path: url } });
+    const ticker = children.start({ script: "ticker.ts", told: { url } });
+    await Promise.all([holder.heard("ready"), ticker.heard("ready")]);
+    return { url, holder, ticker };
+  }
+
+  async function ask(ticker: Child, work: string): Promise<Measured> {
+    ticker.say(work);
+    return JSON.parse(await ticker.heard("measured"));
+  }
+
+  /** Several times, because the machine itself makes everybody wait now and then. */
+  async function whileHeld({ holder, ticker }: Scene, works: readonly string[]): Promise<readonly Measured[]> {
+    const measured: Measured[] = [];
+    for (const work of works) {
+      holder.say(`hold ${HELD_MS}`);
+      await holder.heard("held");
+      measured.push(await ask(ticker, work));
+      await holder.heard("released");
+    }
+    return measured;
+  }
+
+  function median(values: readonly number[]): number {
+    return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  }
+
+  test("ST6 an append waits by timers, the event loop stays responsive, and the append succeeds", async () => {
+    const given = await scene();
+    await ask(given.ticker, "open");
+    const measured = await whileHeld(given, ["append", "append", "append", "append", "append"]);
+    for (const { tookMs, ticks } of measured) {
+      expect(tookMs, "the lock was not in the way").toBeGreaterThan(HELD_MS / 2);
+      expect(ticks).toBeGreaterThan(HELD_MS / 5 / 4);
+    }
+    const gaps = measured.map(({ longestGapMs }) => longestGapMs);
+    expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(100);
+    expect(Math.max(...gaps), "as long as the lock was held").toBeLessThan(HELD_MS);
+
+    await ask(given.ticker, "close");
+    const store = await open(given.url);
+    expect((await examine(store, "chat")).map(({ writer }) => writer)).toEqual(["before", ...Array(5).fill("ticker")]);
+    await store.close();
+  });
+
+  test("ST6 opening the store waits by timers too", async () => {
+    const given = await scene();
+    const [opened] = await whileHeld(given, ["open"]);
+    expect(opened?.longestGapMs).toBeLessThan(HELD_MS);
+    expect((await whileHeld(given, ["append"]))[0]?.tookMs).toBeGreaterThan(HELD_MS / 2);
+  });
+
+  test("ST11 readers do not wait for the writer", async () => {
+    const given = await scene();
+    await ask(given.ticker, "open");
+    const measured = await whileHeld(given, ["read", "read", "read", "read", "read"]);
+    const times = measured.map(({ tookMs }) => tookMs);
+    expect(median(times), `reads took ${times.join(" ")} ms`).toBeLessThan(50);
+  });
+
+  test("ST6 who waits longer than busyMs is told StoreBusy, and the handle goes on", async () => {
+    const { url, holder } = await scene();
+    const store = await open(url, { busyMs: 50 });
+    holder.say("hold 400");
+    await holder.heard("held");
+    const append = (n: number) =>
+      store.history.append({ session: "chat", agent: "late" }, { role: "user", content: textOf("late", n) });
+    await expect(append(0)).rejects.toMatchObject({ code: "StoreBusy", retryable: true });
+    await holder.heard("released");
+    await append(1);
+    expect((await examine(store, "chat")).map(({ writer, n }) => [writer, n])).toEqual([
+      ["before", 0],
+      ["late", 1],
+    ]);
+    await store.close();
+  });
+});

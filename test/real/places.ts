@@ -1,0 +1,66 @@
+// Places for stores: fresh files in a scratch folder, and fresh schemas on a PostgreSQL server, all removed at the end.
+
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import postgres from "postgres";
+import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
+
+export const ENGINES = ["sqlite", "postgres"] as const;
+export type Engine = (typeof ENGINES)[number];
+
+export class Places {
+  readonly folder = fs.mkdtempSync(path.join(tmpdir(), "holdfast-real-"));
+  readonly #schemas = new Map<string, string>();
+  #server: PostgresServer | undefined;
+  #files = 0;
+
+  /** A path where nothing is yet. */
+  file(name = "store"): string {
+    this.#files++;
+    return path.join(this.folder, `${name}-${this.#files}.db`);
+  }
+
+  /** A URL whose schema does not exist yet; on the server of `npm test`, or on one of our own. */
+  async schema(): Promise<string> {
+    const given = process.env["HOLDFAST_TEST_POSTGRES"];
+    this.#server ??= given ? undefined : await startPostgres();
+    return this.schemaOn(given || (this.#server?.url ?? ""));
+  }
+
+  schemaOn(server: string): string {
+    const url = new URL(server);
+    const schema = `real_${randomBytes(6).toString("hex")}`;
+    this.#schemas.set(schema, server);
+    url.searchParams.set("schema", schema);
+    return url.href;
+  }
+
+  async fresh(engine: Engine): Promise<string> {
+    return engine === "sqlite" ? this.file() : await this.schema();
+  }
+
+  async remove(): Promise<void> {
+    for (const server of new Set(this.#server === undefined ? this.#schemas.values() : [])) {
+      await withPostgres(server, async (sql) => {
+        const schemas = [...this.#schemas].filter(([, where]) => where === server);
+        for (const [schema] of schemas) await sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+      });
+    }
+    await this.#server?.stop();
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Straight to the database, past Holdfast. */
+export async function withPostgres<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const plain = new URL(url);
+  plain.searchParams.delete("schema");
+  const sql = postgres(plain.href, { max: 1, onnotice: () => undefined });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}

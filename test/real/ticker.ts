@@ -1,0 +1,54 @@
+// A child that measures its own event loop (a timer every 5 ms) while it opens the store, appends or reads.
+
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
+import { open } from "../../src/open.ts";
+import { textOf } from "./examine.ts";
+
+export interface Measured {
+  /** How long the work took, and the longest time in which the event loop did nothing else. */
+  readonly tookMs: number;
+  readonly longestGapMs: number;
+  readonly ticks: number;
+}
+
+async function measured(work: () => Promise<unknown>): Promise<Measured> {
+  const start = performance.now();
+  let last = start;
+  let longestGapMs = 0;
+  let ticks = 0;
+  const tick = () => {
+    const now = performance.now();
+    longestGapMs = Math.max(longestGapMs, now - last);
+    last = now;
+  };
+  const timer = setInterval(() => {
+    ticks++;
+    tick();
+  }, 5);
+  await work();
+  clearInterval(timer);
+  tick();
+  return { tookMs: performance.now() - start, longestGapMs, ticks };
+}
+
+const { url }: { url: string } = JSON.parse(process.argv[2] ?? "{}");
+const scope = { session: "chat", agent: "ticker" };
+let store: Holdfast | undefined;
+let n = 0;
+const works: Record<string, () => Promise<unknown>> = {
+  open: async () => {
+    store = await open(url);
+  },
+  append: async () => store?.history.append(scope, { role: "user", content: textOf("ticker", n++) }),
+  read: async () => store?.history.get(scope, { last: 10 }),
+  close: async () => store?.close(),
+};
+writeSync(1, "ready\n");
+for await (const line of createInterface({ input: process.stdin })) {
+  const work = works[line];
+  if (work === undefined) throw new Error(`no such work: ${line}`);
+  writeSync(1, `measured ${JSON.stringify(await measured(work))}\n`);
+  if (line === "close") break;
+}
