@@ -35,7 +35,7 @@ export function machineLine({ folder, pragmas, postgres }: Surroundings): string
     processors[0]?.model.trim() ?? "unknown CPU",
     `${processors.length} cores`,
     `Node ${process.versions.node}`,
-    `SQLite ${process.versions["sqlite"] ?? "?"} (${pragmas})`,
+    `SQLite ${process.versions.sqlite ?? "?"} (${pragmas})`,
     postgres === null ? "no PostgreSQL" : `PostgreSQL ${postgres}`,
     `${fileSystemOf(folder)} at ${folder}`,
   ].join(", ");

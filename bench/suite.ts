@@ -6,6 +6,8 @@ export interface Setting {
   readonly folder: string;
   /** Seconds each contender of a bench is measured, over all its rounds. */
   readonly seconds: number;
+  /** Whether this metric was asked for. */
+  wants(metric: string): boolean;
   /** Progress, for people. */
   say(text: string): void;
 }

@@ -12,6 +12,8 @@ export interface Ground {
   readonly driver: Driver;
   /** What open() takes to reach the same store. */
   readonly url: string;
+  /** A second handle on the same store, closed with the first. */
+  another(): Promise<Driver>;
   end(): Promise<void>;
 }
 
@@ -27,18 +29,26 @@ async function migrated(driver: Driver): Promise<void> {
   await migrate(driver, { create: true, migrate: true, environment, target: "test" });
 }
 
+function kept(drivers: Driver[], driver: Driver): Driver {
+  drivers.push(driver);
+  return driver;
+}
+
 const sqlite: Engine = {
   name: "sqlite",
   async fresh() {
     const directory = mkdtempSync(join(tmpdir(), "holdfast-test-"));
     const path = join(directory, "store.db");
-    const driver = await openSqlite({ ...COMMON, path });
+    const open = () => openSqlite({ ...COMMON, path });
+    const driver = await open();
     await migrated(driver);
+    const others: Driver[] = [];
     return {
       driver,
       url: path,
+      another: async () => kept(others, await open()),
       end: async () => {
-        await driver.close();
+        for (const one of [...others, driver]) await one.close();
         rmSync(directory, { recursive: true, force: true });
       },
     };
@@ -55,16 +65,19 @@ const postgres: Engine = {
   name: "postgres",
   async fresh() {
     const schema = `hf_test_${Buffer.from(environment.random(8)).toString("hex")}`;
-    const driver = await openPostgres({ ...COMMON, url: postgresUrl(), schema, poolSize: 1 });
+    const open = () => openPostgres({ ...COMMON, url: postgresUrl(), schema, poolSize: 1 });
+    const driver = await open();
+    const others: Driver[] = [];
     await migrated(driver);
     const url = new URL(postgresUrl());
     url.searchParams.set("schema", schema);
     return {
       driver,
       url: url.href,
+      another: async () => kept(others, await open()),
       end: async () => {
         await driver.read(`DROP SCHEMA "${schema}" CASCADE`, []);
-        await driver.close();
+        for (const one of [...others, driver]) await one.close();
       },
     };
   },

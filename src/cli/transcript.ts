@@ -22,11 +22,11 @@ export function blockText(block: ContentBlock): string {
     case "text":
       return block.text;
     case "image":
-      return `[image ${mediaText(block.source)}${block.alt === undefined ? "" : ` "${block.alt}"`}]`;
+      return mediaText("image", block.alt, block.source);
     case "audio":
-      return `[audio ${mediaText(block.source)}]${block.transcript === undefined ? "" : ` ${block.transcript}`}`;
+      return mediaText("audio", block.transcript, block.source);
     case "document":
-      return `[document ${block.title === undefined ? "" : `"${block.title}" `}${mediaText(block.source)}]`;
+      return mediaText("document", block.title, block.source);
     case "tool_use":
       return `→ ${block.name} ${shorten(JSON.stringify(block.input) ?? "")}`;
     case "tool_result": {
@@ -43,10 +43,13 @@ export function blockText(block: ContentBlock): string {
   }
 }
 
-function mediaText(media: Media): string {
-  const type = media.mediaType ?? "";
+/** The ref stands outside the brackets and at the end, where it is easy to copy. */
+function mediaText(kind: string, words: string | undefined, media: Media): string {
   const size = "size" in media && media.size !== undefined ? formatBytes(media.size) : "";
-  return [type, size, media.ref ?? media.url].filter((part) => part !== "").join(" ");
+  const told = [words === undefined ? "" : JSON.stringify(words), media.mediaType ?? "", size].filter(
+    (part) => part !== "",
+  );
+  return `[${[kind, ...told].join(" ")}] ${media.ref ?? media.url}`;
 }
 
 function shorten(text: string): string {

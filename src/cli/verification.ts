@@ -60,7 +60,9 @@ function needAnchor(session: string, anchors: Anchors): string {
 
 async function verifySession(holdfast: Holdfast, session: string, wanted: Verification): Promise<Finding> {
   const anchor = wanted.anchors.get(session);
-  const from = wanted.from.get(session);
+  const trusted = wanted.from.get(session);
+  // An anchor before the trusted point would not be looked at: then the whole chain is verified.
+  const from = trusted !== undefined && anchor !== undefined && anchor.seq < trusted.seq ? undefined : trusted;
   try {
     const report = await holdfast.log.verify(session, {
       ...(anchor === undefined ? {} : { anchor }),
@@ -71,12 +73,17 @@ async function verifySession(holdfast: Holdfast, session: string, wanted: Verifi
     const note = anchor === undefined ? {} : { note: `anchored at ${anchor.seq}` };
     return { ok: true, session, events: report.events, hash: report.hash, ...note };
   } catch (error) {
-    return damage(session, anchor, error);
+    return await damage(holdfast, session, anchor, error);
   }
 }
 
 /** What the store calls damage becomes a finding; everything else stops the verification. */
-function damage(session: string, anchor: Anchor | undefined, error: unknown): Finding {
+async function damage(
+  holdfast: Holdfast,
+  session: string,
+  anchor: Anchor | undefined,
+  error: unknown,
+): Promise<Finding> {
   if (!isHoldfastError(error)) throw error;
   switch (error.code) {
     case "BlobCorrupted":
@@ -93,13 +100,23 @@ function damage(session: string, anchor: Anchor | undefined, error: unknown): Fi
       };
     }
     case "SessionDeleted":
-      return { ok: true, session, events: 0, note: "erased; nothing to verify" };
-    case "NotFound":
-      // Listed a moment ago and gone now is an erasure; an anchor for what never was is not.
-      if (anchor === undefined) return { ok: true, session, events: 0, note: "erased meanwhile" };
+    case "NotFound": {
+      // Listed a moment ago and gone now is an erasure; an anchor for what left no tombstone is not.
+      const isErased = anchor === undefined || (await hasTombstone(holdfast, session));
+      if (isErased) return { ok: true, session, events: 0, note: "erased; nothing to verify" };
       return { ok: false, session, events: 0, badSeq: 1, reason: "there is an anchor, but no such session" };
+    }
     default:
       throw error;
+  }
+}
+
+async function hasTombstone(holdfast: Holdfast, session: string): Promise<boolean> {
+  try {
+    await holdfast.log.anchor(session);
+    return false;
+  } catch (error) {
+    return isHoldfastError(error) && error.code === "SessionDeleted";
   }
 }
 

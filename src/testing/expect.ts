@@ -1,8 +1,8 @@
 // What suites say about outcomes, on node:assert: refusals by code, bytes, streams, and data made from a seed.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { HoldfastError } from "../contracts/errors.ts";
-import { type ErrorCode, isHoldfastError } from "../contracts/errors.ts";
+import { type ErrorCode, type HoldfastError, isHoldfastError } from "../contracts/errors.ts";
+import type { Message } from "../contracts/messages.ts";
 
 /** The codes of errors that are the caller's, found before anything was written. */
 export const CALLER_MISTAKES = ["InvalidArgument", "InvalidId", "InvalidText", "InvalidJson", "LimitExceeded"] as const;
@@ -91,4 +91,9 @@ export function prose(bytes: number, seed: number): Uint8Array {
 
 export function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
+}
+
+/** The text of messages that hold one text block each. */
+export function texts(messages: readonly Message[]): string[] {
+  return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : `<${block?.type}>`));
 }

@@ -10,7 +10,7 @@ import { type Child, Children } from "./process.ts";
 import type { Measured } from "./ticker.ts";
 
 const places = new Places();
-const children = new Children();
+const children = new Children(places.folder);
 
 afterEach(() => children.end());
 afterAll(() => places.remove());
@@ -179,7 +179,7 @@ describe("while another process holds SQLite's write lock", () => {
     }
     const gaps = measured.map(({ longestGapMs }) => longestGapMs);
     expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(100);
-    expect(Math.max(...gaps), "as long as the lock was held").toBeLessThan(HELD_MS);
+    expect(Math.max(...gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(HELD_MS / 2);
 
     await ask(given.ticker, "close");
     const store = await open(given.url);
@@ -189,8 +189,8 @@ describe("while another process holds SQLite's write lock", () => {
 
   test("ST6 opening the store waits by timers too", async () => {
     const given = await scene();
-    const [opened] = await whileHeld(given, ["open"]);
-    expect(opened?.longestGapMs).toBeLessThan(HELD_MS);
+    const gaps = (await whileHeld(given, ["open", "open", "open"])).map(({ longestGapMs }) => longestGapMs);
+    expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(100);
     expect((await whileHeld(given, ["append"]))[0]?.tookMs).toBeGreaterThan(HELD_MS / 2);
   });
 

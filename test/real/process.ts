@@ -3,8 +3,6 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import * as fs from "node:fs";
-import { tmpdir } from "node:os";
 import * as path from "node:path";
 
 /** A script of this folder, and what it is told (as JSON, in its first argument). */
@@ -24,10 +22,6 @@ export interface End {
   readonly signal: string | null;
 }
 
-/** Compiled code of the children: starting one takes half the time with it. */
-const CACHE = path.join(tmpdir(), `holdfast-real-cache-${process.pid}`);
-process.once("exit", () => fs.rmSync(CACHE, { recursive: true, force: true }));
-
 export class Child {
   readonly lines: string[] = [];
   readonly #process: ChildProcessWithoutNullStreams;
@@ -37,13 +31,14 @@ export class Child {
   #over = false;
   #errors = "";
 
-  constructor({ script, told, onLine, under = [], uid }: Start) {
+  /** `cache` keeps the compiled code of children: starting one takes half the time with it. */
+  constructor({ script, told, onLine, under = [], uid }: Start, cache: string) {
     const argv = [process.execPath, path.join(import.meta.dirname, script), JSON.stringify(told)];
     const [program = "", ...flags] = [...under, ...argv];
     const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_|VITEST)/.test(name));
     this.#process = spawn(program, flags, {
       stdio: "pipe",
-      env: { ...Object.fromEntries(inherited), ...(uid === undefined ? { NODE_COMPILE_CACHE: CACHE } : {}) },
+      env: { ...Object.fromEntries(inherited), ...(uid === undefined ? { NODE_COMPILE_CACHE: cache } : {}) },
       ...(uid === undefined ? {} : { uid, gid: uid }),
     });
     this.#process.stdin.on("error", () => undefined);
@@ -113,9 +108,15 @@ export class Child {
 /** Children of one test file: whatever a failed test left running ends with it. */
 export class Children {
   readonly #all: Child[] = [];
+  readonly #cache: string;
+
+  /** `folder` is removed by somebody else. */
+  constructor(folder: string) {
+    this.#cache = path.join(folder, "compiled");
+  }
 
   start(start: Start): Child {
-    const child = new Child(start);
+    const child = new Child(start, this.#cache);
     this.#all.push(child);
     return child;
   }

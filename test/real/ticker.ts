@@ -35,15 +35,15 @@ async function measured(work: () => Promise<unknown>): Promise<Measured> {
 
 const { url }: { url: string } = JSON.parse(process.argv[2] ?? "{}");
 const scope = { session: "chat", agent: "ticker" };
-let store: Holdfast | undefined;
+const handles: Holdfast[] = [];
 let n = 0;
 const works: Record<string, () => Promise<unknown>> = {
   open: async () => {
-    store = await open(url);
+    handles.push(await open(url));
   },
-  append: async () => store?.history.append(scope, { role: "user", content: textOf("ticker", n++) }),
-  read: async () => store?.history.get(scope, { last: 10 }),
-  close: async () => store?.close(),
+  append: async () => handles.at(-1)?.history.append(scope, { role: "user", content: textOf("ticker", n++) }),
+  read: async () => handles.at(-1)?.history.get(scope, { last: 10 }),
+  close: async () => Promise.all(handles.map((handle) => handle.close())),
 };
 writeSync(1, "ready\n");
 for await (const line of createInterface({ input: process.stdin })) {

@@ -87,7 +87,7 @@ async function tell(stage: Stage): Promise<Record<string, unknown>> {
 
 async function firstDay({ story, choice, suffix, signal, isTemporary }: Stage): Promise<Scene> {
   await story.step("A store", "One file is the whole store. There is no server to start.");
-  await story.say(`export HOLDFAST_STORE=${choice.name}`);
+  await story.shell(`export HOLDFAST_STORE=${choice.name}`);
   const made = await story.run("init");
   if (made.code !== EXIT.ok) throw new HoldfastError("StoreUnreachable", made.stderr.trim());
   proceed(signal);
@@ -184,11 +184,12 @@ async function ending({ story, isTemporary }: Stage, kept: string | null, ms: nu
       : `${story.claims.filter(({ holds }) => !holds).length} claims do not hold. Please report this.`,
   );
   if (kept === null) await story.say("The temporary store is gone again; --keep keeps it.");
-  else if (isTemporary) await story.say(`The store is kept: export HOLDFAST_STORE=${kept}`);
-  await story.title("\nTry next");
+  else if (isTemporary) await story.say(`The store is kept at ${kept}`);
+  await story.title("Try next");
+  if (isTemporary && kept !== null) await story.shell(`export HOLDFAST_STORE=${kept}`);
   await story.say("holdfast init                                     a store of your own");
   await story.say("holdfast messages add chat-1 --agent helper 'hi'  write to it");
-  await story.say("holdfast log chat-1 --follow                      watch it from another terminal");
+  await story.say("holdfast log chat-1 --follow                      watch it live");
   await story.say("holdfast --help                                   everything else");
 }
 

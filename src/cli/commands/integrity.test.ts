@@ -128,6 +128,8 @@ describe("verify", () => {
     expect(await run("verify", "--anchor", "all.json")).toContain("anchored at 4");
     expect(await run("verify", "s", "--anchor", "one.json", "--from", "one.json")).toContain("all good");
     expect(await cli(["verify", "t", "--anchor", "one.json"])).toMatchObject({ code: 2 });
+    writeFileSync(inDirectory("later.json"), await run("log", "anchor", "s"));
+    expect(await json("verify", "s", "--anchor", "one.json", "--from", "later.json")).toMatchObject({ events: 5 });
 
     writeFileSync(inDirectory("other.json"), JSON.stringify({ ...one, hash: "0".repeat(64) }));
     expect(await cli(["verify", "--anchor", "other.json"])).toMatchObject({ code: 5 });
@@ -135,7 +137,9 @@ describe("verify", () => {
     const gone = await cli(["verify", "--anchor", "gone.json"]);
     expect([gone.code, gone.stdout]).toEqual([5, expect.stringContaining("there is an anchor, but no such session")]);
     await run("sessions", "rm", "t", "--yes");
-    expect(await run("verify", "--anchor", "all.json")).toContain("all good");
+    const erased = await run("verify", "--anchor", "all.json");
+    expect(erased).toMatch(/^ok +t +0 +erased; nothing to verify$/m);
+    expect(erased).toContain("all good");
   });
 
   test("reads nothing but anchors as anchors", async () => {

@@ -39,7 +39,9 @@ const COLUMNS: readonly Column<SessionSize>[] = [
 
 function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeName }: Context): string[] {
   const { frame, style } = output;
-  const counts = Object.entries(nouns).map(([noun, { rows }]): [string, number] => [noun, rows]);
+  const counts = Object.entries(nouns)
+    .map(([noun, { rows }]): [string, number] => [noun.replaceAll("_", " "), rows])
+    .filter(([, count]) => count > 0);
   const rows: readonly Column<[string, number]>[] = [
     { title: "ROWS", cell: ([noun]) => noun },
     { title: "", align: "right", cell: ([, count]) => formatCount(count) },
@@ -53,8 +55,7 @@ function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeNa
       frame,
     ),
     "",
-    ...table(rows, counts, frame),
-    "",
+    ...(counts.length === 0 ? [] : [...table(rows, counts, frame), ""]),
     style.faint("BLOBS"),
     ...facts(
       [

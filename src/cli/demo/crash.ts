@@ -30,6 +30,7 @@ export async function killWriter(choice: StoreChoice, session: string): Promise<
   });
   const acknowledged = new Map<number, number>();
   const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+  let isDoomed = false;
   let unread = "";
   let errors = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -39,7 +40,11 @@ export async function killWriter(choice: StoreChoice, session: string): Promise<
       const [seq, number] = line.split(" ").map(Number);
       if (seq !== undefined && number !== undefined) acknowledged.set(seq, number);
     }
-    if (acknowledged.size >= ENOUGH) child.kill("SIGKILL");
+    // Some milliseconds later, differing from run to run, so that it can hit any moment of a commit.
+    if (acknowledged.size >= ENOUGH && !isDoomed) {
+      isDoomed = true;
+      setTimeout(() => child.kill("SIGKILL"), Math.random() * 5);
+    }
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors += text;

@@ -17,6 +17,7 @@ export class Story {
   readonly #context: Context;
   readonly #store: string;
   #steps = 0;
+  #lastLine = "";
 
   constructor(context: Context, store: string) {
     this.#context = context;
@@ -28,17 +29,24 @@ export class Story {
   }
 
   async title(text: string): Promise<void> {
+    await this.#blank();
     await this.#print([this.#context.output.style.heading(text)]);
   }
 
   async step(title: string, ...paragraphs: readonly string[]): Promise<void> {
     this.#steps++;
     const heading = this.#context.output.style.heading(`${this.#steps}. ${title}`);
-    await this.#print(["", heading, ...paragraphs.flatMap((text) => this.#wrapped(text))]);
+    await this.#blank();
+    await this.#print([heading, ...paragraphs.flatMap((text) => this.#wrapped(text))]);
   }
 
   async say(text: string): Promise<void> {
     await this.#print(this.#wrapped(text));
+  }
+
+  /** A line for the reader's own shell. */
+  async shell(command: string): Promise<void> {
+    await this.#print([this.#prompt(command)]);
   }
 
   /** Runs a command of this CLI on the demo's store, and shows both. */
@@ -48,10 +56,10 @@ export class Story {
     // HOLDFAST_STORE stands for --store, so that the shown commands are short and still the real ones.
     const env = { ...io.env, HOLDFAST_STORE: this.#store };
     const captured = await this.#context.capture(argv, { ...terminal, env });
-    const lines = `${captured.stdout}${captured.stderr}`.trimEnd().split("\n");
+    const lines = (captured.stdout || captured.stderr).trimEnd().split("\n");
+    await this.#blank();
     await this.#print([
-      "",
-      `${INDENT}${output.style.strong(safe`$ holdfast ${argv.map(quoted).join(" ")}`)}`,
+      this.#prompt(`holdfast ${argv.map(quoted).join(" ")}`),
       ...lines.map((line) => `${INDENT}  ${line}`.trimEnd()),
       "",
     ]);
@@ -66,11 +74,21 @@ export class Story {
     await this.#print([`${INDENT}${mark} ${claim}`]);
   }
 
+  #prompt(command: string): string {
+    return `${INDENT}${this.#context.output.style.strong(safe`$ ${command}`)}`;
+  }
+
+  /** An empty line, unless there is one already. */
+  async #blank(): Promise<void> {
+    if (this.#lastLine !== "") await this.#print([""]);
+  }
+
   #wrapped(text: string): string[] {
     return wrap(text, Math.min(this.#context.output.width, WIDEST) - INDENT.length).map((line) => INDENT + line);
   }
 
   async #print(lines: readonly string[]): Promise<void> {
+    this.#lastLine = lines.at(-1) ?? this.#lastLine;
     if (!this.#context.output.json) await this.#context.output.lines(lines);
   }
 }

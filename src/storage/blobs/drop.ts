@@ -43,8 +43,7 @@ export async function dropBlobs(depot: Depot, rows: readonly BlobRow[]): Promise
     depot,
     rows.filter((row) => !inParts.includes(row)),
   );
-  let blobs = gone.length;
-  let bytes = gone.reduce((sum, row) => sum + row.stored, 0);
+  let { blobs, bytes } = gone;
   for (const row of inParts) {
     const holder = await disown(depot, row);
     if (holder === null) continue;
@@ -55,7 +54,7 @@ export async function dropBlobs(depot: Depot, rows: readonly BlobRow[]): Promise
 }
 
 /** One commit for all; who turns out to be wanted is left out, and the others are tried again. */
-async function dropRows(depot: Depot, rows: readonly BlobRow[]): Promise<readonly BlobRow[]> {
+async function dropRows(depot: Depot, rows: readonly BlobRow[]): Promise<Dropped> {
   const segments = await segmentsOf(depot, rows);
   let left = rows;
   while (left.length > 0) {
@@ -67,8 +66,8 @@ async function dropRows(depot: Depot, rows: readonly BlobRow[]): Promise<readonl
     left = left.filter((row) => !isAbout(wanted, row));
   }
   await depot.place.drop(left);
-  await dropSegments(depot, segments);
-  return left;
+  const bytes = left.reduce((sum, row) => sum + row.stored, 0);
+  return { blobs: left.length, bytes: bytes + (await dropSegments(depot, segments)) };
 }
 
 function isAbout(guard: Guard, row: BlobRow): boolean {
@@ -80,9 +79,7 @@ function dropWrites(row: BlobRow): Write[] {
   return [
     { op: "run", statement: "blob.drop", params: [row.sha256] },
     { op: "run", statement: "links.drop", params: [row.no, row.no] },
-    ...(row.form === FORM.segments
-      ? [{ op: "run", statement: "segments.drop", params: [row.no, row.no] } as const]
-      : []),
+    { op: "run", statement: "segments.drop", params: [row.no, row.no] },
   ];
 }
 
@@ -114,7 +111,7 @@ export async function takeApart(depot: Depot, holder: Uint8Array): Promise<numbe
     const distinct = new Map(parts.filter(isPart).map((part) => [toHex(part.sha256), part.sha256]));
     const now = await Promise.all([...distinct.values()].map((digest) => depot.storage.query("blob.head", digest)));
     const free = now.flatMap(([part]) => (part !== undefined && isPart(part) && part.linked === 0 ? [part] : []));
-    bytes += (await dropRows(depot, free)).reduce((sum, part) => sum + part.stored, 0);
+    bytes += (await dropRows(depot, free)).bytes;
     await turn(depot.storage.environment);
   }
   const segments = (await depot.storage.query("blob.segments", row.no)).map((segment) => segment.id);

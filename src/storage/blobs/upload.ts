@@ -37,12 +37,12 @@ export class Upload {
     const known = await this.#known([...distinct.values()].map(({ digest }) => digest));
     for (;;) {
       const at = storage.environment.now();
-      const blobs: BlobWrite[] = [holderWrite(this.#depot, this.holder, at)];
-      for (const [hex, { digest, chunk }] of distinct) {
+      const claim = { ...PART, at };
+      const parts = [...distinct].map(([hex, { digest, chunk }]) => {
         const row = known.get(hex);
-        const claim = { ...PART, at };
-        blobs.push(row === undefined ? await placePlain(this.#depot, digest, chunk, claim) : renewal(row, claim));
-      }
+        return row === undefined ? placePlain(this.#depot, digest, chunk, claim) : renewal(row, claim);
+      });
+      const blobs: BlobWrite[] = [holderWrite(this.#depot, this.holder, at), ...(await Promise.all(parts))];
       const used = [...(this.#chunks === 0 ? [] : [this.holder]), ...[...known.values()].map((row) => row.sha256)];
       const writes = digests.map((digest, i) => link(this.holder, this.#chunks + i, digest));
       const outcome = await storage.commit({ blobs, writes, uses: used.map((digest) => [digest, 0] as const) });

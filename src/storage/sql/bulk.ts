@@ -18,10 +18,9 @@ export function rowsText(spec: BulkSpec, width: number): string {
       return `INSERT INTO ${spec.table} (${columns}) VALUES ${Array(width).fill(tuple).join(", ")}${spec.suffix}`;
     }
     case "update":
-      return `UPDATE ${spec.table} SET ${set} WHERE ${key}`;
+    case "fence":
+      return `UPDATE ${spec.table} SET ${set} WHERE ${key.replaceAll("was_", "")}`;
     case "delete":
       return `DELETE FROM ${spec.table} WHERE ${key}`;
-    case "fence":
-      throw new Error("bug: only an engine with fences renders one");
   }
 }

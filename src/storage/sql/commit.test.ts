@@ -73,7 +73,7 @@ for (const engine of ENGINES) {
     });
 
     test("ST2 one of several creators of the same id wins, in one handle and across two", async () => {
-      const other = new SqlStorage(ground.driver, realEnvironment());
+      const other = new SqlStorage(await ground.another(), realEnvironment());
       const create: Commit = { sessions: [{ id: "mine", mode: "create", at }], events: [note("mine", "x")] };
       const outcomes = await Promise.all([storage, other, storage, other].map((one) => one.commit(create)));
       expect(seqs(outcomes).filter((seq) => typeof seq === "number")).toHaveLength(1);
@@ -112,7 +112,7 @@ for (const engine of ENGINES) {
     });
 
     test("LG1 a handle that remembers a session is not fooled by another handle's writes to it", async () => {
-      const other = new SqlStorage(ground.driver, realEnvironment());
+      const other = new SqlStorage(await ground.another(), realEnvironment());
       for (let i = 0; i < 10; i++) {
         await (i % 2 === 0 ? storage : other).commit(append("s", `n${i}`));
       }
@@ -121,7 +121,7 @@ for (const engine of ENGINES) {
     });
 
     test("LG6 a handle that remembers a session cannot write to it after another handle deleted it", async () => {
-      const other = new SqlStorage(ground.driver, realEnvironment());
+      const other = new SqlStorage(await ground.another(), realEnvironment());
       await storage.commit(append("s", "a"));
       await storage.commit(append("s", "b"));
       const [row] = await other.query("session.get", "s");

@@ -44,9 +44,17 @@ export type Plan<T> = Generator<Trip, T, readonly (readonly Row[])[]>;
 /** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
 export const LOOKUP = "/*lookup*/";
 
+/** A session was not where the commit remembered it: it must be read again. Nothing was written. */
+export class StaleFence extends Error {}
+
 export interface Driver {
   readonly dialect: Dialect;
-  /** Another connection changed a row the plan relied on, or the engine asks to try again: the plan is run again. */
+  /**
+   * How often this driver found that other connections had written, so far as it can tell at no cost: what was
+   * remembered of sessions before must be forgotten. Stays 0 where fences tell it row by row.
+   */
+  readonly foreignWrites: number;
+  /** Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. */
   transact<T>(plan: () => Plan<T>): Promise<T>;
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
   /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
@@ -75,11 +83,6 @@ export interface Dialect {
   /** The greater of two values, NULL when one is. */
   greater(a: string, b: string): string;
   readonly tableNames: Sql;
-  /**
-   * The SQLSTATE of a fence that did not hold: with it, a commit on remembered sessions is one round trip. null: the
-   * engine has no fences, because reading inside the transaction costs nothing.
-   */
-  readonly staleCode: string | null;
   /** Names and types of a table's columns, for the test that compares them with contracts/rows.ts. */
   readonly describeTable: Sql;
   readonly explain: string;

@@ -281,11 +281,14 @@ UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0 WHERE sha256 = $1
     UPDATE blobs SET condemned = $1 WHERE no > $2 AND no <= $3 AND refs = 0 AND pinned = 0 AND condemned IS NULL
     AND expires_at IS NOT NULL AND expires_at <= $4 AND epoch <= $5
     AND NOT EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = blobs.no);
+-- links.makeRoom
+
+    DELETE FROM blob_links WHERE ord >= 0 AND parent_no = (SELECT no FROM blobs WHERE sha256 = $1)
+    AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = $2 AND form = 4);
 -- links.adopt
 
-    UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = $1 AND form = 2)
-    WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = $2) AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = $3 AND form = 2)
-    AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.ord >= 0 AND k.parent_no = (SELECT no FROM blobs WHERE sha256 = $4));
+    UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = $1) WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = $2)
+    AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = $3 AND form = 2);
 -- links.move
 UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = $1) WHERE ord >= 0 AND parent_no = (SELECT no FROM blobs WHERE sha256 = $2);
 -- links.cut

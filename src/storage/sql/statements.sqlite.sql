@@ -281,11 +281,14 @@ UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0 WHERE sha256 = ?;
     UPDATE blobs SET condemned = ? WHERE no > ? AND no <= ? AND refs = 0 AND pinned = 0 AND condemned IS NULL
     AND expires_at IS NOT NULL AND expires_at <= ? AND epoch <= ?
     AND NOT EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = blobs.no);
+-- links.makeRoom
+
+    DELETE FROM blob_links WHERE ord >= 0 AND parent_no = (SELECT no FROM blobs WHERE sha256 = ?)
+    AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = ? AND form = 4);
 -- links.adopt
 
-    UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = ? AND form = 2)
-    WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = ?) AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = ? AND form = 2)
-    AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.ord >= 0 AND k.parent_no = (SELECT no FROM blobs WHERE sha256 = ?));
+    UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = ?) WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = ?)
+    AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = ? AND form = 2);
 -- links.move
 UPDATE blob_links SET parent_no = (SELECT no FROM blobs WHERE sha256 = ?) WHERE ord >= 0 AND parent_no = (SELECT no FROM blobs WHERE sha256 = ?);
 -- links.cut

@@ -29,7 +29,7 @@ function printed(dialect: Dialect): string {
     [1, 2].map((width) => `-- ${spec.name} × ${width}\n${dialect.renderBulk(spec, width)};`),
   );
   const together =
-    dialect.staleCode === null
+    dialect.engine === "sqlite"
       ? []
       : [1, 2].map((width) => `-- append × ${width}\n${renderTogether(APPEND.map((spec) => ({ spec, width })))};`);
   return `${[...named(QUERIES), ...named(STATEMENTS), ...named(GUARDS, dialect.lockRow), ...lookups, ...bulks, ...together].join("\n")}\n`;

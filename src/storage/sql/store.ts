@@ -4,7 +4,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
 import type { Commit, Outcome, Storage } from "../../contracts/storage.ts";
 import { canFence, commitPlan, fencedPlan, type BatchResult, type Position, type Remembered } from "./commit.ts";
-import type { Driver, Param } from "./driver.ts";
+import { type Driver, type Param, StaleFence } from "./driver.ts";
 import { CommitQueue } from "./queue.ts";
 import { QUERIES } from "./statements.ts";
 
@@ -21,6 +21,7 @@ export class SqlStorage implements Storage {
   readonly #queue: CommitQueue;
   readonly #remembered: Remembered = { sessions: new Map(), agents: new Map() };
   readonly #listeners = new Map<string, Set<() => void>>();
+  #foreignWrites = 0;
   #unwatch: (() => void) | null = null;
   #closing: Promise<void> | null = null;
 
@@ -49,19 +50,23 @@ export class SqlStorage implements Storage {
   }
 
   async #run(batch: readonly Commit[]): Promise<BatchResult> {
-    const { staleCode } = this.#driver.dialect;
-    if (staleCode !== null && canFence(batch, this.#remembered)) {
+    if (canFence(batch, this.#remembered)) {
       try {
         return await this.#driver.transact(() => fencedPlan(batch, this.#remembered));
       } catch (error) {
-        // Another process wrote to one of these sessions, or deleted it: read them again.
-        if (!isStale(error, staleCode)) throw error;
+        // Another connection wrote to one of these sessions, or deleted it: read them again.
+        if (!(error instanceof StaleFence)) throw error;
       }
     }
     for (const id of batch.flatMap((commit) => (commit.sessions ?? []).map((use) => use.id))) {
       this.#remembered.sessions.delete(id);
     }
-    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
+    const result = await this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
+    if (this.#foreignWrites !== this.#driver.foreignWrites) {
+      this.#foreignWrites = this.#driver.foreignWrites;
+      this.#remembered.sessions.clear();
+    }
+    return result;
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
@@ -126,11 +131,6 @@ export class SqlStorage implements Storage {
     this.#unwatch = null;
     await this.#driver.close();
   }
-}
-
-function isStale(error: unknown, code: string): boolean {
-  const cause = error instanceof HoldfastError ? error.cause : error;
-  return cause instanceof Error && "code" in cause && cause.code === code;
 }
 
 function closed(): HoldfastError {

@@ -6,9 +6,15 @@ import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { blockEditCases } from "./agents-blocks.ts";
 import { blockSetCases } from "./agents-sets.ts";
+import { agentRaceCases } from "./races.ts";
 
 export function runAgentsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  runCases(`agents: ${name}`, [...identityCases, ...listCases, ...blockSetCases, ...blockEditCases], make, options);
+  runCases(
+    `agents: ${name}`,
+    [...identityCases, ...listCases, ...blockSetCases, ...blockEditCases, ...agentRaceCases],
+    make,
+    options,
+  );
 }
 
 const identityCases: readonly Case[] = [

@@ -1,24 +1,26 @@
 // The suite of the history contract: what every HistoryProvider must keep. Parts: order and append here, ranges,
 // content and erasure in the files beside.
 import assert from "node:assert/strict";
-import type { Message } from "../../contracts/messages.ts";
-import { present, range, refuses } from "../expect.ts";
+import { present, range, refuses, texts } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { historyContentCases } from "./history-content.ts";
 import { historyErasureCases } from "./history-erasure.ts";
 import { historyRangeCases } from "./history-range.ts";
+import { historyRaceCases } from "./races.ts";
 
 export function runHistorySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  const cases = [...orderCases, ...keyCases, ...historyRangeCases, ...historyContentCases, ...historyErasureCases];
+  const cases = [
+    ...orderCases,
+    ...keyCases,
+    ...historyRangeCases,
+    ...historyContentCases,
+    ...historyErasureCases,
+    ...historyRaceCases,
+  ];
   runCases(`history: ${name}`, cases, make, options);
 }
 
 const scope = { session: "chat", agent: "helper" };
-
-/** The text of messages that hold one text block each. */
-export function texts(messages: readonly Message[]): string[] {
-  return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : `<${block?.type}>`));
-}
 
 function isIncreasing(seqs: readonly number[]): void {
   for (const [index, seq] of seqs.entries()) {

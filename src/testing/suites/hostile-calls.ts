@@ -5,6 +5,7 @@ import {
   binary,
   bytes,
   choice,
+  Either,
   flag,
   id,
   int,
@@ -126,7 +127,7 @@ function historyCalls({ store, ref: stored }: World): Call[] {
   return callsOf("history", store.history, {
     append: [
       [2, scope, message, run],
-      ...content.map((block): Rows[number] => [2, scope, { role: "user", content: [block] }]),
+      ...content.map((block): Rows[number] => [2, scope, { role: "user", content: new Either([block], "string") }]),
     ],
     appendMany: [[2, scope, [message], run]],
     get: [

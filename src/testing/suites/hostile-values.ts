@@ -32,6 +32,17 @@ export class Leaf {
   }
 }
 
+/** A list or record in whose place other types are fine too. */
+export class Either {
+  readonly also: readonly string[];
+  readonly value: object;
+
+  constructor(value: object, ...also: readonly string[]) {
+    this.value = value;
+    this.also = also;
+  }
+}
+
 type Make = (value: unknown, ...also: readonly string[]) => Leaf;
 
 const leaf =
@@ -192,6 +203,7 @@ export function badJson(): Readonly<Record<string, unknown>> {
 /** The value itself: leaves are replaced by what they hold. */
 export function plain(value: unknown): unknown {
   if (value instanceof Leaf) return value.value;
+  if (value instanceof Either) return plain(value.value);
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
@@ -230,6 +242,9 @@ interface Replacement {
 
 function replacements(value: unknown, path: readonly (string | number)[] = []): readonly Replacement[] {
   if (value instanceof Leaf) return wrongFor(value).map((wrong) => ({ path, wrong }));
+  if (value instanceof Either) {
+    return replacements(value.value, path).filter((one) => one.path !== path || !value.also.includes(one.wrong.name));
+  }
   if (typeof value !== "object" || value === null) return [];
   const isList = Array.isArray(value);
   const fitting = isList ? ["array"] : ["object", "object without prototype"];
@@ -244,6 +259,7 @@ function replacements(value: unknown, path: readonly (string | number)[] = []): 
 
 function put(value: unknown, [key, ...rest]: readonly (string | number)[], wrong: unknown): unknown {
   if (key === undefined) return wrong;
+  if (value instanceof Either) return put(value.value, [key, ...rest], wrong);
   if (Array.isArray(value)) return value.map((item, n) => (n === key ? put(item, rest, wrong) : plain(item)));
   const entries = Object.entries(value as object);
   return Object.fromEntries(entries.map(([name, item]) => [name, name === key ? put(item, rest, wrong) : plain(item)]));

@@ -2,11 +2,19 @@
 import assert from "node:assert/strict";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { sessionRaceCases } from "./races.ts";
 import { sessionDeleteCases } from "./sessions-delete.ts";
 import { sessionListCases } from "./sessions-list.ts";
 
 export function runSessionsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  const cases = [...createCases, ...updateCases, ...aliasCases, ...sessionListCases, ...sessionDeleteCases];
+  const cases = [
+    ...createCases,
+    ...updateCases,
+    ...aliasCases,
+    ...sessionListCases,
+    ...sessionDeleteCases,
+    ...sessionRaceCases,
+  ];
   runCases(`sessions: ${name}`, cases, make, options);
 }
 

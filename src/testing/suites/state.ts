@@ -4,11 +4,12 @@ import type { JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { stateRaceCases } from "./races.ts";
 
 export function runStateSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `state: ${name}`,
-    [...wholeCases, ...exactCases, ...concurrentCases, ...ttlCases, ...logCases],
+    [...wholeCases, ...exactCases, ...concurrentCases, ...ttlCases, ...logCases, ...stateRaceCases],
     make,
     options,
   );

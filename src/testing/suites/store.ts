@@ -89,9 +89,9 @@ const closeCases: readonly Case[] = [
   prove("ST1 close waits for what is under way", ["history", "close", "another"], async (given) => {
     const other = await given.another();
     const appends = range(50).map((n) => given.history.append(scope, { role: "user", content: `${n}` }));
+    const settled = Promise.allSettled(appends);
     await given.close();
-    const done = await Promise.allSettled(appends);
-    const held = done.filter(({ status }) => status === "fulfilled").length;
+    const held = (await settled).filter(({ status }) => status === "fulfilled").length;
     assert.equal(held, 50, "what was asked for before close is done");
     assert.equal(await other.history.count(scope), 50);
   }),

@@ -4,10 +4,11 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { TaskList } from "../../contracts/tasks.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { taskRaceCases } from "./races.ts";
 import { taskChangeCases } from "./tasks-change.ts";
 
 export function runTasksSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  runCases(`tasks: ${name}`, [...boardCases, ...listCases, ...taskChangeCases], make, options);
+  runCases(`tasks: ${name}`, [...boardCases, ...listCases, ...taskChangeCases, ...taskRaceCases], make, options);
 }
 
 const titles = (board: TaskList | null) => board?.tasks.map(({ title }) => title);

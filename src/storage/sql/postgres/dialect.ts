@@ -139,8 +139,6 @@ export const postgres: Dialect = {
   lockRow: " FOR UPDATE",
   greater: (a, b) => `greatest(${a}, ${b})`,
   tableNames: "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
-  // Division by zero: an error a pipelined statement can raise by itself, and nothing else here does.
-  staleCode: "22012",
   describeTable:
     "SELECT column_name AS name, data_type AS type FROM information_schema.columns " +
     "WHERE table_schema = current_schema() AND table_name = ? ORDER BY ordinal_position",

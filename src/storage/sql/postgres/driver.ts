@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 import type postgresJs from "postgres";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
-import type { BulkSpec, Driver, Param, Plan, Row, Step } from "../driver.ts";
+import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
-import { isRace, isUnreachable, postgresError } from "./errors.ts";
+import { isRace, isStale, isUnreachable, postgresError } from "./errors.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -25,6 +25,7 @@ const PAYLOAD_BYTES = 7000;
 
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
+  readonly foreignWrites = 0;
   readonly #options: PostgresOptions;
   readonly #sql: Sql;
   readonly #target: string;
@@ -49,6 +50,7 @@ class PostgresDriver implements Driver {
       try {
         return await this.#attempt(plan);
       } catch (error) {
+        if (isStale(error)) throw new StaleFence();
         // A race was lost before anything happened: the plan is made again from what is there now.
         if (!isRace(error) || environment.monotonic() >= deadline) throw postgresError(error, this.#target);
       }

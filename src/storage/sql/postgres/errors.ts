@@ -5,6 +5,11 @@ export function sqlState(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }
 
+/** Division by zero: an error a pipelined statement can raise by itself; our fences do, and nothing else here. */
+export function isStale(error: unknown): boolean {
+  return sqlState(error) === "22012";
+}
+
 /** The transaction did not happen and the same plan may well succeed: lost races and deadlocks. */
 export function isRace(error: unknown): boolean {
   const code = sqlState(error);

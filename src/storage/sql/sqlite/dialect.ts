@@ -18,7 +18,6 @@ export const sqlite: Dialect = {
   lockRow: "",
   greater: (a, b) => `max(${a}, ${b})`,
   tableNames: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-  staleCode: null,
   describeTable: "SELECT name, type FROM pragma_table_info(?) ORDER BY cid",
   explain: "EXPLAIN QUERY PLAN ",
 };

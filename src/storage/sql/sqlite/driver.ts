@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
-import type { BulkSpec, Driver, Param, Plan, Row, Step } from "../driver.ts";
+import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, sqliteError } from "./errors.ts";
 
@@ -49,6 +49,10 @@ class Connection {
 
 class SqliteDriver implements Driver {
   readonly dialect = sqlite;
+  foreignWrites = 0;
+  /** The writer's data_version when it last held the lock: another connection has written when it differs. */
+  #version = -1;
+  #stale = true;
   readonly #options: SqliteOptions;
   readonly #writer: Connection;
   readonly #reader: Connection;
@@ -69,7 +73,7 @@ class SqliteDriver implements Driver {
       return result;
     } catch (error) {
       this.#rollback();
-      throw sqliteError(error, this.#options.path);
+      throw error instanceof StaleFence ? error : sqliteError(error, this.#options.path);
     }
   }
 
@@ -80,7 +84,7 @@ class SqliteDriver implements Driver {
     for (let attempt = 0; ; attempt++) {
       try {
         this.#writer.run("BEGIN IMMEDIATE", []);
-        return;
+        return this.#look();
       } catch (error) {
         if (!isBusy(error)) throw sqliteError(error, path);
         if (environment.monotonic() >= deadline) throw busyError(path, error);
@@ -88,6 +92,14 @@ class SqliteDriver implements Driver {
       const spread = (environment.random(1)[0] ?? 0) / 255;
       await environment.sleep(Math.min(1 + attempt * 0.5, 8) * (0.5 + spread));
     }
+  }
+
+  /** Under the lock: has anybody else written since this connection last held it? */
+  #look(): void {
+    const version = Number(this.#writer.all("PRAGMA data_version", [])[0]?.["data_version"]);
+    this.#stale = version !== this.#version;
+    if (this.#stale) this.foreignWrites++;
+    this.#version = version;
   }
 
   #drive<T>(plan: Plan<T>): T {
@@ -105,6 +117,8 @@ class SqliteDriver implements Driver {
         return step.keys.flatMap((key) => this.#writer.all(text, [key]));
       }
       case "bulk":
+        // One connection writes at a time: nobody else having written, everything remembered still holds.
+        if (step.spec.verb === "fence" && this.#stale) throw new StaleFence();
         this.#bulk(step.spec, step.rows);
         return [];
     }
@@ -125,10 +139,13 @@ class SqliteDriver implements Driver {
     }
     let done = 0;
     if (texts.wide !== null) {
-      const wide = texts.wide;
-      for (; rows.length - done >= WIDE; done += WIDE) this.#writer.run(wide, rows.slice(done, done + WIDE).flat());
+      for (; rows.length - done >= WIDE; done += WIDE) {
+        const params: Param[] = [];
+        for (let i = done; i < done + WIDE; i++) for (const param of rows[i] ?? []) params.push(param);
+        this.#writer.run(texts.wide, params);
+      }
     }
-    for (const row of rows.slice(done)) this.#writer.run(texts.one, row);
+    for (; done < rows.length; done++) this.#writer.run(texts.one, rows[done] ?? []);
   }
 
   #rollback(): void {

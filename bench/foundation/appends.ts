@@ -1,0 +1,116 @@
+// Appends on SQLite: what one costs, how many a second there are with 64 writers, and how long the event loop is held.
+import * as path from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { open } from "../../src/open.ts";
+import { alternate, compare, percentile, sample } from "../measure.ts";
+import type { Result } from "../report.ts";
+import type { Bench, Setting } from "../suite.ts";
+import { bareAppender, bareBatches, bytesPerAppend, openBare } from "./floor.ts";
+import { AGENT, messageSource, writeAtOnce } from "./messages.ts";
+
+const ROUNDS = 7;
+const WRITERS = 64;
+
+export const sequential: Bench = {
+  metrics: ["append.sequential"],
+  async run({ folder, seconds }) {
+    const file = path.join(folder, "sequential.db");
+    const hf = await open(file);
+    const next = messageSource();
+    const append = () => hf.history.append({ session: "one", agent: AGENT }, next());
+    await append();
+    await append();
+    const bytes = bytesPerAppend(file);
+    const bare = openBare(path.join(folder, "sequential-bare.db"));
+    const bareAppend = bareAppender(bare, bytes);
+    const turnMs = (seconds * 1000) / ROUNDS;
+    const [ours = [], floor = []] = await alternate(ROUNDS, [
+      async () => percentile(await sample(turnMs, append), 0.5),
+      async () => percentile(await sample(turnMs, bareAppend), 0.5),
+    ]);
+    await hf.close();
+    bare.close();
+    return [
+      {
+        metric: "append.sequential",
+        unit: "ms",
+        ...compare(ours, floor),
+        targets: [{ of: "ratio", must: "atMost", limit: 1.5 }],
+        note: `p50; baseline: one bare INSERT of the same ${bytes} bytes, BEGIN IMMEDIATE to COMMIT`,
+      },
+    ];
+  },
+};
+
+export const concurrent: Bench = {
+  metrics: ["append.concurrent64", "append.concurrent64.unkeyed"],
+  async run({ folder, seconds }) {
+    const file = path.join(folder, "concurrent.db");
+    const hf = await open(file);
+    const next = messageSource();
+    await writeAtOnce(hf, WRITERS, 1, next);
+    const bytes = bytesPerAppend(file);
+    const keyed = openBare(path.join(folder, "concurrent-keyed.db"));
+    const unkeyed = openBare(path.join(folder, "concurrent-unkeyed.db"));
+    const keyedBatches = bareBatches(keyed, bytes, true);
+    const unkeyedBatches = bareBatches(unkeyed, bytes, false);
+    const turnMs = (seconds * 1000) / ROUNDS;
+    const [ours = [], raw = [], heap = []] = await alternate(ROUNDS, [
+      () => writeAtOnce(hf, WRITERS, turnMs, next),
+      () => keyedBatches(turnMs),
+      () => unkeyedBatches(turnMs),
+    ]);
+    await hf.close();
+    keyed.close();
+    unkeyed.close();
+    return [
+      {
+        metric: "append.concurrent64",
+        unit: "/s",
+        ...compare(ours, raw),
+        targets: [{ of: "ratio", must: "atLeast", limit: 0.5 }],
+        note: `baseline: bare commits of 64 rows of ${bytes} bytes in one INSERT, PRIMARY KEY (session, seq)`,
+      },
+      {
+        metric: "append.concurrent64.unkeyed",
+        unit: "/s",
+        ...compare(ours, heap),
+        note: "the same against a table without any key, which cannot be read back by session",
+      },
+    ];
+  },
+};
+
+/** Of the time between two turns of a 1 ms timer: what a neighbour in the same process waits for its turn. */
+export const loopDelay: Bench = {
+  metrics: ["loop.delay.p99"],
+  async run({ folder, seconds }: Setting): Promise<readonly Result[]> {
+    const hf = await open(path.join(folder, "loop.db"));
+    const next = messageSource();
+    const turnMs = (seconds * 1000) / ROUNDS;
+    let worst = 0;
+    const delay = async (load: () => Promise<unknown>): Promise<number> => {
+      const histogram = monitorEventLoopDelay({ resolution: 1 });
+      histogram.enable();
+      await load();
+      histogram.disable();
+      worst = Math.max(worst, histogram.max / 1e6);
+      return histogram.percentile(99) / 1e6;
+    };
+    const [busy = [], idle = []] = await alternate(ROUNDS, [
+      () => delay(() => writeAtOnce(hf, WRITERS, turnMs, next)),
+      () => delay(() => sleep(turnMs)),
+    ]);
+    await hf.close();
+    return [
+      {
+        metric: "loop.delay.p99",
+        unit: "ms",
+        ...compare(busy, idle),
+        targets: [{ of: "value", must: "atMost", limit: 10 }],
+        note: `under 64 writers, the sampler's own 1 ms included; worst ${worst.toFixed(1)} ms; baseline: an idle loop`,
+      },
+    ];
+  },
+};

@@ -1,0 +1,53 @@
+// The load of the append benches: distinct messages of about 500 bytes of ordinary text, and writers that append them.
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
+import type { MessageInput } from "../../src/contracts/messages.ts";
+import { ordinaryTranscript } from "../transcripts.ts";
+
+export const AGENT = "bench";
+
+const TEXT_LENGTH = 490;
+
+function texts(): readonly string[] {
+  const lines = Buffer.from(ordinaryTranscript(1_000_000)).toString("utf8").trim().split("\n");
+  const contents = lines.map((line): string => JSON.parse(line).message.content);
+  return contents.filter((content) => content.length >= TEXT_LENGTH).map((content) => content.slice(0, TEXT_LENGTH));
+}
+
+/** A source of messages no two of which are the same. */
+export function messageSource(): () => MessageInput {
+  const pool = texts();
+  let made = 0;
+  return () => {
+    made++;
+    return { role: made % 2 === 1 ? "user" : "assistant", content: `${made}: ${pool[made % pool.length]}` };
+  };
+}
+
+/** Gives a session that many messages, in big commits. */
+export async function fill(hf: Holdfast, session: string, count: number, next: () => MessageInput): Promise<void> {
+  for (let done = 0; done < count; ) {
+    const batch = Array.from({ length: Math.min(5000, count - done) }, next);
+    await hf.history.appendMany({ session, agent: AGENT }, batch);
+    done += batch.length;
+  }
+}
+
+/** Appends per second of that many writers, each on its own session and each waiting for its own acknowledgements. */
+export async function writeAtOnce(
+  hf: Holdfast,
+  writers: number,
+  forMs: number,
+  next: () => MessageInput,
+): Promise<number> {
+  let acknowledged = 0;
+  const start = performance.now();
+  const deadline = start + forMs;
+  const write = async (session: string) => {
+    while (performance.now() < deadline) {
+      await hf.history.append({ session, agent: AGENT }, next());
+      acknowledged++;
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, (_, i) => write(`writer-${i}`)));
+  return (acknowledged / (performance.now() - start)) * 1000;
+}

@@ -1,0 +1,31 @@
+// The foundation suite: what the store's promises cost, each beside the cheapest thing that could be done instead.
+import type { Suite } from "../suite.ts";
+import { concurrent, loopDelay, sequential } from "./appends.ts";
+import { growing, growingRepetitive, wholes } from "./blobs.ts";
+import { blocks } from "./blocks.ts";
+import { PRAGMAS } from "./floor.ts";
+import { growth } from "./growth.ts";
+import { concurrentOn, growthOn, SharedServer, sequentialOn } from "./postgres.ts";
+
+export function foundation(): Suite {
+  const server = new SharedServer();
+  return {
+    about: "appends, reads, blocks and blobs on SQLite; appends on PostgreSQL",
+    benches: [
+      sequential,
+      concurrent,
+      loopDelay,
+      growth,
+      blocks,
+      growing,
+      growingRepetitive,
+      wholes,
+      sequentialOn(server),
+      concurrentOn(server),
+      growthOn(server),
+    ],
+    pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
+    postgresVersion: () => server.version,
+    close: () => server.stop(),
+  };
+}

@@ -1,0 +1,73 @@
+// Segments as growth changes them: an open one gets a frame, a full one is sealed, new ones start with a single frame.
+import type { Guard, Write } from "../../contracts/storage.ts";
+import { sha256 } from "../../core/bytes.ts";
+import { newId } from "../../core/environment.ts";
+import type { Depot } from "./place.ts";
+import { frameWrite, sealWrites } from "./seal.ts";
+import { encodeFrame, mergeFrom, SEGMENT_BYTES, seal } from "./segments.ts";
+
+/** The part of a segment that a blob uses. */
+export interface Use {
+  readonly id: string;
+  readonly length: number;
+}
+
+export interface SegmentChange {
+  readonly use: Use;
+  readonly writes: readonly Write[];
+  readonly guards: readonly Guard[];
+  readonly stored: number;
+  /** Frames that other ones take the place of. */
+  readonly replaced: readonly { readonly store: string; readonly key: string | null }[];
+}
+
+/** A single frame stands alone, so that a new segment is as good as sealed until something is added. */
+export async function newSegment(depot: Depot, content: Uint8Array): Promise<SegmentChange> {
+  const { environment } = depot.storage;
+  const id = newId(environment, "seg");
+  const at = environment.now();
+  const digest = sha256(content);
+  const placed = await depot.place.put(digest, seal(content));
+  const row = { id, size: content.length, sealed: 1, sha256: digest, created_at: at, touched_at: at };
+  return {
+    use: { id, length: content.length },
+    writes: [{ op: "insert", table: "segments", row }, frameWrite(id, 0, content.length, placed)],
+    guards: [],
+    stored: placed.stored,
+    replaced: [],
+  };
+}
+
+/** The segment has the first `size` bytes of `content` and gets the rest. */
+export async function extendSegment(
+  depot: Depot,
+  id: string,
+  size: number,
+  content: Uint8Array,
+): Promise<SegmentChange> {
+  const guards: Guard[] = [{ check: "segment.size", key: [id], expect: size }];
+  const use = { id, length: content.length };
+  if (content.length <= size) return { use, writes: [], guards, stored: 0, replaced: [] };
+  const frames = await depot.storage.query("segment.frameHeads", id);
+  if (content.length === SEGMENT_BYTES) {
+    const digest = sha256(content);
+    const placed = await depot.place.put(digest, seal(content));
+    return { use, writes: sealWrites(id, content.length, digest, placed), guards, stored: placed.stored, replaced: frames };
+  }
+  const keep = mergeFrom([...frames.map((frame) => frame.size), content.length - size]);
+  const merged = keep === undefined ? [] : frames.slice(keep);
+  const start = merged[0]?.start ?? size;
+  const frame = encodeFrame(content.subarray(0, start), content.subarray(start));
+  const placed = await depot.place.put(sha256(frame), frame);
+  return {
+    use,
+    writes: [
+      ...(merged.length === 0 ? [] : [{ op: "run", statement: "frames.clear", params: [id, start] } as const]),
+      frameWrite(id, start, content.length - start, placed),
+      { op: "run", statement: "segment.grow", params: [content.length, depot.storage.environment.now(), id] },
+    ],
+    guards,
+    stored: placed.stored,
+    replaced: merged,
+  };
+}

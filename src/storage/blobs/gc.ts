@@ -1,0 +1,233 @@
+// Collection (BL4). A run begins a new epoch; it deletes what an earlier run condemned and nobody has put, pinned or
+// named since, and condemns what is unreferenced, expired and was last put two epochs ago. So three runs free a blob,
+// and neither a slow writer nor a clock that jumps can lose one. Everything goes in short pages.
+import type { BlobBackend, GcReport } from "../../contracts/blobs.ts";
+import type { BlobRow } from "../../contracts/queries.ts";
+import { decide } from "../../core/decide.ts";
+import { isExpired } from "./claims.ts";
+import { dropBlobs, dropSegments } from "./drop.ts";
+import { type Depot, isNamed } from "./place.ts";
+import { commitOrThrow } from "./put.ts";
+import { sealSegment } from "./seal.ts";
+import { turn } from "./turn.ts";
+
+const HOUR_MS = 3600 * 1000;
+
+/** Rows looked at in one read, and bytes deleted in one commit. */
+const PAGE = 500;
+const SWEEP_BYTES = 8 * 1024 * 1024;
+
+export interface GcSettings {
+  readonly backend: BlobBackend | undefined;
+  /** A segment that did not grow for so long is sealed. */
+  readonly sealAfterMs?: number;
+  /** Bytes outside the database that no row names are removed when they are this old. */
+  readonly orphanMs?: number;
+}
+
+export async function collectGarbage(depot: Depot, settings: GcSettings): Promise<GcReport> {
+  const epoch = await beginEpoch(depot);
+  const swept = await sweep(depot, epoch);
+  await dropStrays(depot);
+  const sealed = await sealIdle(depot, settings.sealAfterMs ?? HOUR_MS);
+  const segmentBytes = await dropUnusedSegments(depot);
+  const condemned = await condemn(depot, epoch);
+  const orphans = await dropOrphans(depot, settings, false);
+  await depot.storage.reclaim();
+  return {
+    dryRun: false,
+    epoch,
+    condemned,
+    deleted: swept.blobs,
+    bytes: swept.bytes + segmentBytes + orphans.bytes,
+    sealed,
+    orphans: orphans.count,
+  };
+}
+
+/** What collection would free of what is there now, once its epochs have passed. */
+export async function foreseeGarbage(depot: Depot, settings: GcSettings): Promise<GcReport> {
+  const { storage } = depot;
+  const now = storage.environment.now();
+  const [counter] = await storage.query("gc.epoch");
+  let [condemned, deleted, bytes] = [0, 0, 0];
+  const blobs = pages(depot, 0, (after) => storage.query("gc.freeable", now, after, PAGE), (row) => row.no);
+  for await (const page of blobs) {
+    for (const row of page.filter((one) => one.free === 1)) {
+      bytes += row.stored;
+      if (row.chunk === 0) deleted += 1;
+      if (row.chunk === 0 && row.condemned === null) condemned += 1;
+    }
+  }
+  const segments = pages(depot, "", (after) => storage.query("gc.freeableSegments", now, after, PAGE), (row) => row.id);
+  for await (const page of segments) for (const row of page) if (row.free === 1) bytes += row.stored;
+  const orphans = await dropOrphans(depot, settings, true);
+  bytes += orphans.bytes;
+  return { dryRun: true, epoch: counter?.n ?? 0, condemned, deleted, bytes, sealed: 0, orphans: orphans.count };
+}
+
+/** Pages in the order of a key, until one is not full; others get their turn between. */
+async function* pages<T, K>(
+  depot: Depot,
+  first: K,
+  read: (after: K) => Promise<readonly T[]>,
+  keyOf: (row: T) => K,
+): AsyncGenerator<readonly T[]> {
+  let after = first;
+  for (;;) {
+    const page = await read(after);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    if (page.length < PAGE) return;
+    after = keyOf(last);
+    await turn(depot.storage.environment);
+  }
+}
+
+function beginEpoch({ storage }: Depot): Promise<number> {
+  return decide(storage, async () => {
+    const epoch = (await storage.query("gc.epoch"))[0]?.n ?? 0;
+    return {
+      commit: {
+        guards: [{ check: "gc.epoch", key: [], expect: epoch }],
+        writes: [{ op: "run", statement: "gc.advance", params: [] }],
+      },
+      answer: () => epoch + 1,
+    };
+  });
+}
+
+function unreferenced(depot: Depot): AsyncGenerator<readonly BlobRow[]> {
+  return pages(depot, 0, (after) => depot.storage.query("gc.unreferenced", after, PAGE), (row) => row.no);
+}
+
+async function sweep(depot: Depot, epoch: number): Promise<{ blobs: number; bytes: number }> {
+  let [blobs, bytes] = [0, 0];
+  for await (const page of unreferenced(depot)) {
+    const due = page.filter((row) => row.condemned !== null && row.condemned < epoch && isFree(row));
+    for (const some of portions(due)) {
+      const dropped = await dropBlobs(depot, some);
+      blobs += dropped.blobs;
+      bytes += dropped.bytes;
+      await turn(depot.storage.environment);
+    }
+  }
+  return { blobs, bytes };
+}
+
+function isFree(row: BlobRow): boolean {
+  return row.refs === 0 && row.pinned === 0 && row.linked === 0;
+}
+
+function* portions(rows: readonly BlobRow[]): Generator<readonly BlobRow[]> {
+  let portion: BlobRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    portion.push(row);
+    bytes += row.stored;
+    if (bytes < SWEEP_BYTES) continue;
+    yield portion;
+    [portion, bytes] = [[], 0];
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** Also what this run's sweep set free: a blob that was named only by what is gone. */
+async function condemn(depot: Depot, epoch: number): Promise<number> {
+  const now = depot.storage.environment.now();
+  let count = 0;
+  let from = 0;
+  for await (const page of unreferenced(depot)) {
+    const due = page.filter((row) => row.condemned === null && row.epoch <= epoch - 2 && isExpired(row, now));
+    const to = page.at(-1)?.no ?? from;
+    if (due.length > 0) {
+      const params = [epoch, from, to, now, epoch - 2];
+      await commitOrThrow(depot, { writes: [{ op: "run", statement: "blobs.condemn", params }] });
+    }
+    count += due.length;
+    from = to;
+  }
+  return count;
+}
+
+/** Links and segments whose blob was deleted without them: they would keep their parts for ever. */
+async function dropStrays(depot: Depot): Promise<void> {
+  const { storage } = depot;
+  for (const [query, statement] of [
+    ["gc.parents", "links.drop"],
+    ["gc.grown", "segments.drop"],
+  ] as const) {
+    for await (const page of pages(depot, 0, (after) => storage.query(query, after, PAGE), (row) => row.no)) {
+      const strays = page.filter((row) => row.there === 0);
+      if (strays.length === 0) continue;
+      const writes = strays.map(({ no }) => ({ op: "run", statement, params: [no, no] }) as const);
+      await commitOrThrow(depot, { solo: true, writes });
+    }
+  }
+}
+
+/** Segments that stopped growing, and those that are longer than any blob in them. */
+async function sealIdle(depot: Depot, sealAfterMs: number): Promise<number> {
+  const { storage } = depot;
+  const before = storage.environment.now() - sealAfterMs;
+  let sealed = 0;
+  for (const read of [
+    (after: string) => storage.query("segments.unsealed", before, after, PAGE),
+    (after: string) => storage.query("segments.overlong", after, PAGE),
+  ]) {
+    for await (const page of pages(depot, "", read, (row) => row.id)) {
+      for (const { id } of page) {
+        const done = await sealSegment(depot, id).catch((error) => {
+          storage.environment.log("warn", "blobs.segment.skipped", { segment: id, error: String(error) });
+          return false;
+        });
+        if (done) sealed += 1;
+        await turn(storage.environment);
+      }
+    }
+  }
+  return sealed;
+}
+
+async function dropUnusedSegments(depot: Depot): Promise<number> {
+  let bytes = 0;
+  const unused = pages(depot, "", (after) => depot.storage.query("segments.unused", after, PAGE), (row) => row.id);
+  for await (const page of unused) {
+    for (const { id } of page) {
+      bytes += await dropSegments(depot, [id]);
+      await turn(depot.storage.environment);
+    }
+  }
+  return bytes;
+}
+
+const KEYS_AT_ONCE = 64;
+
+/** Bytes that a crash left outside the database. Younger ones may belong to a commit that is under way. */
+async function dropOrphans(
+  depot: Depot,
+  { backend, orphanMs = HOUR_MS }: GcSettings,
+  dryRun: boolean,
+): Promise<{ count: number; bytes: number }> {
+  let [count, bytes] = [0, 0];
+  if (backend === undefined) return { count, bytes };
+  const look = async (old: readonly { key: string; bytes: number }[]) => {
+    const named = await Promise.all(old.map(({ key }) => isNamed(depot.storage, key)));
+    for (const [i, { key, bytes: size }] of old.entries()) {
+      if (named[i]) continue;
+      if (!dryRun) await backend.delete(key);
+      count += 1;
+      bytes += size;
+    }
+    await turn(depot.storage.environment);
+  };
+  let old: { key: string; bytes: number }[] = [];
+  for await (const entry of backend.list()) {
+    if (entry.ageMs < orphanMs) continue;
+    old.push(entry);
+    if (old.length === KEYS_AT_ONCE) await look(old.splice(0));
+  }
+  await look(old);
+  return { count, bytes };
+}

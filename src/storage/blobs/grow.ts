@@ -1,0 +1,242 @@
+// Growth (BL3): bytes that begin with another blob's share its segments and add what is new. The segment at the end of
+// the older blob is extended, unless others have taken another way from there: then its prefix is copied. An older blob
+// of another form is turned into segments on the way, so that what both begin with is kept once.
+import { createHash } from "node:crypto";
+import { HoldfastError } from "../../contracts/errors.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { BlobRow, SegmentRow } from "../../contracts/queries.ts";
+import type { BlobWrite, Commit, Write } from "../../contracts/storage.ts";
+import { sameBytes, toRef } from "../../core/bytes.ts";
+import { refusalError } from "../../core/decide.ts";
+import { type Claim, FORM, isExpired, unchanged } from "./claims.ts";
+import { needDictionaries } from "./dictionary.ts";
+import { takeApart } from "./drop.ts";
+import { extendSegment, newSegment, type SegmentChange, type Use } from "./extend.ts";
+import type { Depot } from "./place.ts";
+import { commitOrThrow, renew } from "./put.ts";
+import { DamagedPart, readSegment } from "./read.ts";
+import { plan, SEGMENT_BYTES } from "./segments.ts";
+import { turn } from "./turn.ts";
+import { BATCH_BYTES, dropHolder, holderWrite, wholeWrite } from "./upload.ts";
+
+/** null when `bytes` do not begin with a live blob of that name. They are ours: nobody changes them meanwhile. */
+export async function storeGrown(
+  depot: Depot,
+  bytes: Uint8Array,
+  from: Uint8Array,
+  claim: Claim,
+): Promise<Uint8Array | null> {
+  let digest: Uint8Array | null = null;
+  for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
+    const [base] = await depot.storage.query("blob.head", from);
+    if (base === undefined || base.form === FORM.holder || base.size > bytes.length) return null;
+    if (isExpired(base, depot.storage.environment.now())) return null;
+    digest ??= await digestAfter(depot, bytes, base);
+    if (digest === null) return null;
+    if (await renew(depot, digest, claim)) return digest;
+    needDictionaries();
+    if (await new Growth(depot, bytes, digest, base).commit(claim)) return digest;
+  }
+  throw new HoldfastError("Conflict", `others keep growing from ${toRef(from)} at the same time`, { retryable: true });
+}
+
+/** The hash of the whole, or null when its beginning does not have the base's. */
+async function digestAfter(depot: Depot, bytes: Uint8Array, base: BlobRow): Promise<Uint8Array | null> {
+  const hash = createHash("sha256");
+  const add = async (from: number, to: number) => {
+    for (let at = from; at < to; at += BATCH_BYTES) {
+      hash.update(bytes.subarray(at, Math.min(at + BATCH_BYTES, to)));
+      await turn(depot.storage.environment);
+    }
+  };
+  await add(0, base.size);
+  if (!sameBytes(hash.copy().digest(), base.sha256)) return null;
+  await add(base.size, bytes.length);
+  return hash.digest();
+}
+
+/** What the grown blob takes over from its base. */
+interface Start {
+  readonly shared: readonly Use[];
+  /** Bytes that the shared segments hold. */
+  readonly covered: number;
+  /** Holds the next `size` of our bytes, maybe more, and can be extended. */
+  readonly open: { readonly id: string; readonly size: number } | null;
+}
+
+const NOTHING: Start = { shared: [], covered: 0, open: null };
+
+/** One attempt. Segments that do not fit one commit go ahead under a holder of their own. */
+class Growth {
+  readonly #depot: Depot;
+  readonly #bytes: Uint8Array;
+  readonly #digest: Uint8Array;
+  readonly #base: BlobRow;
+  readonly #uses: Use[] = [];
+  readonly #replaced: SegmentChange["replaced"][number][] = [];
+  #pending: SegmentChange[] = [];
+  #holder: Uint8Array | null = null;
+  #held = 0;
+
+  constructor(depot: Depot, bytes: Uint8Array, digest: Uint8Array, base: BlobRow) {
+    this.#depot = depot;
+    this.#bytes = bytes;
+    this.#digest = digest;
+    this.#base = base;
+  }
+
+  /** False when others were faster and everything has to be looked at again. */
+  async commit(claim: Claim): Promise<boolean> {
+    const { storage, place } = this.#depot;
+    const start = await findStart(this.#depot, this.#base, this.#bytes);
+    await this.#build(start);
+    const conversion = this.#conversion();
+    const outcome = await storage.commit(this.#lastCommit(claim, conversion));
+    if (!outcome.ok) {
+      if (outcome.refused.reason !== "guard" && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);
+      if (this.#holder !== null) await takeApart(this.#depot, this.#holder);
+      return false;
+    }
+    await place.drop(this.#replaced);
+    if (conversion?.holder) await takeApart(this.#depot, conversion.holder);
+    if (conversion !== null) await place.drop([this.#base]);
+    return true;
+  }
+
+  async #build({ shared, covered, open }: Start): Promise<void> {
+    this.#uses.push(...shared);
+    let at = covered;
+    let size = open?.size ?? 0;
+    const rest = this.#bytes.length - covered;
+    if (open !== null && size >= rest) {
+      await this.#add(await extendSegment(this.#depot, open.id, size, this.#bytes.subarray(at)));
+      return;
+    }
+    for (const [i, { take }] of plan(size, rest - size).entries()) {
+      const content = this.#bytes.subarray(at, at + size + take);
+      const extended = i === 0 && open !== null;
+      await this.#add(
+        extended ? await extendSegment(this.#depot, open.id, size, content) : await newSegment(this.#depot, content),
+      );
+      at += content.length;
+      size = 0;
+      await turn(this.#depot.storage.environment);
+    }
+  }
+
+  async #add(change: SegmentChange): Promise<void> {
+    this.#uses.push(change.use);
+    this.#replaced.push(...change.replaced);
+    this.#pending.push(change);
+    // What extends an open segment belongs to the last commit, where its guard is.
+    const fresh = this.#pending.filter((one) => one.guards.length === 0);
+    if (fresh.reduce((sum, one) => sum + one.stored, 0) < BATCH_BYTES) return;
+    this.#pending = this.#pending.filter((one) => one.guards.length > 0);
+    await this.#goAhead(fresh);
+  }
+
+  async #goAhead(fresh: readonly SegmentChange[]): Promise<void> {
+    const { environment } = this.#depot.storage;
+    const uses = this.#holder === null ? [] : [[this.#holder, 0] as const];
+    this.#holder ??= environment.random(32);
+    const holder = this.#holder;
+    await commitOrThrow(this.#depot, {
+      uses,
+      blobs: [holderWrite(this.#depot, holder, environment.now())],
+      writes: fresh.flatMap((one, i) => [...one.writes, useWrite(holder, this.#held + i, one.use)]),
+    });
+    this.#held += fresh.length;
+  }
+
+  /** The base in the same segments, when it is of another form and no row's payload: erasing those is not up to us. */
+  #conversion(): Conversion | null {
+    const base = this.#base;
+    if (base.form === FORM.segments || base.refs > 0) return null;
+    const holder = base.form === FORM.chunks ? this.#depot.storage.environment.random(32) : null;
+    const moved: Write[] = holder === null ? [] : [{ op: "run", statement: "links.move", params: [holder, base.sha256] }];
+    return {
+      holder,
+      writes: [
+        { op: "run", statement: "blob.regrow", params: [base.sha256] },
+        ...useWrites(base.sha256, shorten(this.#uses, base.size)),
+        ...moved,
+      ],
+    };
+  }
+
+  #lastCommit(claim: Claim, conversion: Conversion | null): Commit {
+    const depot = this.#depot;
+    const now = depot.storage.environment.now();
+    const blobs: BlobWrite[] = [wholeWrite(depot, this.#digest, this.#bytes.length, FORM.segments, claim)];
+    if (conversion?.holder) blobs.push(holderWrite(depot, conversion.holder, now));
+    return {
+      uses: [[this.#base.sha256, 0], ...(this.#holder === null ? [] : [[this.#holder, 0] as const])],
+      guards: [
+        ...this.#pending.flatMap((one) => one.guards),
+        ...(conversion === null ? [] : [unchanged(this.#base)]),
+      ],
+      blobs,
+      writes: [
+        ...this.#pending.flatMap((one) => one.writes),
+        ...useWrites(this.#digest, this.#uses),
+        ...(conversion?.writes ?? []),
+        ...(this.#holder === null ? [] : dropHolder(this.#holder)),
+      ],
+    };
+  }
+}
+
+interface Conversion {
+  /** Takes the chunks that the base was made of. */
+  readonly holder: Uint8Array | null;
+  readonly writes: readonly Write[];
+}
+
+async function findStart(depot: Depot, base: BlobRow, bytes: Uint8Array): Promise<Start> {
+  if (base.form !== FORM.segments) return NOTHING;
+  const segments = await depot.storage.query("blob.segments", base.no);
+  const last = segments.at(-1);
+  if (last === undefined) return NOTHING;
+  const shared: Use[] = segments.slice(0, -1).map(({ id, length }) => ({ id, length }));
+  const covered = shared.reduce((sum, use) => sum + use.length, 0);
+  // A base whose row and segments do not agree is damaged: it is left alone, and nothing is built on it.
+  if (covered + last.length !== base.size) return NOTHING;
+  const rest = bytes.subarray(covered);
+  if (!(await beginsAlike(depot, last, rest))) return { shared, covered, open: null };
+  const isFull = last.size === SEGMENT_BYTES && rest.length >= SEGMENT_BYTES;
+  if (!isFull) return { shared, covered, open: { id: last.id, size: last.size } };
+  return { shared: [...shared, { id: last.id, length: last.size }], covered: covered + last.size, open: null };
+}
+
+/** Whether all that the segment holds, as far as our bytes go, is ours too; its first `length` bytes are known to be. */
+async function beginsAlike(depot: Depot, segment: SegmentRow, ours: Uint8Array): Promise<boolean> {
+  if (segment.size === segment.length || ours.length <= segment.length) return true;
+  try {
+    const theirs = await readSegment(depot, { ...segment, length: segment.size });
+    const common = Math.min(ours.length, segment.size);
+    return sameBytes(theirs.subarray(0, common), ours.subarray(0, common));
+  } catch (error) {
+    if (error instanceof DamagedPart) return false;
+    throw error;
+  }
+}
+
+function useWrites(blob: Uint8Array, uses: readonly Use[]): Write[] {
+  return [
+    { op: "run", statement: "segments.forget", params: [blob] },
+    ...uses.map((use, ord) => useWrite(blob, ord, use)),
+  ];
+}
+
+function useWrite(blob: Uint8Array, ord: number, { id, length }: Use): Write {
+  return { op: "insert", table: "blob_segments", row: { blob_no: blob, ord, segment_id: id, length } };
+}
+
+function shorten(uses: readonly Use[], size: number): Use[] {
+  let left = size;
+  return uses.flatMap(({ id, length }) => {
+    const taken = Math.min(left, length);
+    left -= taken;
+    return taken === 0 ? [] : [{ id, length: taken }];
+  });
+}

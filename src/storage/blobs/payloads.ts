@@ -1,0 +1,116 @@
+// Payloads of rows: bytes that a rule puts beside its rows in one commit. Small ones in the database are made ready at
+// once, because every append waits for it; the others are on their way before the commit and handed over by it.
+import type { BlobBackend } from "../../contracts/blobs.ts";
+import type { PayloadOptions, Payloads, PreparedPayload, StoredPayload } from "../../contracts/payloads.ts";
+import type { BlobWrite, Storage, Write } from "../../contracts/storage.ts";
+import { sha256 } from "../../core/bytes.ts";
+import { cut } from "./chunks.ts";
+import { type Claim, FORM, isExpired, renewal } from "./claims.ts";
+import { dropBlobs } from "./drop.ts";
+import { createPlace, type Depot } from "./place.ts";
+import { placePlain } from "./put.ts";
+import { corrupted, DamagedPart, readBlob, readPlain } from "./read.ts";
+import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
+import { LARGE_BYTES } from "./write.ts";
+
+export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {
+  const depot: Depot = { storage, place: createPlace(storage, backend) };
+  return {
+    prepare: (bytes, options) => prepare(depot, bytes, options),
+    read: (stored) => read(depot, stored),
+    discard: async (erased) => {
+      await depot.place.drop(erased);
+      await reap(
+        depot,
+        erased.map((one) => one.sha256),
+      );
+    },
+  };
+}
+
+function prepare(depot: Depot, given: Uint8Array, options: PayloadOptions): PreparedPayload | Promise<PreparedPayload> {
+  const at = depot.storage.environment.now();
+  // Rows keep it; without one its time is over.
+  const claim: Claim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: at, at };
+  // Attachments are the caller's arrays, and a commit may wait for its turn.
+  const bytes = new Uint8Array(given);
+  const digest = sha256(bytes);
+  const ready = (blob: BlobWrite, writes: readonly Write[]): PreparedPayload => ({
+    sha256: digest,
+    salt: depot.storage.environment.random(16),
+    blobs: [blob],
+    writes: [...writes, ...childWrites(digest, options.children)],
+  });
+  if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, digest, bytes, claim, ready);
+  if (depot.place.store !== "") return prepareOutside(depot, digest, bytes, claim, ready);
+  const blob = placePlain(depot, digest, bytes, claim);
+  return blob instanceof Promise ? blob.then((made) => ready(made, [])) : ready(blob, []);
+}
+
+type Ready = (blob: BlobWrite, writes: readonly Write[]) => PreparedPayload;
+
+async function prepareLarge(
+  depot: Depot,
+  digest: Uint8Array,
+  bytes: Uint8Array,
+  claim: Claim,
+  ready: Ready,
+): Promise<PreparedPayload> {
+  const upload = new Upload(depot);
+  let batch: Uint8Array[] = [];
+  let [at, start] = [0, 0];
+  for (const length of cut(bytes)) {
+    batch.push(bytes.subarray(at, at + length));
+    at += length;
+    if (at - start < BATCH_BYTES) continue;
+    await upload.add(batch);
+    [batch, start] = [[], at];
+  }
+  await upload.add(batch);
+  return ready(wholeWrite(depot, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest));
+}
+
+/** Bytes that are outside already are not written again: they are held until the commit refers to them. */
+async function prepareOutside(
+  depot: Depot,
+  digest: Uint8Array,
+  bytes: Uint8Array,
+  claim: Claim,
+  ready: Ready,
+): Promise<PreparedPayload> {
+  const [row] = await depot.storage.query("blob.head", digest);
+  if (row !== undefined) {
+    const holder = depot.storage.environment.random(32);
+    if (await hold(depot, holder, digest)) return ready(renewal(row, claim), dropHolder(holder));
+  }
+  return ready(await placePlain(depot, digest, bytes, claim), []);
+}
+
+/** Negative places: the others are for chunks. The same bytes name the same blobs, so these are written anew. */
+function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): Write[] {
+  if (children.length === 0) return [];
+  return [
+    { op: "run", statement: "links.forget", params: [digest] },
+    ...children.map((child, i) => link(digest, -1 - i, child)),
+  ];
+}
+
+function read(depot: Depot, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
+  if (stored.form > FORM.zstd) return readBlob(depot, stored.sha256);
+  const row = { ...stored, key: stored.blob_key };
+  if (row.body === null) return Promise.resolve(readPlain(depot, row, "bytes")).catch(() => readBlob(depot, row.sha256));
+  try {
+    return readPlain(depot, row, "bytes");
+  } catch (error) {
+    throw error instanceof DamagedPart ? corrupted(stored.sha256, error) : error;
+  }
+}
+
+/** Blobs that nobody needs any more go now, with all their parts, and not at the next collection. */
+async function reap(depot: Depot, digests: readonly Uint8Array[]): Promise<void> {
+  for (const digest of digests) {
+    const [row] = await depot.storage.query("blob.head", digest);
+    if (row === undefined || !isExpired(row, depot.storage.environment.now())) continue;
+    await dropBlobs(depot, [row]);
+  }
+}

@@ -1,0 +1,241 @@
+// The Blobs contract over a Storage: checks what callers hand in, and leaves the work to the files beside.
+import type { BlobBackend, Blobs, BlobStat, GcOptions, StoreOptions } from "../../contracts/blobs.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Json } from "../../contracts/json.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { BlobRow } from "../../contracts/queries.ts";
+import type { Storage } from "../../contracts/storage.ts";
+import { decodeText, encodeText, toHex, toRef } from "../../core/bytes.ts";
+import {
+  checkBoolean,
+  checkId,
+  checkInt,
+  checkRecord,
+  checkRef,
+  encodeJson,
+  invalid,
+  limitExceeded,
+} from "../../core/check.ts";
+import { type Claim, FORM, isExpired } from "./claims.ts";
+import { deleteBlob } from "./drop.ts";
+import { collectGarbage, foreseeGarbage, type GcSettings } from "./gc.ts";
+import { storeGrown } from "./grow.ts";
+import { createPlace, type Depot } from "./place.ts";
+import { commitOrThrow } from "./put.ts";
+import { expired, notFound, readBlob, streamBlob } from "./read.ts";
+import { sealBlob } from "./seal.ts";
+import { type Source, storeBytes, storeSource } from "./write.ts";
+
+export interface BlobsOptions {
+  readonly backend?: BlobBackend;
+  /** Time to live of a ref when store() names none; null: for ever. */
+  readonly ttlMs: number | null;
+  /** A segment that did not grow for so long is sealed by gc; an hour when not given. */
+  readonly sealAfterMs?: number;
+}
+
+const BYTES = "application/octet-stream";
+const TEXT = "text/plain; charset=utf-8";
+const JSON_TYPE = "application/json";
+
+export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
+  const depot: Depot = { storage, place: createPlace(storage, options.backend) };
+  const settings: GcSettings = {
+    backend: options.backend,
+    ...(options.sealAfterMs === undefined ? {} : { sealAfterMs: options.sealAfterMs }),
+  };
+  const blobs: Blobs = {
+    store: (data, given) => store(depot, options.ttlMs, data, given),
+    storeJson: async (value, given) => {
+      const bytes = encodeJson(value, "value", "blobInMemoryBytes");
+      const asked = readOptions(depot, options.ttlMs, given, JSON_TYPE, true);
+      return toRef(await storeWhole(depot, bytes, asked));
+    },
+    resolve: async (ref) => readBlob(depot, checkRef(ref)),
+    resolveText: async (ref) => readText(depot, checkRef(ref)),
+    resolveJson: async (ref) => parseJson(ref, await readText(depot, checkRef(ref))),
+    stream: (ref) => streamBlob(depot, checkRef(ref)),
+    exists: async (ref) => {
+      const row = await find(depot, checkRef(ref));
+      return row !== null && !isExpired(row, storage.environment.now());
+    },
+    stat: async (ref) => stat(depot, checkRef(ref)),
+    pin: async (ref) => setPinned(depot, checkRef(ref), 1),
+    unpin: async (ref) => setPinned(depot, checkRef(ref), 0),
+    delete: async (ref) => deleteBlob(depot, checkRef(ref)),
+    verify: async (ref) => verify(depot, checkRef(ref)),
+    seal: async (ref) => {
+      const row = await findLiveRow(depot, checkRef(ref));
+      if (row.form === FORM.segments) await sealBlob(depot, row.no);
+    },
+    gc: async (given) => (isDryRun(given) ? foreseeGarbage(depot, settings) : collectGarbage(depot, settings)),
+  };
+  return blobs;
+}
+
+interface Asked {
+  readonly claim: Claim;
+  readonly growsFrom: Uint8Array | null;
+}
+
+const MOST_TTL_MS = 1e15;
+
+function readOptions(
+  depot: Depot,
+  ttlMs: number | null,
+  given: unknown,
+  media: string,
+  utf8: boolean,
+): Asked {
+  const { mediaType, ttlMs: asked, growsFrom } = checkRecord(given, "options") as Record<keyof StoreOptions, unknown>;
+  const at = depot.storage.environment.now();
+  const ttl = asked === undefined ? ttlMs : asked === null ? null : checkInt(asked, "ttlMs", 0, MOST_TTL_MS);
+  return {
+    claim: {
+      media: mediaType === undefined ? media : checkId(mediaType, "mediaType"),
+      utf8,
+      refs: 0,
+      expiresAt: ttl === null ? null : at + ttl,
+      at,
+    },
+    growsFrom: growsFrom === undefined ? null : checkRef(growsFrom, "growsFrom"),
+  };
+}
+
+async function store(depot: Depot, ttlMs: number | null, data: unknown, given: unknown): Promise<string> {
+  if (typeof data === "string") {
+    const asked = readOptions(depot, ttlMs, given, TEXT, true);
+    return toRef(await storeWhole(depot, encodeChecked(data), asked));
+  }
+  const asked = readOptions(depot, ttlMs, given, BYTES, false);
+  if (data instanceof Uint8Array) return toRef(await storeWhole(depot, data, asked));
+  const source = checkSource(data);
+  if (asked.growsFrom === null) return toRef(await storeSource(depot, source, asked.claim));
+  return toRef(await storeWhole(depot, await gather(source), asked));
+}
+
+async function storeWhole(depot: Depot, bytes: Uint8Array, { claim, growsFrom }: Asked): Promise<Uint8Array> {
+  if (bytes.length > LIMITS.blobInMemoryBytes) {
+    throw limitExceeded("blobInMemoryBytes", "the blob in bytes", bytes.length);
+  }
+  if (growsFrom === null) return storeBytes(depot, bytes, claim);
+  // Growth is decided on a snapshot and encoded later: the caller's array may have changed by then.
+  const ours = new Uint8Array(bytes);
+  return (await storeGrown(depot, ours, growsFrom, claim)) ?? storeBytes(depot, ours, claim);
+}
+
+function encodeChecked(text: string): Uint8Array {
+  if (!text.isWellFormed()) {
+    throw new HoldfastError("InvalidText", "the text holds a lone surrogate, which is not Unicode", {
+      hint: "Store the bytes instead, or replace it with toWellFormed().",
+    });
+  }
+  return encodeText(text);
+}
+
+function checkSource(data: unknown): Source {
+  if (typeof data === "object" && data !== null) {
+    if (Symbol.asyncIterator in data || Symbol.iterator in data) return data as Source;
+  }
+  throw invalid("data", "a string, a Uint8Array or a stream of them", data);
+}
+
+/** What may grow is compared with what it grows from, and so has to be in memory. */
+async function gather(source: Source): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of source) {
+    if (!(piece instanceof Uint8Array)) throw invalid("every piece of the source", "a Uint8Array", piece);
+    size += piece.length;
+    if (size > LIMITS.blobInMemoryBytes) throw limitExceeded("blobInMemoryBytes", "the blob in bytes", size);
+    pieces.push(new Uint8Array(piece));
+  }
+  return Buffer.concat(pieces, size);
+}
+
+async function find(depot: Depot, digest: Uint8Array): Promise<BlobRow | null> {
+  const [row] = await depot.storage.query("blob.head", digest);
+  return row === undefined || row.form === FORM.holder ? null : row;
+}
+
+async function findLiveRow(depot: Depot, digest: Uint8Array): Promise<BlobRow> {
+  const row = await find(depot, digest);
+  if (row === null) throw notFound(digest);
+  if (isExpired(row, depot.storage.environment.now())) throw expired(digest);
+  return row;
+}
+
+async function setPinned(depot: Depot, digest: Uint8Array, pinned: 0 | 1): Promise<void> {
+  const row = pinned === 1 ? await findLiveRow(depot, digest) : await find(depot, digest);
+  if (row === null) throw notFound(digest);
+  await commitOrThrow(depot, {
+    uses: [[digest, 0]],
+    writes: [{ op: "run", statement: "blob.pin", params: [pinned, digest] }],
+  });
+}
+
+const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
+
+async function stat(depot: Depot, digest: Uint8Array): Promise<BlobStat | null> {
+  const row = await find(depot, digest);
+  if (row === null) return null;
+  const inParts = row.form === FORM.chunks || row.form === FORM.segments;
+  const own = inParts ? ((await depot.storage.query("blob.ownBytes", row.no))[0]?.n ?? 0) : row.stored;
+  return {
+    ref: toRef(digest),
+    sha256: toHex(digest),
+    size: row.size,
+    mediaType: row.media,
+    encoding: row.utf8 === 1 ? "utf-8" : "binary",
+    compression: COMPRESSION[row.form] ?? "none",
+    storedSize: own,
+    store: row.store === "" ? "database" : row.store,
+    key: row.key ?? toHex(digest),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    pinned: row.pinned === 1,
+    references: row.refs,
+  };
+}
+
+async function readText(depot: Depot, digest: Uint8Array): Promise<string> {
+  const bytes = await readBlob(depot, digest);
+  try {
+    return decodeText(bytes);
+  } catch (cause) {
+    throw new HoldfastError("InvalidText", `the blob ${toRef(digest)} is not UTF-8 text`, {
+      details: { ref: toRef(digest) },
+      hint: "Read it with resolve().",
+      cause,
+    });
+  }
+}
+
+function parseJson(ref: string, text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new HoldfastError("InvalidJson", `the blob ${ref} is not JSON`, {
+      details: { ref },
+      hint: "Read it with resolveText().",
+      cause,
+    });
+  }
+}
+
+async function verify(depot: Depot, digest: Uint8Array): ReturnType<Blobs["verify"]> {
+  let size = 0;
+  try {
+    for await (const piece of streamBlob(depot, digest)) size += piece.length;
+    return { ok: true, size };
+  } catch (error) {
+    const expected = ["BlobNotFound", "BlobExpired", "BlobCorrupted"];
+    if (!(error instanceof HoldfastError) || !expected.includes(error.code)) throw error;
+    return { ok: false, reason: error.message };
+  }
+}
+
+function isDryRun(given: unknown): boolean {
+  const { dryRun } = checkRecord(given, "options") as Record<keyof GcOptions, unknown>;
+  return dryRun === undefined ? false : checkBoolean(dryRun, "dryRun");
+}

@@ -1,0 +1,253 @@
+// Races between two handles, as between two processes: both decide on what they saw, and what they saw was nothing yet.
+// A row that is not there cannot be locked, so these are the places where a store is most easily wrong.
+import assert from "node:assert/strict";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { present, range, refuses, texts } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+
+const ROUNDS = 20;
+
+/** What two handles do at the same time; the refusals of the one that lost are given beside what held. */
+async function both<T>(handles: readonly (() => Promise<T>)[]): Promise<{ held: T[]; lost: unknown[] }> {
+  const done = await Promise.allSettled(handles.map((handle) => handle()));
+  return {
+    held: done.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
+    lost: done.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])),
+  };
+}
+
+async function oneHolds<T>(handles: readonly (() => Promise<T>)[], what: string): Promise<T> {
+  const { held, lost } = await both(handles);
+  assert.equal(held.length, 1, `${what} held ${held.length} times`);
+  for (const reason of lost) await refuses(["AlreadyExists", "Conflict"], () => Promise.reject(reason), what);
+  return present(held[0]);
+}
+
+export const sessionRaceCases: readonly Case[] = [
+  prove("ST2 one id created at once by two handles is one session", ["sessions", "log", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const creations = stores.map(
+        ({ sessions }, who) =>
+          () =>
+            sessions.create({ id: `s${round}`, title: `${who}` }),
+      );
+      const session = await oneHolds(creations, `creating s${round}`);
+      assert.deepEqual(await given.sessions.get(`s${round}`), session);
+      assert.deepEqual(
+        (await given.log.read(`s${round}`)).map(({ type }) => type),
+        ["session/created"],
+      );
+    }
+  }),
+
+  prove(
+    "ST2 one alias wanted at once through two handles goes to one session",
+    ["sessions", "another"],
+    async (given) => {
+      const stores = [given, await given.another()];
+      for (const round of range(ROUNDS)) {
+        await Promise.all(stores.map(({ sessions }, who) => sessions.create({ id: `s${round}-${who}` })));
+        const wishes = stores.map(({ sessions }, who) => async () => {
+          await sessions.setAlias(`s${round}-${who}`, `name${round}`);
+          return who;
+        });
+        const owner = await oneHolds(wishes, `naming name${round}`);
+        assert.equal(present(await given.sessions.get(`name${round}`)).id, `s${round}-${owner}`);
+      }
+    },
+  ),
+
+  prove(
+    "LG6 a delete and an append at once through two handles end in one order",
+    ["sessions", "history", "another"],
+    async (given) => {
+      const other = await given.another();
+      for (const round of range(ROUNDS)) {
+        const scope = { session: `s${round}`, agent: "a" };
+        await given.history.append(scope, { role: "user", content: "first" });
+        const { lost } = await both<unknown>([
+          () => given.sessions.delete(scope.session),
+          () => other.history.append(scope, { role: "user", content: "second" }),
+        ]);
+        for (const reason of lost) await refuses("SessionDeleted", () => Promise.reject(reason));
+        assert.equal(await other.sessions.get(scope.session), null);
+        assert.deepEqual(await other.history.session(scope.session), []);
+        await refuses("SessionDeleted", () => other.history.append(scope, { role: "user", content: "third" }));
+      }
+    },
+  ),
+];
+
+export const historyRaceCases: readonly Case[] = [
+  prove(
+    "HI1 the first messages of a session come from two handles at once",
+    ["history", "log", "another"],
+    async (given) => {
+      const stores = [given, await given.another()];
+      for (const round of range(ROUNDS)) {
+        const scope = { session: `s${round}`, agent: `a${round}` };
+        await Promise.all(stores.map(({ history }, who) => history.append(scope, { role: "user", content: `${who}` })));
+        assert.deepEqual(texts(await given.history.get(scope)).toSorted(), ["0", "1"]);
+        const events = await given.log.read(scope.session);
+        assert.deepEqual(
+          events.map(({ type }) => type),
+          ["session/created", "message/added", "message/added"],
+        );
+        assert.equal((await given.log.verify(scope.session)).ok, true);
+      }
+    },
+  ),
+
+  prove("HI1 one key in a new session at once by two handles is one message", ["history", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const scope = { session: `s${round}`, agent: "a" };
+      const input = { role: "user", content: "once", key: "k" } as const;
+      const done = await Promise.all(stores.map(({ history }) => history.append(scope, input)));
+      assert.equal(done[0]?.seq, done[1]?.seq);
+      assert.equal(await given.history.count(scope), 1);
+    }
+  }),
+
+  prove(
+    "HI1 clears of two handles at once count every message once",
+    ["history", "sessions", "another"],
+    async (given) => {
+      const stores = [given, await given.another()];
+      for (const round of range(ROUNDS)) {
+        const scope = { session: `s${round}`, agent: "a" };
+        await given.history.appendMany(
+          scope,
+          range(5).map((n) => ({ role: "user", content: `${n}` })),
+          { run: "r" },
+        );
+        const [first, second] = await Promise.all([
+          present(stores[0]).history.clear(scope),
+          present(stores[1]).history.clearRun(scope, "r"),
+        ]);
+        assert.equal((first.removed.messages ?? 0) + (second.removed.messages ?? 0), 5);
+        assert.equal(present(await given.sessions.get(scope.session)).messages, 0);
+      }
+    },
+  ),
+];
+
+export const stateRaceCases: readonly Case[] = [
+  prove("ST2 compareAndSet from 0 through two handles holds once", ["state", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const done = await Promise.all(stores.map(({ state }, n) => state.compareAndSet(`s${round}`, 0, { n })));
+      const held = done.filter((one) => one !== null);
+      assert.equal(held.length, 1, `compareAndSet held ${held.length} times`);
+      assert.deepEqual(await given.state.getVersioned(`s${round}`), held[0]);
+    }
+  }),
+
+  prove("ME1 sets of two handles at once leave one of them whole", ["state", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const values = stores.map((_, who) => Object.fromEntries(range(5).map((n) => [`k${n + who}`, who])));
+      await Promise.all(stores.map(({ state }, who) => state.set(`s${round}`, present(values[who]))));
+      const read = JSON.stringify(await given.state.get(`s${round}`));
+      assert.ok(
+        values.some((value) => JSON.stringify(value) === read),
+        `a mixture: ${read}`,
+      );
+    }
+  }),
+];
+
+export const taskRaceCases: readonly Case[] = [
+  prove("TA3 one board created at once by two handles is one board", ["tasks", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const made = await Promise.all(stores.map(({ tasks }, who) => tasks.createTaskList(`s${round}`, [`t${who}`])));
+      assert.equal(made[0]?.id, made[1]?.id);
+      const boards = await given.tasks.getBoardsByConversation(`s${round}`);
+      assert.equal(boards.length, 1);
+      assert.equal(boards[0]?.tasks.length, 1);
+    }
+  }),
+
+  prove("TA3 tasks added at once by two handles have places of their own", ["tasks", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    const board = await given.tasks.createTaskList("chat", []);
+    for (const round of range(ROUNDS)) {
+      await Promise.all(stores.map(({ tasks }, who) => tasks.addTasks(board.id, [`${round} ${who}`])));
+    }
+    const { tasks } = present(await given.tasks.getTaskList(board.id));
+    assert.equal(tasks.length, 2 * ROUNDS);
+    assert.equal(new Set(tasks.map(({ order }) => order)).size, 2 * ROUNDS);
+  }),
+
+  prove("TA2 retries taken at once by two handles never pass the limit", ["tasks", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const board = await given.tasks.createTaskList(`s${round}`, ["t"], { maxRetries: 1 });
+      const task = present(board.tasks[0]).id;
+      const done = await Promise.all(stores.map(({ tasks }) => tasks.incrementRetry(board.id, task)));
+      assert.equal(done.filter((one) => one !== null).length, 1);
+    }
+  }),
+];
+
+type Agented = Pick<Holdfast, "agents">;
+
+export const agentRaceCases: readonly Case[] = [
+  prove("ST2 one agent created at once by two handles is one agent", ["agents", "another"], async (given) => {
+    const stores: Agented[] = [given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const creations = stores.map(
+        ({ agents }, who) =>
+          () =>
+            agents.create({ id: `a${round}`, name: `${who}` }),
+      );
+      const agent = await oneHolds(creations, `creating a${round}`);
+      assert.deepEqual(await given.agents.get(`a${round}`), agent);
+    }
+  }),
+
+  prove(
+    "ME8 a block made at once by two handles is one block with both texts",
+    ["agents", "another"],
+    async (given) => {
+      const stores: Agented[] = [given, await given.another()];
+      for (const round of range(ROUNDS)) {
+        await Promise.all(stores.map(({ agents }, who) => agents.appendBlock(`a${round}`, "notes", `<${who}>`)));
+        const blocks = await given.agents.loadBlocks(`a${round}`);
+        assert.equal(blocks.length, 1);
+        for (const who of [0, 1]) assert.ok(blocks[0]?.value.includes(`<${who}>`), `<${who}> is lost`);
+      }
+    },
+  ),
+
+  prove(
+    "ME8 sets saved at once by two handles are one of them, never a mixture",
+    ["agents", "another"],
+    async (given) => {
+      const stores: Agented[] = [given, await given.another()];
+      const set = (who: number) => ["x", "y", "z"].map((label) => ({ label, value: `${label} of ${who}` }));
+      for (const round of range(ROUNDS)) {
+        await Promise.all(stores.map(({ agents }, who) => agents.saveBlocks(`a${round}`, set(who))));
+        const values = (await given.agents.loadBlocks(`a${round}`)).map(({ value }) => value);
+        assert.equal(values.length, 3);
+        assert.equal(new Set(values.map((value) => value.slice(-1))).size, 1, `a mixture: ${values.join(", ")}`);
+      }
+    },
+  ),
+
+  prove("ME8 sharing a block while its agent leaves it keeps or refuses it", ["agents", "another"], async (given) => {
+    const other = await given.another();
+    for (const round of range(ROUNDS)) {
+      await given.agents.saveBlocks(`a${round}`, [{ label: "team", value: "we" }]);
+      const { held, lost } = await both<unknown>([
+        () => given.agents.saveBlocks(`a${round}`, []),
+        () => other.agents.shareBlock(`a${round}`, "team", `b${round}`),
+      ]);
+      for (const reason of lost) await refuses("NotFound", () => Promise.reject(reason));
+      const shared = await given.agents.getBlock(`b${round}`, "team");
+      assert.equal(shared?.value, held.length === 2 ? "we" : undefined);
+    }
+  }),
+];

@@ -1,0 +1,241 @@
+// Killing with -9: writers on SQLite and on PostgreSQL, and the PostgreSQL server itself. Whatever was acknowledged is
+// there, once, and the chain holds. (For SQLite this says nothing about power loss: see powerloss.test.ts.)
+
+import { randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
+import { isHoldfastError } from "../../src/contracts/errors.ts";
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
+import { open } from "../../src/open.ts";
+import { Acknowledged, examine, type Found, textOf } from "./examine.ts";
+import { Places } from "./places.ts";
+import { type Child, Children } from "./process.ts";
+
+const places = new Places();
+const children = new Children(places.folder);
+const servers: PostgresServer[] = [];
+
+afterEach(() => children.end());
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
+  await places.remove();
+});
+
+/** Messages of one appendMany. */
+const MANY = 5;
+
+/** One by one, several at a time to the same session with keys, and many in one commit to another session. */
+function start(url: string, run: number, acknowledged: Acknowledged): Child {
+  return children.start({
+    script: "writer.ts",
+    told: {
+      url,
+      writer: `single${run}`,
+      session: "chat",
+      beside: [
+        { writer: `keyed${run}`, session: "chat", window: 3, keyed: true },
+        { writer: `many${run}`, session: "batches", many: MANY },
+        { writer: `other${run}`, session: `session${run % 3}`, window: 2 },
+      ],
+    },
+    onLine: (line) => acknowledged.note(line),
+  });
+}
+
+/** Most of the time while it writes, now and then while it starts and opens. */
+async function killSoon(child: Child, run: number): Promise<void> {
+  if (run % 7 === 6) await sleep(randomInt(0, 250));
+  else {
+    await child.heard("ready");
+    await sleep(randomInt(30, 81));
+  }
+  const { signal } = await child.kill();
+  expect(signal, child.errors || "the writer ended by itself").toBe("SIGKILL");
+}
+
+/** An appendMany is one commit: of each there is all or nothing, and nobody else's message in between. */
+function expectWholeBatches(found: readonly Found[]): void {
+  for (let i = 0; i < found.length; i += MANY) {
+    const [first, ...rest] = found.slice(i, i + MANY);
+    if (first === undefined) break;
+    expect(first.n % MANY).toBe(0);
+    expect(rest).toEqual(
+      Array.from({ length: MANY - 1 }, (_, k) => ({
+        seq: first.seq + k + 1,
+        writer: first.writer,
+        n: first.n + k + 1,
+      })),
+    );
+  }
+}
+
+async function expectEverything(url: string, acknowledged: Acknowledged): Promise<void> {
+  const store = await open(url);
+  await acknowledged.compare(store);
+  expectWholeBatches(await examine(store, "batches"));
+  await store.close();
+}
+
+describe("killed writers", () => {
+  test("ST1 SQLite: a writer killed 60 times at any moment, and its successor goes on with what it left", {
+    timeout: 120_000,
+  }, async () => {
+    const url = places.file();
+    const acknowledged = new Acknowledged();
+    for (let run = 0; run < 60; run++) {
+      await killSoon(start(url, run, acknowledged), run);
+      // In between it is the next writer that finds the log as the killed one left it.
+      if (run % 4 === 3) await expectEverything(url, acknowledged);
+    }
+    expect(acknowledged.count).toBeGreaterThan(1000);
+    await expectEverything(url, acknowledged);
+  });
+
+  test("ST1 SQLite: writers killed 40 times while another one is writing, which notices nothing", {
+    timeout: 120_000,
+  }, async () => {
+    const url = places.file();
+    const acknowledged = new Acknowledged();
+    const lane = async (first: number) => {
+      for (let run = first; run < 40; run += 2) await killSoon(start(url, run, acknowledged), run);
+    };
+    const survivor = start(url, 100, acknowledged);
+    await survivor.heard("ready");
+    await Promise.all([lane(0), lane(1)]);
+    const before = acknowledged.count;
+    await sleep(200);
+    expect(acknowledged.count, "the survivor does not write any more").toBeGreaterThan(before);
+    await survivor.kill();
+    expect(survivor.errors).toBe("");
+    expect(acknowledged.count).toBeGreaterThan(1000);
+    await expectEverything(url, acknowledged);
+  });
+
+  test("ST4 SQLite: killed while it creates the store, and the next one opens it all the same", {
+    timeout: 60_000,
+  }, async () => {
+    for (let run = 0; run < 15; run++) {
+      const url = places.file("young");
+      const acknowledged = new Acknowledged();
+      const child = start(url, run, acknowledged);
+      const ready = child.heard("ready").catch(() => undefined);
+      // Where the creation happens differs between machines: the delays spread over the whole start.
+      await Promise.race([ready, sleep(40 + run * 10)]);
+      await child.kill();
+      const store = await open(url);
+      await store.history.append({ session: "chat", agent: "next" }, { role: "user", content: textOf("next", 0) });
+      acknowledged.add("chat", { seq: (await store.log.anchor("chat")).seq, writer: "next", n: 0 });
+      await acknowledged.compare(store);
+      await store.close();
+    }
+  });
+
+  test("ST1 PostgreSQL: a client killed 20 times at any moment", { timeout: 90_000 }, async () => {
+    const url = await places.schema();
+    const acknowledged = new Acknowledged();
+    for (let run = 0; run < 20; run++) {
+      await killSoon(start(url, run, acknowledged), run);
+      if (run % 5 === 4) await expectEverything(url, acknowledged);
+    }
+    expect(acknowledged.count).toBeGreaterThan(200);
+    await expectEverything(url, acknowledged);
+  });
+});
+
+describe("a killed server", () => {
+  interface Load {
+    readonly acknowledged: Acknowledged;
+    readonly retries: () => number;
+    stop(): Promise<void>;
+  }
+
+  /** Writers of one handle that try again with the same key whatever says that it may succeed later. */
+  function load(store: Holdfast, lanes: number): Load {
+    const acknowledged = new Acknowledged();
+    let retries = 0;
+    let going = true;
+    const append = async (writer: string, session: string, n: number) => {
+      const message = { role: "user", content: textOf(writer, n), key: `${writer}-${n}` } as const;
+      for (;;) {
+        try {
+          const { seq } = await store.history.append({ session, agent: writer }, message);
+          return acknowledged.add(session, { seq, writer, n });
+        } catch (error) {
+          if (!isHoldfastError(error) || !error.retryable) throw error;
+          retries++;
+          await sleep(10);
+        }
+      }
+    };
+    const lane = async (writer: string, session: string) => {
+      for (let n = 0; going; n++) await append(writer, session, n);
+    };
+    const names = Array.from({ length: lanes }, (_, i) => `lane${i}`);
+    const running = Promise.all(names.map((name, i) => lane(name, i % 2 === 0 ? "chat" : `own${i}`)));
+    running.catch(() => undefined);
+    return {
+      acknowledged,
+      retries: () => retries,
+      stop: async () => {
+        going = false;
+        await running;
+      },
+    };
+  }
+
+  async function growth(acknowledged: Acknowledged, more: number): Promise<void> {
+    const goal = acknowledged.count + more;
+    const deadline = performance.now() + 15_000;
+    while (acknowledged.count < goal) {
+      if (performance.now() > deadline) throw new Error(`only ${acknowledged.count} of ${goal} were acknowledged`);
+      await sleep(5);
+    }
+  }
+
+  test("ST1 PostgreSQL killed and started again 5 times under one handle, which reconnects by itself", {
+    timeout: 120_000,
+  }, async () => {
+    const server = await startPostgres();
+    servers.push(server);
+    const url = places.schemaOn(server.url);
+    const store = await open(url);
+    const { acknowledged, retries, stop } = load(store, 6);
+    for (let round = 0; round < 5; round++) {
+      await growth(acknowledged, 200);
+      await sleep(randomInt(0, 100));
+      const before = retries();
+      await server.kill();
+      await sleep(randomInt(0, 300));
+      await server.restart();
+      await growth(acknowledged, 50);
+      expect(retries(), "nobody noticed that the server was away").toBeGreaterThan(before);
+    }
+    await stop();
+    await acknowledged.compare(store);
+    await store.close();
+
+    const another = await open(url);
+    await acknowledged.compare(another);
+    await another.close();
+  });
+
+  test("ST1 PostgreSQL: what was acknowledged just before the crash is there without any retry", {
+    timeout: 90_000,
+  }, async () => {
+    const server = await startPostgres();
+    servers.push(server);
+    const url = places.schemaOn(server.url);
+    const acknowledged = new Acknowledged();
+    for (let run = 0; run < 3; run++) {
+      const child = start(url, run, acknowledged);
+      await child.heard("ready");
+      await sleep(randomInt(100, 200));
+      await server.kill();
+      await child.kill();
+      await server.restart();
+      await expectEverything(url, acknowledged);
+    }
+    expect(acknowledged.count).toBeGreaterThan(50);
+  });
+});
