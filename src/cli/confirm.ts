@@ -10,7 +10,7 @@ export async function confirm(context: Context, question: string): Promise<void>
   if (context.args.flag("yes")) return;
   const { stdin } = context.io;
   if (stdin.isTTY !== true || context.output.json) throw new UsageError(`${question} Say so with --yes`);
-  await context.output.error(`${question} Type yes to go on:`);
+  await context.output.error(`${question} Type yes:`);
   const answer = await firstLine(stdin);
   if (["y", "yes"].includes(answer.trim().toLowerCase())) return;
   throw new HoldfastError("Aborted", "nothing was erased", { hint: "the answer was not yes" });

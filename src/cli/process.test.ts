@@ -1,7 +1,7 @@
 // The real process: exit codes, output that nobody reads to the end, Ctrl-C, and no stack traces.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
@@ -82,6 +82,18 @@ describe("the process", () => {
     child.kill("SIGTERM");
     await once(child, "close");
     expect(JSON.parse(value ?? "")).toMatchObject({ content: [{ text: "are you there?" }] });
+  });
+
+  test("the demo cleans up when it is stopped, and leaves a store of yours alone", async () => {
+    const before = statSync(store).mtimeMs;
+    const child = start(["demo"], { TMPDIR: cwd, HOLDFAST_BLOB_DIR: path.join(cwd, "bytes") });
+    await once(child.stdout.setEncoding("utf8"), "data");
+    const made = readdirSync(cwd).filter((name) => name.startsWith("holdfast-demo-"));
+    child.kill("SIGINT");
+    const [code, signal]: unknown[] = await once(child, "close");
+    expect([made.length, code, signal]).toEqual([1, 4, null]);
+    const left = readdirSync(cwd).filter((name) => name.startsWith("holdfast-demo-") || name === "bytes");
+    expect([left, statSync(store).mtimeMs]).toEqual([[], before]);
   });
 
   test("HOLDFAST_DEBUG=1 shows the stack", async () => {

@@ -26,6 +26,11 @@ export function chooseStore(store: string | undefined, blobDirectory: string | u
   };
 }
 
+/** What makes another command, or another process, choose the same store. */
+export function storeEnvironment(choice: StoreChoice): { HOLDFAST_STORE: string; HOLDFAST_BLOB_DIR: string } {
+  return { HOLDFAST_STORE: choice.url, HOLDFAST_BLOB_DIR: choice.blobDirectory ?? "" };
+}
+
 function isPath(url: string): boolean {
   return url !== "" && url !== ":memory:" && !/^(file|postgres|postgresql):|^[a-z][a-z0-9+.-]+:\/\//i.test(url);
 }

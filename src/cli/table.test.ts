@@ -39,6 +39,16 @@ describe("table", () => {
     for (const line of narrow) expect(displayWidth(line)).toBeLessThanOrEqual(26);
   });
 
+  test("leaves a column out rather than making it a sliver, when it says so", () => {
+    const droppable = columns.map((column) => (column.title === "TITLE" ? { ...column, min: 0 } : column));
+    expect(table(droppable, rows, { width: 30, style: plain })).toEqual([
+      "ID                   N",
+      "chat-1               7",
+      "a-much-longer-id  1234",
+    ]);
+    expect(table(droppable, rows, { width: 33, style: plain })[1]).toBe("chat-1               7  a rather…");
+  });
+
   test("leaves out a column with nothing in it, and escapes cells", () => {
     const odd = [{ id: "a\x1b[2J", count: 1, title: "" }];
     expect(table(columns, odd, { width: 80, style: plain })).toEqual(["ID        N", "a\\x1b[2J  1"]);

@@ -10,6 +10,8 @@ export interface Column<Row> {
   readonly align?: "right";
   /** Those with the highest number shrink first; 0 (default) never. */
   readonly shrink?: number;
+  /** Never narrower than this (default 8); 0: left out rather than made a sliver. */
+  readonly min?: number;
   readonly colour?: (text: string, row: Row, style: Style) => string;
 }
 
@@ -21,41 +23,44 @@ export interface Frame {
 }
 
 const GAP = 2;
-const SHRUNK_MIN = 8;
+const MIN = 8;
+
+interface Fitted<Row> {
+  readonly column: Column<Row>;
+  /** Safe, one for each row. */
+  readonly cells: readonly string[];
+  readonly width: number;
+}
 
 /** Lines, the titles first. Columns whose cells are all empty are left out. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], frame: Frame): string[] {
+  const indent = frame.indent ?? 0;
   const filled = columns
     .map((column) => ({ column, cells: rows.map((row) => safeLine(column.cell(row))) }))
-    .filter(({ cells }) => cells.some((cell) => cell !== ""));
-  const indent = frame.indent ?? 0;
-  const wanted = filled.map(({ column, cells }) => maxWidth([column.title, ...cells]));
-  const widths = fitted(
-    wanted,
-    filled.map(({ column }) => column.shrink ?? 0),
-    frame.width - indent,
-  );
-  const line = (texts: readonly string[], paint: (text: string, column: number) => string): string => {
-    const cells = texts.map((text, i) => {
-      const width = widths[i] ?? 0;
-      const cut = truncate(text, width);
-      const isLast = i === texts.length - 1;
-      const padded = filled[i]?.column.align === "right" ? padStart(cut, width) : isLast ? cut : padEnd(cut, width);
-      return paint(padded, i);
+    .filter(({ cells }) => cells.some((cell) => cell !== ""))
+    .map(({ column, cells }) => ({ column, cells, width: maxWidth([column.title, ...cells]) }));
+  const shown = shrunk(filled, frame.width - indent);
+  const line = (text: (one: Fitted<Row>) => string, paint: (text: string, one: Fitted<Row>) => string): string => {
+    const cells = shown.map((one, i) => {
+      const cut = truncate(text(one), one.width);
+      const isLast = i === shown.length - 1;
+      if (one.column.align === "right") return paint(padStart(cut, one.width), one);
+      return paint(isLast ? cut : padEnd(cut, one.width), one);
     });
     return " ".repeat(indent) + cells.join(" ".repeat(GAP));
   };
-  const head = line(
-    filled.map(({ column }) => column.title),
-    (text) => frame.style.faint(text),
-  );
-  const body = rows.map((row, r) =>
+  return [
     line(
-      filled.map(({ cells }) => cells[r] ?? ""),
-      (text, c) => filled[c]?.column.colour?.(text, row, frame.style) ?? text,
+      ({ column }) => column.title,
+      (text) => frame.style.faint(text),
     ),
-  );
-  return [head, ...body];
+    ...rows.map((row, r) =>
+      line(
+        ({ cells }) => cells[r] ?? "",
+        (text, { column }) => column.colour?.(text, row, frame.style) ?? text,
+      ),
+    ),
+  ];
 }
 
 function maxWidth(texts: readonly string[]): number {
@@ -64,17 +69,22 @@ function maxWidth(texts: readonly string[]): number {
   return width;
 }
 
-function fitted(wanted: readonly number[], shrinks: readonly number[], width: number): number[] {
-  const widths = [...wanted];
-  const total = () => widths.reduce((sum, one) => sum + one, 0) + GAP * Math.max(0, widths.length - 1);
-  const order = widths.map((_, i) => i).sort((a, b) => (shrinks[b] ?? 0) - (shrinks[a] ?? 0));
-  for (const i of order) {
-    const over = total() - width;
-    if (over <= 0 || (shrinks[i] ?? 0) === 0) break;
-    const now = widths[i] ?? 0;
-    widths[i] = Math.max(Math.min(SHRUNK_MIN, now), now - over);
+/** Takes columns in, one after the other, until they fit. */
+function shrunk<Row>(columns: readonly Fitted<Row>[], width: number): readonly Fitted<Row>[] {
+  let fitting = columns;
+  const order = columns.toSorted((a, b) => (b.column.shrink ?? 0) - (a.column.shrink ?? 0));
+  for (const one of order) {
+    const total = fitting.reduce((sum, { width: taken }) => sum + taken + GAP, -GAP);
+    if (total <= width || (one.column.shrink ?? 0) === 0) return fitting;
+    const wanted = one.width - (total - width);
+    const least = Math.min(one.column.min ?? MIN, one.width);
+    const isDropped = least === 0 && wanted < MIN;
+    fitting = fitting.flatMap((other) => {
+      if (other !== one) return [other];
+      return isDropped ? [] : [{ ...one, width: Math.max(least, wanted) }];
+    });
   }
-  return widths;
+  return fitting;
 }
 
 /** "name  value" lines with the values aligned and never cut; an empty value is left out. */

@@ -14,7 +14,7 @@ export interface AppendOptions {
 }
 
 export interface HistoryRange {
-  /** At most so many, counted from the start of the range (oldest first). */
+  /** At most so many, counted from the start of the range (oldest first); all of them when not given. */
   readonly limit?: number;
   /** Skip so many from the start. */
   readonly offset?: number;

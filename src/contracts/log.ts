@@ -41,6 +41,7 @@ export interface LogEvent {
 export interface ReadRange {
   /** Only events with a greater seq. */
   readonly after?: number;
+  /** 1000 when not given: read on with `after`. */
   readonly limit?: number;
   readonly types?: readonly string[];
 }

@@ -217,6 +217,11 @@ export interface Queries {
   "history.lastRun": Read<[...Branch, agent: string, run: string, after: number, since: number, limit: number], MessageRow>;
   "history.session": Read<[...Branch, after: number, since: number, limit: number, offset: number], MessageRow>;
   "history.sessionLast": Read<[...Branch, after: number, since: number, limit: number], MessageRow>;
+  "history.sessionRun": Read<
+    [...Branch, run: string, after: number, since: number, limit: number, offset: number],
+    MessageRow
+  >;
+  "history.sessionRunLast": Read<[...Branch, run: string, after: number, since: number, limit: number], MessageRow>;
   "history.byAgent": Read<[agent: string, since: number, limit: number], MessageRow>;
   "history.count": Read<[...Branch, agent: string], { readonly n: number }>;
   "history.countRun": Read<[...Branch, agent: string, run: string], { readonly n: number }>;

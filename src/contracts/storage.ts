@@ -166,5 +166,5 @@ export type Outcome =
 
 export type Refusal =
   | { readonly reason: "session-exists" | "session-missing" | "session-deleted"; readonly session: string }
-  | { readonly reason: "blob-missing"; readonly sha256: Uint8Array }
+  | { readonly reason: "blob-missing" | "blob-expired"; readonly sha256: Uint8Array }
   | { readonly reason: "guard"; readonly guard: Guard; readonly actual: number | string | null };

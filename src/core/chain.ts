@@ -38,7 +38,7 @@ export function envelope(draft: EventDraft, seq: number): Uint8Array {
 }
 
 function commitments(payloads: NonNullable<EventDraft["payloads"]>): string {
-  const made: Record<string, string> = {};
-  for (const [name, payload] of Object.entries(payloads)) made[name] = commitment(payload.salt, payload.sha256);
-  return canonicalJson(made);
+  // fromEntries defines own properties, so that a payload called __proto__ is one like any other.
+  const made = Object.entries(payloads).map(([name, one]) => [name, commitment(one.salt, one.sha256)] as const);
+  return canonicalJson(Object.fromEntries(made));
 }

@@ -84,6 +84,18 @@ export function checkRecord(value: unknown, what: string): Readonly<Record<strin
   return value as Readonly<Record<string, unknown>>;
 }
 
+/** What JSON can hold as an object: no Date, no Map, no instance of a class. */
+export function checkPlain(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  const record = checkRecord(value, what);
+  if (value === undefined || !isPlain(record)) throw invalid(what, "a plain object", value);
+  return record;
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
 export function checkOneOf<T extends string>(value: unknown, what: string, allowed: readonly T[]): T {
   const found = allowed.find((one) => one === value);
   if (found === undefined) throw invalid(what, `one of ${allowed.join(", ")}`, value);
@@ -133,8 +145,7 @@ function checkJson(value: unknown, what: string, depth: number): void {
     for (const item of value) checkJson(item, what, depth + 1);
     return;
   }
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
+  if (!isPlain(value)) {
     throw notJson(what, `it holds a ${value.constructor?.name ?? "strange"} object; give plain objects`);
   }
   for (const key in value) {

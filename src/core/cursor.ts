@@ -7,7 +7,7 @@ export function writeCursor(no: number): string {
 
 /** null when none was given. */
 export function readCursor(value: unknown): number | null {
-  if (value === undefined || value === null) return null;
+  if (value === undefined) return null;
   const text = typeof value === "string" ? Buffer.from(value, "base64url").toString("utf8") : "";
   if (!/^n[0-9]{1,15}$/.test(text)) {
     throw new HoldfastError("InvalidArgument", "cursor must be one that a list returned as `next`", {

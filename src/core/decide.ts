@@ -57,6 +57,11 @@ export function refusalError(refused: Refusal): HoldfastError {
         details: { ref: toRef(refused.sha256) },
         hint: "Store the bytes first, or pin the ref so that it does not expire.",
       });
+    case "blob-expired":
+      return new HoldfastError("BlobExpired", `the blob ${toRef(refused.sha256)} has expired`, {
+        details: { ref: toRef(refused.sha256) },
+        hint: "Store the bytes again, and pin the ref while you need it.",
+      });
     case "guard":
       return new HoldfastError("Conflict", `${refused.guard.check} changed in the meantime`, {
         retryable: true,

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { ContentBlock, MessageInput, Role } from "../contracts/messages.ts";
 import { sha256, toRef } from "../core/bytes.ts";
-import { checkArray, checkId, checkOneOf, checkRecord, checkRef, encodeJson, invalid } from "../core/check.ts";
+import { checkArray, checkBoolean, checkId, checkOneOf, checkRecord, checkRef, encodeJson, invalid } from "../core/check.ts";
 
 const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
 
@@ -84,10 +84,12 @@ function blockOf(value: unknown, what: string, gathered: Gathered, depth: number
       return block;
     case "thinking":
       gathered.chars += stringOf(block["thinking"], `${what}.thinking`).length;
+      optionalString(block["signature"], `${what}.signature`);
       return block;
     case "image":
     case "audio":
     case "document":
+      for (const name of ["alt", "transcript", "title"]) optionalString(block[name], `${what}.${name}`);
       return { ...block, source: mediaOf(block["source"], `${what}.source`, gathered) };
     case "tool_use":
       stringOf(block["id"], `${what}.id`);
@@ -96,6 +98,7 @@ function blockOf(value: unknown, what: string, gathered: Gathered, depth: number
       return block;
     case "tool_result": {
       stringOf(block["toolUseId"], `${what}.toolUseId`);
+      if (block["isError"] !== undefined) checkBoolean(block["isError"], `${what}.isError`);
       const content = block["content"];
       if (typeof content === "string") {
         gathered.chars += content.length;
@@ -112,6 +115,10 @@ function blockOf(value: unknown, what: string, gathered: Gathered, depth: number
 function stringOf(value: unknown, what: string): string {
   if (typeof value !== "string") throw invalid(what, "a string", value);
   return value;
+}
+
+function optionalString(value: unknown, what: string): void {
+  if (value !== undefined) stringOf(value, what);
 }
 
 function mediaOf(value: unknown, what: string, gathered: Gathered): Json {

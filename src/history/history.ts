@@ -12,11 +12,12 @@ import { appendCommit, appendedMessage, keyTaken, prepareMessage, type Appending
 import { readyMessage, type StoredMessage } from "./content.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
+const PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const append = async (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
     if (prepared.every((one) => one.ready.key === undefined)) return appendFresh(storage, scope, prepared);
-    return decide(storage, () => appendKeyed(storage, scope, prepared));
+    return decide(storage, () => appendKeyed(storage, payloads, scope, prepared));
   };
   return {
     async append(scope, message, options) {
@@ -38,7 +39,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       }
       return append(appending, prepared);
     },
-    get: (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
+    get: async (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
     async count(scope, range) {
       const { session, agent } = checkScope(scope);
       const run = checkOptionalId(checkRecord(range, "range")["run"], "run");
@@ -48,9 +49,9 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
           : await storage.query("history.countRun", session, session, agent, run);
       return row?.n ?? 0;
     },
-    clear: (scope) => clear(storage, payloads, checkScope(scope), undefined),
-    clearRun: (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
-    session: (session, range) => readSession(storage, payloads, checkId(session, "session"), range),
+    clear: async (scope) => clear(storage, payloads, checkScope(scope), undefined),
+    clearRun: async (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
+    session: async (session, range) => readSession(storage, payloads, checkId(session, "session"), range),
     async byAgent(agent, range) {
       const given = checkRecord(range, "range");
       const limit = checkLimit(given["limit"], "historyPage", 1000);
@@ -100,10 +101,11 @@ async function appendFresh(
 /** A key that is there already with the same content is answered with that message; with other content it is a conflict. */
 async function appendKeyed(
   storage: Storage,
+  payloads: Payloads,
   scope: Appending,
   prepared: readonly PreparedMessage[],
 ): Promise<Decision<readonly Message[]> | Settled<readonly Message[]>> {
-  const known = new Map<number, number>();
+  const known = new Map<number, Message>();
   for (const [i, { ready, payload }] of prepared.entries()) {
     if (ready.key === undefined) continue;
     const [row] = await storage.query("history.byKey", scope.session, ready.key);
@@ -111,12 +113,12 @@ async function appendKeyed(
     if (row.agent !== scope.agent || row.role !== ready.role || !sameBytes(row.sha256, payload.sha256)) {
       throw keyTaken(scope, ready.key);
     }
-    known.set(i, row.seq);
+    known.set(i, messageOf(row, await payloads.read(row)));
   }
   const fresh = prepared.filter((_, i) => !known.has(i));
   const answer = (events: readonly { readonly seq: number }[]) => {
     const seqs = events.values();
-    return prepared.map((one, i) => appendedMessage(scope, one, known.get(i) ?? seqs.next().value?.seq ?? 0));
+    return prepared.map((one, i) => known.get(i) ?? appendedMessage(scope, one, seqs.next().value?.seq ?? 0));
   };
   if (fresh.length === 0) return { answer: answer([]) };
   return { commit: appendCommit(scope, fresh), answer: ({ events }) => answer(events) };
@@ -139,7 +141,8 @@ function checkRange(range: HistoryRange | undefined): Range {
   }
   const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
   return {
-    limit: checkLimit(given["limit"], "historyPage"),
+    // All of them when no limit is given.
+    limit: given["limit"] === undefined ? FOREVER : checkLimit(given["limit"], "historyPage"),
     offset: whole("offset"),
     after: whole("after"),
     since: whole("since"),
@@ -154,16 +157,37 @@ async function readHistory(
   { session, agent }: HistoryScope,
   asked: HistoryRange | undefined,
 ): Promise<readonly Message[]> {
-  const { limit, offset, after, since, last, run } = checkRange(asked);
+  const range = checkRange(asked);
+  const { since, last, run } = range;
+  if (last === undefined) {
+    return readPages(range, payloads, (after, limit, offset) =>
+      run === undefined
+        ? storage.query("history.range", session, session, agent, after, since, limit, offset)
+        : storage.query("history.rangeRun", session, session, agent, run, after, since, limit, offset),
+    );
+  }
   const rows =
     run === undefined
-      ? last === undefined
-        ? await storage.query("history.range", session, session, agent, after, since, limit, offset)
-        : await storage.query("history.last", session, session, agent, after, since, last)
-      : last === undefined
-        ? await storage.query("history.rangeRun", session, session, agent, run, after, since, limit, offset)
-        : await storage.query("history.lastRun", session, session, agent, run, after, since, last);
+      ? await storage.query("history.last", session, session, agent, range.after, since, last)
+      : await storage.query("history.lastRun", session, session, agent, run, range.after, since, last);
   return readRows(rows, payloads);
+}
+
+type ReadPage = (after: number, limit: number, offset: number) => Promise<readonly MessageRow[]>;
+
+/** Page after page by seq, so that no statement runs long, however much is asked for. */
+async function readPages(range: Range, payloads: Payloads, readPage: ReadPage): Promise<readonly Message[]> {
+  const messages: Message[] = [];
+  let { after, offset } = range;
+  while (messages.length < range.limit) {
+    const limit = Math.min(PAGE, range.limit - messages.length);
+    const rows = await readPage(after, limit, offset);
+    messages.push(...(await readRows(rows, payloads)));
+    if (rows.length < limit) break;
+    after = rows.at(-1)?.seq ?? after;
+    offset = 0;
+  }
+  return messages;
 }
 
 async function readSession(
@@ -172,12 +196,19 @@ async function readSession(
   session: string,
   asked: HistoryRange | undefined,
 ): Promise<readonly Message[]> {
-  const { limit, offset, after, since, last, run } = checkRange(asked);
-  if (run !== undefined) throw invalid("range", "without a run: ask with the run's agent", asked);
+  const range = checkRange(asked);
+  const { since, last, run } = range;
+  if (last === undefined) {
+    return readPages(range, payloads, (after, limit, offset) =>
+      run === undefined
+        ? storage.query("history.session", session, session, after, since, limit, offset)
+        : storage.query("history.sessionRun", session, session, run, after, since, limit, offset),
+    );
+  }
   const rows =
-    last === undefined
-      ? await storage.query("history.session", session, session, after, since, limit, offset)
-      : await storage.query("history.sessionLast", session, session, after, since, last);
+    run === undefined
+      ? await storage.query("history.sessionLast", session, session, range.after, since, last)
+      : await storage.query("history.sessionRunLast", session, session, run, range.after, since, last);
   return readRows(rows, payloads);
 }
 

@@ -6,7 +6,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { EventRow, SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, decodeJson, encodeJson, invalid } from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkPlain, checkRecord, decodeJson, encodeJson, invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { verifyChain } from "./verify.ts";
 
@@ -15,9 +15,9 @@ const WAIT_MS = 2000;
 
 export function createLog(storage: Storage, payloads: Payloads): Log {
   return {
-    read: (session, range) => read(storage, checkId(session, "session"), range),
+    read: async (session, range) => read(storage, checkId(session, "session"), range),
     tail: (session, options) => tail(storage, checkId(session, "session"), options),
-    verify: (session, options) => {
+    verify: async (session, options) => {
       const given = checkRecord(options, "options");
       const from = given["from"] === undefined ? undefined : checkAnchor(given["from"], "from");
       const anchor = given["anchor"] === undefined ? undefined : checkAnchor(given["anchor"], "anchor");
@@ -27,7 +27,7 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
       const row = await existing(storage, checkId(session, "session"));
       return { session: row.id, seq: row.seq, hash: toHex(row.chain) };
     },
-    annotate: (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
+    annotate: async (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
   };
 }
 
@@ -103,7 +103,7 @@ async function* tail(storage: Storage, session: string, options: TailOptions | u
   const types = checkTypes(given["types"]);
   const signal = given["signal"] as AbortSignal | undefined;
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-  const start = given["after"] ?? 0;
+  const start = given["after"] === undefined ? 0 : given["after"];
   let after = start === "end" ? (await existing(storage, session)).seq : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
   await existing(storage, session);
   while (!signal?.aborted) {
@@ -146,8 +146,7 @@ async function annotate(
   note: JsonObject,
   options: { readonly agent?: string; readonly run?: string } | undefined,
 ): Promise<LogEvent> {
-  if (note === undefined) throw invalid("note", "an object", note);
-  const bytes = encodeJson(checkRecord(note, "note"), "note", "metadataBytes");
+  const bytes = encodeJson(checkPlain(note, "note"), "note", "metadataBytes");
   const given = checkRecord(options, "options");
   const agent = checkOptionalId(given["agent"], "agent");
   const run = checkOptionalId(given["run"], "run");

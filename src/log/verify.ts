@@ -42,6 +42,12 @@ export async function verifyChain(
     if (start === undefined) return bad({ seq: from.seq, reason: "the point to start from is not in the log" });
     if (!sameBytes(start.hash, hash)) return bad({ seq: from.seq, reason: "the log has another hash at the starting point" });
   }
+  if (anchor !== undefined && anchor.seq <= seq) {
+    const [held] = await storage.query("events.at", session, anchor.seq);
+    const known = anchor.seq === 0 ? genesis(session) : held?.hash;
+    if (known === undefined) return bad({ seq: anchor.seq, reason: "the anchor's event is missing" });
+    if (toHex(known) !== anchor.hash) return bad({ seq: anchor.seq, reason: "the anchor has another hash" });
+  }
   while (seq < end) {
     const rows = await storage.query("events.read", session, seq, Math.min(PAGE, end - seq));
     if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });

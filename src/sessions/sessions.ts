@@ -7,11 +7,13 @@ import type { Session, SessionFilter, SessionInput, SessionPatch, Sessions, Sess
 import type { Storage, Write } from "../contracts/storage.ts";
 import { decodeText, encodeText, toHex } from "../core/bytes.ts";
 import {
+  checkBoolean,
   checkId,
   checkInt,
   checkLimit,
   checkOneOf,
   checkOptionalId,
+  checkPlain,
   checkRecord,
   checkTags,
   checkText,
@@ -38,7 +40,7 @@ interface Described {
 
 export function createSessions(storage: Storage, payloads: Payloads): Sessions {
   return {
-    create: (input) => create(storage, input),
+    create: async (input) => create(storage, input),
     get: async (idOrAlias) => {
       const name = checkId(idOrAlias, "session");
       const [byId] = await storage.query("session.get", name);
@@ -46,14 +48,15 @@ export function createSessions(storage: Storage, payloads: Payloads): Sessions {
       const [byAlias] = await storage.query("session.byAlias", name);
       return byAlias === undefined ? null : withAliases(storage, byAlias);
     },
-    list: (filter) => list(storage, filter),
-    update: (id, patch) => update(storage, checkId(id, "session"), patch),
-    setAlias: (id, name, options) => {
-      const move = checkRecord(options, "options")["move"] === true;
-      return setAlias(storage, checkId(id, "session"), checkId(name, "alias"), move);
+    list: async (filter) => list(storage, filter),
+    update: async (id, patch) => update(storage, checkId(id, "session"), patch),
+    setAlias: async (id, name, options) => {
+      const move = checkRecord(options, "options")["move"];
+      const moves = move !== undefined && checkBoolean(move, "move");
+      return setAlias(storage, checkId(id, "session"), checkId(name, "alias"), moves);
     },
-    removeAlias: (name) => removeAlias(storage, checkId(name, "alias")),
-    delete: (id) => eraseSession(storage, payloads, checkId(id, "session")),
+    removeAlias: async (name) => removeAlias(storage, checkId(name, "alias")),
+    delete: async (id) => eraseSession(storage, payloads, checkId(id, "session")),
   };
 }
 
@@ -231,7 +234,7 @@ async function existing(storage: Storage, id: string): Promise<SessionRow> {
 }
 
 async function update(storage: Storage, id: string, patch: SessionPatch): Promise<Session> {
-  const given = checkRecord(patch, "patch");
+  const given = checkPlain(patch, "patch");
   const expected = given["version"] === undefined ? undefined : checkInt(given["version"], "version", 1, Number.MAX_SAFE_INTEGER);
   const title = given["title"];
   const changed = {

@@ -1,13 +1,12 @@
 // State: short-term key/value memory of a session. Every value is a version that holds until it is replaced, so patches
 // of different keys touch different rows and never lose each other.
-import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
 import type { State, Versioned } from "../contracts/state.ts";
 import type { Commit, EventDraft, Guard, Storage, Write } from "../contracts/storage.ts";
-import { checkId, checkInt, checkRecord, checkTags, decodeJson, encodeJson, invalid, limitExceeded } from "../core/check.ts";
+import { checkId, checkInt, checkPlain, checkRecord, checkTags, decodeJson, encodeJson, limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 
 interface Change {
@@ -23,24 +22,20 @@ interface Change {
 
 export function createState(storage: Storage, payloads: Payloads): State {
   const read = (session: string) => current(storage, payloads, session);
-  const set = async (session: string, value: unknown, options: unknown, version?: number) => {
-    const values = await prepare(payloads, value, "state");
-    const at = storage.environment.now();
-    const expiresAt = expiry(options, at);
-    const guards: Guard[] = version === undefined ? [] : [{ check: "state.version", key: [session], expect: version }];
-    return changeCommit({ session, type: "state/set", at, values, removed: null, expiresAt, guards });
-  };
   return {
     get: async (session) => (await read(checkId(session, "session"))).value,
-    getVersioned: (session) => read(checkId(session, "session")),
+    getVersioned: async (session) => read(checkId(session, "session")),
     async getKey(session, key) {
       const id = checkId(session, "session");
       const [row] = await storage.query("state.key", id, id, checkId(key, "key"), storage.environment.now());
       return row === undefined ? undefined : decodeJson(await payloads.read(row));
     },
     async set(session, value, options) {
-      const commit = await set(checkId(session, "session"), value, options);
-      return committed(storage, commit, value);
+      const id = checkId(session, "session");
+      const values = await prepare(payloads, value, "state");
+      const at = storage.environment.now();
+      const change: Change = { session: id, type: "state/set", at, values, removed: null, expiresAt: expiry(options, at) };
+      return committed(storage, changeCommit(change), value);
     },
     async patch(session, patch, options) {
       const id = checkId(session, "session");
@@ -57,14 +52,20 @@ export function createState(storage: Storage, payloads: Payloads): State {
     async compareAndSet(session, version, value, options) {
       const id = checkId(session, "session");
       const expected = checkInt(version, "version", 0, Number.MAX_SAFE_INTEGER);
-      // Before its first change a session may not exist: then there is no row that could have another version.
-      const [row] = await storage.query("session.get", id);
-      const commit = await set(id, value, options, row === undefined && expected === 0 ? undefined : expected);
-      const mode = row === undefined && expected === 0 ? "create" : "existing";
-      const guarded: Commit = { ...commit, sessions: [{ id, mode, at: storage.environment.now() }] };
-      const outcome = await storage.commit(guarded);
-      if (!outcome.ok) return lost(outcome.refused.reason, id);
-      return { value: value as JsonObject, version: outcome.events[0]?.seq ?? 0 };
+      const values = await prepare(payloads, value, "state");
+      const at = storage.environment.now();
+      const expiresAt = expiry(options, at);
+      return decide<Versioned | null>(storage, async () => {
+        const [row] = await storage.query("session.get", id);
+        const alive = row !== undefined && row.deleted_at === null;
+        if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
+        // No session yet is version 0 as well; the guard then says that there still is none.
+        const guards: Guard[] = [{ check: "state.version", key: [id], expect: alive ? expected : null }];
+        return {
+          commit: changeCommit({ session: id, type: "state/set", at, values, removed: null, expiresAt, guards }),
+          answer: ({ events }) => ({ value: value as JsonObject, version: events[0]?.seq ?? 0 }),
+        };
+      });
     },
     async clear(session) {
       const id = checkId(session, "session");
@@ -79,15 +80,6 @@ export function createState(storage: Storage, payloads: Payloads): State {
   };
 }
 
-/** A guard or a session that came or went in between means that the version was not the one given. */
-function lost(reason: string, session: string): null {
-  if (reason !== "session-deleted") return null;
-  throw new HoldfastError("SessionDeleted", `the session ${JSON.stringify(session)} was deleted`, {
-    details: { kind: "session", id: session },
-    hint: "Use a new id.",
-  });
-}
-
 async function committed(storage: Storage, commit: Commit, value: unknown): Promise<Versioned> {
   return decide(storage, async () => ({
     commit,
@@ -97,7 +89,7 @@ async function committed(storage: Storage, commit: Commit, value: unknown): Prom
 
 function expiry(options: unknown, at: number): number | null {
   const ttl = checkRecord(options, "options")["ttlMs"];
-  return ttl === undefined || ttl === null ? null : at + checkInt(ttl, "ttlMs", 0, 1e15);
+  return ttl === undefined ? null : at + checkInt(ttl, "ttlMs", 0, 1e15);
 }
 
 async function prepare(
@@ -105,8 +97,7 @@ async function prepare(
   value: unknown,
   what: string,
 ): Promise<readonly (readonly [string, PreparedPayload])[]> {
-  if (value === undefined) throw invalid(what, "an object", value);
-  const given = checkRecord(value, what);
+  const given = checkPlain(value, what);
   const entries = Object.entries(given).filter(([, item]) => item !== undefined);
   if (entries.length > LIMITS.stateKeys) throw limitExceeded("stateKeys", `${what} in keys`, entries.length);
   const prepared: [string, PreparedPayload][] = [];

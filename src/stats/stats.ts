@@ -1,12 +1,11 @@
 // What a store holds and what sharing and compression saved.
 import type { Stats } from "../contracts/holdfast.ts";
-import { LIMITS } from "../contracts/limits.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkInt, checkRecord } from "../core/check.ts";
+import { checkLimit, checkRecord } from "../core/check.ts";
 
 export async function readStats(storage: Storage, asked: unknown): Promise<Stats> {
   const sessions = checkRecord(asked, "options")["sessions"];
-  const most = sessions === undefined ? 10 : checkInt(sessions, "sessions", 0, LIMITS.page);
+  const most = checkLimit(sessions, "page", 10);
   const [tables, forms, largest, bytesOnDisk] = await Promise.all([
     storage.query("stats.tables"),
     storage.query("stats.blobs"),

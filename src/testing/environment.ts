@@ -17,7 +17,7 @@ export interface SimulatedEnvironment extends Environment, Clock {
   readonly logs: readonly LogEntry[];
   /** How many are asleep. */
   sleepers(): number;
-  /** Moves both clocks; whoever is due on the way wakes at his own time, in order, and a macrotask passes after each. */
+  /** Moves both clocks; whoever is due on the way wakes at his own time, in order; a macrotask passes after each. */
   advance(ms: number): Promise<void>;
 }
 

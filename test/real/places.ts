@@ -12,7 +12,7 @@ export type Engine = (typeof ENGINES)[number];
 
 export class Places {
   readonly folder = fs.mkdtempSync(path.join(tmpdir(), "holdfast-real-"));
-  readonly #schemas = new Map<string, string>();
+  readonly #schemas: string[] = [];
   #server: PostgresServer | undefined;
   #files = 0;
 
@@ -26,15 +26,9 @@ export class Places {
   async schema(): Promise<string> {
     const given = process.env["HOLDFAST_TEST_POSTGRES"];
     this.#server ??= given ? undefined : await startPostgres();
-    return this.schemaOn(given || (this.#server?.url ?? ""));
-  }
-
-  schemaOn(server: string): string {
-    const url = new URL(server);
-    const schema = `real_${randomBytes(6).toString("hex")}`;
-    this.#schemas.set(schema, server);
-    url.searchParams.set("schema", schema);
-    return url.href;
+    const url = schemaOn(given || (this.#server?.url ?? ""));
+    if (given) this.#schemas.push(url);
+    return url;
   }
 
   async fresh(engine: Engine): Promise<string> {
@@ -42,15 +36,20 @@ export class Places {
   }
 
   async remove(): Promise<void> {
-    for (const server of new Set(this.#server === undefined ? this.#schemas.values() : [])) {
-      await withPostgres(server, async (sql) => {
-        const schemas = [...this.#schemas].filter(([, where]) => where === server);
-        for (const [schema] of schemas) await sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
-      });
+    for (const url of this.#schemas) {
+      const schema = new URL(url).searchParams.get("schema");
+      await withPostgres(url, (sql) => sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`));
     }
     await this.#server?.stop();
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A URL of that server whose schema does not exist yet. */
+export function schemaOn(server: string): string {
+  const url = new URL(server);
+  url.searchParams.set("schema", `real_${randomBytes(6).toString("hex")}`);
+  return url.href;
 }
 
 /** Straight to the database, past Holdfast. */

@@ -51,7 +51,7 @@ const columns = (now: number): readonly Column<Agent>[] => [
   { title: "MODEL", cell: ({ model }) => model ?? "", shrink: 2 },
   { title: "TOOLS", align: "right", cell: ({ toolIds }) => (toolIds.length === 0 ? "" : String(toolIds.length)) },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
-  { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4 },
+  { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4, min: 0 },
 ];
 
 const show: Command = {

@@ -58,6 +58,12 @@ describe("demo", () => {
     expect(await capture(main, ["verify", "--store", store], { cwd })).toMatchObject({ code: 0 });
   });
 
+  test("keeps blob bytes where it is told to", async () => {
+    const argv = ["demo", "--store", "mine.db", "--blob-dir", "bytes", "--json"];
+    const { code, stdout } = await capture(main, argv, { cwd });
+    expect([code, JSON.parse(stdout).ok]).toEqual([0, true]);
+  });
+
   test("needs a store that outlives a process, and a place for it", async () => {
     expect(await capture(main, ["demo", "--store", ":memory:"], { cwd })).toMatchObject({ code: 2 });
     expect(await capture(main, ["demo", "--store", "no/where.db"], { cwd })).toMatchObject({ code: 6 });

@@ -68,9 +68,12 @@ function makeStage(context: Context, directory: string, signal: AbortSignal): St
   // $HOLDFAST_STORE is not meant: the demo writes to a store of yours only when you name it here.
   const named = args.text("store");
   if (named === ":memory:") throw new UsageError("the demo needs a store that outlives a process, not :memory:");
-  const choice = chooseStore(named ?? path.join(directory, "agents.db"), args.text("blob-dir"), io);
-  const suffix = named === undefined ? "" : `-${path.basename(directory).slice(-6)}`;
-  return { story: new Story(context, choice.url), choice, directory, isTemporary: named === undefined, suffix, signal };
+  const isTemporary = named === undefined;
+  // Nor is $HOLDFAST_BLOB_DIR, unless the store is yours too.
+  const env = isTemporary ? {} : io.env;
+  const choice = chooseStore(named ?? path.join(directory, "agents.db"), args.text("blob-dir"), { ...io, env });
+  const suffix = isTemporary ? "" : `-${path.basename(directory).slice(-6)}`;
+  return { story: new Story(context, choice), choice, directory, isTemporary, suffix, signal };
 }
 
 async function tell(stage: Stage): Promise<Record<string, unknown>> {
@@ -86,7 +89,9 @@ async function tell(stage: Stage): Promise<Record<string, unknown>> {
 }
 
 async function firstDay({ story, choice, suffix, signal, isTemporary }: Stage): Promise<Scene> {
-  await story.step("A store", "One file is the whole store. There is no server to start.");
+  const isServer = /^postgres/i.test(choice.url);
+  const kind = isServer ? "This one lives in PostgreSQL." : "One file is the whole store. There is no server to start.";
+  await story.step("A store", kind);
   await story.shell(`export HOLDFAST_STORE=${choice.name}`);
   const made = await story.run("init");
   if (made.code !== EXIT.ok) throw new HoldfastError("StoreUnreachable", made.stderr.trim());

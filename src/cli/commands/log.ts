@@ -6,9 +6,11 @@ import type { Session } from "../../contracts/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { interruption } from "../io.ts";
+import type { Output } from "../output.ts";
 import { eachSession } from "../pages.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
+import { displayWidth, padStart, safeLine, truncate } from "../terminal.ts";
 import { formatCount, formatTime } from "../units.ts";
 
 const DEFAULT_LAST = 50;
@@ -48,7 +50,7 @@ const show: Command = {
     await output.answer({ session: session.id, seq: session.seq, chain: session.chain, events }, () => {
       return events.length === 0
         ? ["no events"]
-        : pieces(events).flatMap((piece) => table(COLUMNS, piece, output.frame));
+        : pieces(events).flatMap((piece) => table(columns(output), piece, output.frame));
     });
     const first = events[0];
     const isPart = !args.flag("after") && !args.flag("limit") && args.list("type").length === 0;
@@ -59,15 +61,33 @@ const show: Command = {
   },
 };
 
-const COLUMNS: readonly Column<LogEvent>[] = [
-  { title: "SEQ", align: "right", cell: ({ seq }) => String(seq), colour: (text, _, style) => style.name(text) },
-  { title: "TIME", cell: ({ at }) => formatTime(at), colour: (text, _, style) => style.faint(text) },
-  { title: "TYPE", cell: ({ type }) => type, colour: (text, _, style) => style.strong(text), shrink: 1 },
-  { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
-  { title: "RUN", cell: ({ run }) => run ?? "", shrink: 3 },
-  { title: "HASH", cell: ({ hash }) => hash.slice(0, 8), colour: (text, _, style) => style.faint(text) },
-  { title: "DATA", cell: ({ data }) => JSON.stringify(data), shrink: 4 },
-];
+/** One by one there is no table: nobody knows how wide the next event is. */
+function eventLine(event: LogEvent, { style, width }: Output): string {
+  const who = [event.agent, event.run].filter((name) => name !== undefined).join(", run ");
+  const head = safeLine(`${formatTime(event.at)} ${event.type}${who === "" ? "" : ` (${who})`}`);
+  const seq = padStart(String(event.seq), 6);
+  const data = safeLine(JSON.stringify(event.data));
+  const room = width - displayWidth(`${seq} ${head}  `) - 8;
+  return `${style.name(seq)} ${head} ${style.faint(event.hash.slice(0, 8))} ${truncate(data, Math.max(0, room))}`;
+}
+
+/** On a terminal the date of today goes without saying, and leaves room for more. */
+function columns({ interactive }: Output): readonly Column<LogEvent>[] {
+  const today = interactive ? formatTime(Date.now()).slice(0, 11) : "always";
+  return [
+    { title: "SEQ", align: "right", cell: ({ seq }) => String(seq), colour: (text, _, style) => style.name(text) },
+    {
+      title: "TIME",
+      cell: ({ at }) => formatTime(at).replace(today, ""),
+      colour: (text, _, style) => style.faint(text),
+    },
+    { title: "TYPE", cell: ({ type }) => type, colour: (text, _, style) => style.strong(text), shrink: 1, min: 15 },
+    { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
+    { title: "RUN", cell: ({ run }) => run ?? "", shrink: 4 },
+    { title: "HASH", cell: ({ hash }) => hash.slice(0, 8), colour: (text, _, style) => style.faint(text) },
+    { title: "DATA", cell: ({ data }) => JSON.stringify(data), shrink: 5, min: 16 },
+  ];
+}
 
 function pieces(events: readonly LogEvent[]): (readonly LogEvent[])[] {
   return Array.from({ length: Math.ceil(events.length / PIECE) }, (_, i) => events.slice(i * PIECE, (i + 1) * PIECE));
@@ -113,8 +133,7 @@ async function follow(holdfast: Holdfast, session: Session, context: Context): P
     const filter = types.length === 0 ? {} : { types };
     for await (const event of holdfast.log.tail(session.id, { after, signal, ...filter })) {
       if (output.json) await output.record(event);
-      // Without the titles: they would stand between all lines.
-      else await output.lines(table(COLUMNS, [event], output.frame).slice(1));
+      else await output.line(eventLine(event, output));
     }
   } finally {
     release();

@@ -68,8 +68,8 @@ const columns = (now: number): readonly Column<Session>[] => [
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
   { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq) },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
-  { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4 },
-  { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 3 },
+  { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4, min: 0 },
+  { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 3, min: 0 },
 ];
 
 const show: Command = {

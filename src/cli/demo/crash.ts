@@ -6,7 +6,7 @@ import * as path from "node:path";
 import { fileURLToPath } from "node:url";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { StoreChoice } from "../store.ts";
+import { type StoreChoice, storeEnvironment } from "../store.ts";
 
 export interface Killed {
   /** The number of each message that was acknowledged, by its seq. */
@@ -23,10 +23,11 @@ const PATIENCE_MS = 4000;
 /** Starts the writer, lets it work, and kills it as soon as enough was acknowledged. */
 export async function killWriter(choice: StoreChoice, session: string): Promise<Killed> {
   const started = performance.now();
-  const blobs = choice.blobDirectory === undefined ? [] : ["--blob-dir", choice.blobDirectory];
-  const argv = [entryPoint(), "demo-writer", session, "--store", choice.url, ...blobs];
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...argv], {
+  const argv = ["--disable-warning=ExperimentalWarning", entryPoint(), "demo-writer", session];
+  const child = spawn(process.execPath, argv, {
     stdio: ["ignore", "pipe", "pipe"],
+    // Not as arguments: those are shown to everybody on the machine, and a URL can hold a password.
+    env: { ...process.env, ...storeEnvironment(choice) },
   });
   const acknowledged = new Map<number, number>();
   const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);

@@ -1,6 +1,7 @@
 // Tells the demo: numbered steps in plain words, real commands with their real output, and claims that were checked.
 import type { Captured } from "../capture.ts";
 import type { Context } from "../command.ts";
+import { type StoreChoice, storeEnvironment } from "../store.ts";
 import { safe, wrap } from "../terminal.ts";
 
 export interface Claim {
@@ -15,13 +16,13 @@ const WIDEST = 80;
 export class Story {
   readonly claims: Claim[] = [];
   readonly #context: Context;
-  readonly #store: string;
+  readonly #choice: StoreChoice;
   #steps = 0;
   #lastLine = "";
 
-  constructor(context: Context, store: string) {
+  constructor(context: Context, choice: StoreChoice) {
     this.#context = context;
-    this.#store = store;
+    this.#choice = choice;
   }
 
   get holds(): boolean {
@@ -53,8 +54,8 @@ export class Story {
   async run(...argv: readonly string[]): Promise<Captured> {
     const { output, io } = this.#context;
     const terminal = output.interactive ? { columns: Math.min(output.width, WIDEST) - INDENT.length - 2 } : {};
-    // HOLDFAST_STORE stands for --store, so that the shown commands are short and still the real ones.
-    const env = { ...io.env, HOLDFAST_STORE: this.#store };
+    // The environment stands for --store, so that the shown commands are short and still the real ones.
+    const env = { ...io.env, ...storeEnvironment(this.#choice) };
     const captured = await this.#context.capture(argv, { ...terminal, env });
     const lines = (captured.stdout || captured.stderr).trimEnd().split("\n");
     await this.#blank();

@@ -2,7 +2,7 @@
 import type { Guard, Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { newId } from "../../core/environment.ts";
-import type { Depot } from "./place.ts";
+import type { Depot, Placed } from "./place.ts";
 import { frameWrite, sealWrites } from "./seal.ts";
 import { encodeFrame, mergeFrom, SEGMENT_BYTES, seal } from "./segments.ts";
 
@@ -16,8 +16,8 @@ export interface SegmentChange {
   readonly use: Use;
   readonly writes: readonly Write[];
   readonly guards: readonly Guard[];
-  readonly stored: number;
-  /** Frames that other ones take the place of. */
+  readonly placed: Placed | null;
+  /** Frames that this one takes the place of. */
   readonly replaced: readonly { readonly store: string; readonly key: string | null }[];
 }
 
@@ -33,7 +33,7 @@ export async function newSegment(depot: Depot, content: Uint8Array): Promise<Seg
     use: { id, length: content.length },
     writes: [{ op: "insert", table: "segments", row }, frameWrite(id, 0, content.length, placed)],
     guards: [],
-    stored: placed.stored,
+    placed,
     replaced: [],
   };
 }
@@ -47,12 +47,18 @@ export async function extendSegment(
 ): Promise<SegmentChange> {
   const guards: Guard[] = [{ check: "segment.size", key: [id], expect: size }];
   const use = { id, length: content.length };
-  if (content.length <= size) return { use, writes: [], guards, stored: 0, replaced: [] };
+  if (content.length <= size) return { use, writes: [], guards, placed: null, replaced: [] };
   const frames = await depot.storage.query("segment.frameHeads", id);
   if (content.length === SEGMENT_BYTES) {
     const digest = sha256(content);
     const placed = await depot.place.put(digest, seal(content));
-    return { use, writes: sealWrites(id, content.length, digest, placed), guards, stored: placed.stored, replaced: frames };
+    return {
+      use,
+      writes: sealWrites(id, content.length, digest, placed),
+      guards,
+      placed,
+      replaced: frames,
+    };
   }
   const keep = mergeFrom([...frames.map((frame) => frame.size), content.length - size]);
   const merged = keep === undefined ? [] : frames.slice(keep);
@@ -67,7 +73,7 @@ export async function extendSegment(
       { op: "run", statement: "segment.grow", params: [content.length, depot.storage.environment.now(), id] },
     ],
     guards,
-    stored: placed.stored,
+    placed,
     replaced: merged,
   };
 }

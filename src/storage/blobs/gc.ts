@@ -51,7 +51,12 @@ export async function foreseeGarbage(depot: Depot, settings: GcSettings): Promis
   const now = storage.environment.now();
   const [counter] = await storage.query("gc.epoch");
   let [condemned, deleted, bytes] = [0, 0, 0];
-  const blobs = pages(depot, 0, (after) => storage.query("gc.freeable", now, after, PAGE), (row) => row.no);
+  const blobs = pages(
+    depot,
+    0,
+    (after) => storage.query("gc.freeable", now, after, PAGE),
+    (row) => row.no,
+  );
   for await (const page of blobs) {
     for (const row of page.filter((one) => one.free === 1)) {
       bytes += row.stored;
@@ -59,7 +64,12 @@ export async function foreseeGarbage(depot: Depot, settings: GcSettings): Promis
       if (row.chunk === 0 && row.condemned === null) condemned += 1;
     }
   }
-  const segments = pages(depot, "", (after) => storage.query("gc.freeableSegments", now, after, PAGE), (row) => row.id);
+  const segments = pages(
+    depot,
+    "",
+    (after) => storage.query("gc.freeableSegments", now, after, PAGE),
+    (row) => row.id,
+  );
   for await (const page of segments) for (const row of page) if (row.free === 1) bytes += row.stored;
   const orphans = await dropOrphans(depot, settings, true);
   bytes += orphans.bytes;
@@ -99,13 +109,20 @@ function beginEpoch({ storage }: Depot): Promise<number> {
 }
 
 function unreferenced(depot: Depot): AsyncGenerator<readonly BlobRow[]> {
-  return pages(depot, 0, (after) => depot.storage.query("gc.unreferenced", after, PAGE), (row) => row.no);
+  return pages(
+    depot,
+    0,
+    (after) => depot.storage.query("gc.unreferenced", after, PAGE),
+    (row) => row.no,
+  );
 }
 
+/** Still expired, too: a blob condemned while the clock was ahead stays when the clock comes back. */
 async function sweep(depot: Depot, epoch: number): Promise<{ blobs: number; bytes: number }> {
+  const now = depot.storage.environment.now();
   let [blobs, bytes] = [0, 0];
   for await (const page of unreferenced(depot)) {
-    const due = page.filter((row) => row.condemned !== null && row.condemned < epoch && isFree(row));
+    const due = page.filter((row) => row.condemned !== null && row.condemned < epoch && isExpired(row, now));
     for (const some of portions(due)) {
       const dropped = await dropBlobs(depot, some);
       blobs += dropped.blobs;
@@ -114,10 +131,6 @@ async function sweep(depot: Depot, epoch: number): Promise<{ blobs: number; byte
     }
   }
   return { blobs, bytes };
-}
-
-function isFree(row: BlobRow): boolean {
-  return row.refs === 0 && row.pinned === 0 && row.linked === 0;
 }
 
 function* portions(rows: readonly BlobRow[]): Generator<readonly BlobRow[]> {
@@ -158,7 +171,12 @@ async function dropStrays(depot: Depot): Promise<void> {
     ["gc.parents", "links.drop"],
     ["gc.grown", "segments.drop"],
   ] as const) {
-    for await (const page of pages(depot, 0, (after) => storage.query(query, after, PAGE), (row) => row.no)) {
+    for await (const page of pages(
+      depot,
+      0,
+      (after) => storage.query(query, after, PAGE),
+      (row) => row.no,
+    )) {
       const strays = page.filter((row) => row.there === 0);
       if (strays.length === 0) continue;
       const writes = strays.map(({ no }) => ({ op: "run", statement, params: [no, no] }) as const);
@@ -192,7 +210,12 @@ async function sealIdle(depot: Depot, sealAfterMs: number): Promise<number> {
 
 async function dropUnusedSegments(depot: Depot): Promise<number> {
   let bytes = 0;
-  const unused = pages(depot, "", (after) => depot.storage.query("segments.unused", after, PAGE), (row) => row.id);
+  const unused = pages(
+    depot,
+    "",
+    (after) => depot.storage.query("segments.unused", after, PAGE),
+    (row) => row.id,
+  );
   for await (const page of unused) {
     for (const { id } of page) {
       bytes += await dropSegments(depot, [id]);
@@ -222,7 +245,7 @@ async function dropOrphans(
     }
     await turn(depot.storage.environment);
   };
-  let old: { key: string; bytes: number }[] = [];
+  const old: { key: string; bytes: number }[] = [];
   for await (const entry of backend.list()) {
     if (entry.ageMs < orphanMs) continue;
     old.push(entry);

@@ -93,7 +93,8 @@ class Growth {
     const conversion = this.#conversion();
     const outcome = await storage.commit(this.#lastCommit(claim, conversion));
     if (!outcome.ok) {
-      if (outcome.refused.reason !== "guard" && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);
+      if (outcome.refused.reason !== "guard" && outcome.refused.reason !== "blob-missing")
+        throw refusalError(outcome.refused);
       if (this.#holder !== null) await takeApart(this.#depot, this.#holder);
       return false;
     }
@@ -130,7 +131,7 @@ class Growth {
     this.#pending.push(change);
     // What extends an open segment belongs to the last commit, where its guard is.
     const fresh = this.#pending.filter((one) => one.guards.length === 0);
-    if (fresh.reduce((sum, one) => sum + one.stored, 0) < BATCH_BYTES) return;
+    if (fresh.reduce((sum, one) => sum + (one.placed?.stored ?? 0), 0) < BATCH_BYTES) return;
     this.#pending = this.#pending.filter((one) => one.guards.length > 0);
     await this.#goAhead(fresh);
   }
@@ -153,7 +154,8 @@ class Growth {
     const base = this.#base;
     if (base.form === FORM.segments || base.refs > 0) return null;
     const holder = base.form === FORM.chunks ? this.#depot.storage.environment.random(32) : null;
-    const moved: Write[] = holder === null ? [] : [{ op: "run", statement: "links.move", params: [holder, base.sha256] }];
+    const moved: Write[] =
+      holder === null ? [] : [{ op: "run", statement: "links.move", params: [holder, base.sha256] }];
     return {
       holder,
       writes: [
@@ -171,10 +173,7 @@ class Growth {
     if (conversion?.holder) blobs.push(holderWrite(depot, conversion.holder, now));
     return {
       uses: [[this.#base.sha256, 0], ...(this.#holder === null ? [] : [[this.#holder, 0] as const])],
-      guards: [
-        ...this.#pending.flatMap((one) => one.guards),
-        ...(conversion === null ? [] : [unchanged(this.#base)]),
-      ],
+      guards: [...this.#pending.flatMap((one) => one.guards), ...(conversion === null ? [] : [unchanged(this.#base)])],
       blobs,
       writes: [
         ...this.#pending.flatMap((one) => one.writes),

@@ -98,7 +98,8 @@ function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): 
 function read(depot: Depot, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
   if (stored.form > FORM.zstd) return readBlob(depot, stored.sha256);
   const row = { ...stored, key: stored.blob_key };
-  if (row.body === null) return Promise.resolve(readPlain(depot, row, "bytes")).catch(() => readBlob(depot, row.sha256));
+  if (row.body === null)
+    return Promise.resolve(readPlain(depot, row, "bytes")).catch(() => readBlob(depot, row.sha256));
   try {
     return readPlain(depot, row, "bytes");
   } catch (error) {

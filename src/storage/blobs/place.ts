@@ -37,7 +37,9 @@ export function createPlace(storage: Storage, backend?: BlobBackend): Place {
   return {
     store,
     put: (sha256, bytes) =>
-      backend === undefined ? { body: bytes, store, key: null, stored: bytes.length } : putOutside(storage, backend, sha256, bytes),
+      backend === undefined
+        ? { body: bytes, store, key: null, stored: bytes.length }
+        : putOutside(storage, backend, sha256, bytes),
     get: (placed) => placed.body ?? getOutside(backend, placed),
     drop: async (placed) => {
       for (const { key, store: where } of placed) {

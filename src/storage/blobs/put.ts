@@ -11,7 +11,10 @@ export async function storePlain(depot: Depot, bytes: Uint8Array, claim: Claim):
   const digest = sha256(bytes);
   // In the database the row carries the bytes, so that a hit needs no look first.
   if (depot.place.store !== "" && (await renew(depot, digest, claim))) return digest;
-  await commitOrThrow(depot, { blobs: [await placePlain(depot, digest, bytes, claim)] });
+  const blob = await placePlain(depot, digest, bytes, claim);
+  await commitOrThrow(depot, { blobs: [blob] });
+  // Somebody else may have been faster: then the row names their bytes, and ours are nobody's.
+  await depot.place.drop([blob]);
   return digest;
 }
 

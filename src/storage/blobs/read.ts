@@ -115,12 +115,22 @@ async function* chunks(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
   for (let after = -1; ; ) {
     const page = await depot.storage.query("blob.chunks", row.no, after, CHUNKS_PER_READ);
     for (const chunk of page) {
-      yield await readPlain(depot, chunk, `chunk ${chunk.ord + 1}`);
+      const part = `chunk ${chunk.ord + 1}`;
+      yield chunk.form <= FORM.zstd ? await readPlain(depot, chunk, part) : await readNested(depot, chunk.sha256, part);
       after = chunk.ord;
     }
     if (page.length < CHUNKS_PER_READ) return;
     await turn(depot.storage.environment);
   }
+}
+
+/** A chunk that is also a blob somebody grew is kept as that. */
+async function readNested(depot: Depot, digest: Uint8Array, part: string): Promise<Uint8Array> {
+  const [row] = await depot.storage.query("blob.get", digest);
+  if (row === undefined) throw new DamagedPart(part, new DamagedBytes("is missing"));
+  const found: Uint8Array[] = [];
+  for await (const piece of pieces(depot, row)) found.push(piece);
+  return bare(Buffer.concat(found));
 }
 
 async function* segments(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,5 @@
 // The Blobs contract over a Storage: checks what callers hand in, and leaves the work to the files beside.
-import type { BlobBackend, Blobs, BlobStat, GcOptions, StoreOptions } from "../../contracts/blobs.ts";
+import type { BlobBackend, BlobStat, Blobs, GcOptions, StoreOptions } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -80,13 +80,7 @@ interface Asked {
 
 const MOST_TTL_MS = 1e15;
 
-function readOptions(
-  depot: Depot,
-  ttlMs: number | null,
-  given: unknown,
-  media: string,
-  utf8: boolean,
-): Asked {
+function readOptions(depot: Depot, ttlMs: number | null, given: unknown, media: string, utf8: boolean): Asked {
   const { mediaType, ttlMs: asked, growsFrom } = checkRecord(given, "options") as Record<keyof StoreOptions, unknown>;
   const at = depot.storage.environment.now();
   const ttl = asked === undefined ? ttlMs : asked === null ? null : checkInt(asked, "ttlMs", 0, MOST_TTL_MS);

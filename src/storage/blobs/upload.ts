@@ -46,6 +46,7 @@ export class Upload {
       const used = [...(this.#chunks === 0 ? [] : [this.holder]), ...[...known.values()].map((row) => row.sha256)];
       const writes = digests.map((digest, i) => link(this.holder, this.#chunks + i, digest));
       const outcome = await storage.commit({ blobs, writes, uses: used.map((digest) => [digest, 0] as const) });
+      await this.#depot.place.drop(blobs);
       if (outcome.ok) break;
       this.#missing(outcome.refused, known);
     }
@@ -111,13 +112,7 @@ export function holderWrite(depot: Depot, holder: Uint8Array, at: number): BlobW
 }
 
 /** A row whose bytes are in its parts. */
-export function wholeWrite(
-  depot: Depot,
-  digest: Uint8Array,
-  size: number,
-  form: 2 | 3 | 4,
-  claim: Claim,
-): BlobWrite {
+export function wholeWrite(depot: Depot, digest: Uint8Array, size: number, form: 2 | 3 | 4, claim: Claim): BlobWrite {
   return { sha256: digest, size, form, body: null, stored: 0, store: depot.place.store, key: null, ...claim };
 }
 
@@ -143,4 +138,3 @@ export async function hold(depot: Depot, holder: Uint8Array, digest: Uint8Array)
   if (!outcome.ok && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);
   return outcome.ok;
 }
-

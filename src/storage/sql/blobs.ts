@@ -54,16 +54,16 @@ export const queries = {
         (SELECT l.child_no FROM blob_links l WHERE l.parent_no = me.no AND l.ord >= 0)
       WHERE c.refs = 0 AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = c.no AND o.parent_no <> me.no)
     ), 0) + coalesce((
-      SELECT sum(f.stored) FROM me JOIN blob_segments u ON u.blob_no = me.no
-      JOIN segment_frames f ON f.segment_id = u.segment_id
-      WHERE NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
+      SELECT sum(f.stored) FROM me CROSS JOIN blob_segments u CROSS JOIN segment_frames f
+      WHERE u.blob_no = me.no AND f.segment_id = u.segment_id AND NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
     ), 0) AS BIGINT) AS n`,
 
   "segment.get": `SELECT s.size, s.sealed, s.sha256, ${USED} AS used FROM segments s WHERE s.id = ?`,
   "segment.frames": `SELECT ${FRAME}, f.body FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
   "segment.frameHeads": `SELECT ${FRAME} FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
+  // The id as an expression, or SQLite would walk all segments by their ids instead of the open ones by their time.
   "segments.unsealed":
-    "SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id > ? ORDER BY s.id LIMIT ?",
+    "SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id || '' > ? ORDER BY s.id || '' LIMIT ?",
   "segments.overlong": `SELECT s.id FROM segments s WHERE s.id > ? AND s.size > ${USED} ORDER BY s.id LIMIT ?`,
   "segments.unused": `
     SELECT s.id, ${FRAME_BYTES} FROM segments s

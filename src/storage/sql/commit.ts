@@ -35,7 +35,10 @@ export interface BatchResult {
 export const SESSION_LOOKUP =
   `SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
-export const BLOB_LOOKUP = `SELECT no, sha256 FROM blobs WHERE sha256 ${LOOKUP}`;
+/** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
+export const BLOB_LOOKUP =
+  "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
+  `(SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 ${LOOKUP}`;
 
 interface LiveSession {
   position: Position;
@@ -45,7 +48,8 @@ interface LiveSession {
 interface Snapshot {
   readonly sessions: Map<string, { readonly position: Position; readonly deleted: boolean }>;
   readonly agents: Map<string, number>;
-  readonly blobs: Set<string>;
+  /** Until when each blob in question lives. */
+  readonly blobs: Map<string, number>;
   readonly guards: Map<string, Param>;
 }
 
@@ -69,7 +73,7 @@ export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): P
   const snapshot: Snapshot = {
     sessions: new Map(known.map(({ id, position }) => [id, { position, deleted: false }])),
     agents: remembered.agents,
-    blobs: new Set(),
+    blobs: new Map(),
     guards: new Map(),
   };
   const writing = write(batch, snapshot, new Set());
@@ -141,9 +145,13 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   return {
     sessions: new Map((sessionRows ?? []).map((row) => [String(row["id"]), sessionOf(row)])),
     agents: new Map((agentRows ?? []).map((row) => [String(row["id"]), Number(row["no"])])),
-    blobs: new Set((blobRows ?? []).map((row) => toHex(row["sha256"] as Uint8Array))),
+    blobs: new Map((blobRows ?? []).map((row) => [toHex(row["sha256"] as Uint8Array), livesUntil(row)])),
     guards: new Map(asked.map(([key], i) => [key, (guardRows[i]?.[0]?.["value"] ?? null) as Param])),
   };
+}
+
+function livesUntil(row: Row): number {
+  return row["kept"] === 1 || row["expires_at"] === null ? Number.POSITIVE_INFINITY : Number(row["expires_at"]);
 }
 
 function sessionOf(row: Row): { position: Position; deleted: boolean } {
@@ -186,12 +194,14 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
   for (const use of commit.sessions ?? []) {
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
-    if (found?.deleted) return { reason: "session-deleted", session: use.id };
     if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
+    if (found?.deleted) return { reason: "session-deleted", session: use.id };
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
   }
   for (const [sha256] of commit.uses ?? []) {
-    if (!snapshot.blobs.has(toHex(sha256))) return { reason: "blob-missing", sha256 };
+    const until = snapshot.blobs.get(toHex(sha256));
+    if (until === undefined) return { reason: "blob-missing", sha256 };
+    if (until <= (commit.sessions?.[0]?.at ?? 0)) return { reason: "blob-expired", sha256 };
   }
   for (const guard of commit.guards ?? []) {
     const actual = snapshot.guards.get(guardKey(guard)) ?? null;
@@ -286,7 +296,8 @@ function write(accepted: readonly Commit[], snapshot: Snapshot, created: Readonl
       const { seq, chain, messages, stateSeq, no } = position;
       return { id, params: [seq, chain, touchedAt, messages, stateSeq, no] };
     });
-  const sessions = new Map([...live].map(([id, session]) => [id, session.position]));
+  // Only a session that moved is worth remembering; one that merely lost rows may have been deleted.
+  const sessions = new Map(moved.map(({ id }) => [id, sessionOfBatch(id).position]));
   return { steps: script.steps(), moved, events, sessions, agents: snapshot.agents };
 }
 

@@ -22,6 +22,7 @@ const RANGE = "seq > ? AND at >= ?";
 const ofAgent = `${ROWS} WHERE ${SCOPE} AND agent_no = ${AGENT} AND ${RANGE}`;
 const ofRun = `${ROWS} WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = ? AND ${RANGE}`;
 const ofSession = `${ROWS} WHERE ${SCOPE} AND ${RANGE}`;
+const ofSessionRun = `${ROWS} WHERE ${SCOPE} AND run = ? AND ${RANGE}`;
 const forward = " ORDER BY seq LIMIT ? OFFSET ?";
 const backward = " ORDER BY seq DESC LIMIT ?";
 
@@ -37,6 +38,8 @@ export const queries = {
   "history.lastRun": messages(ofRun + backward, "m.seq"),
   "history.session": messages(ofSession + forward, "m.seq"),
   "history.sessionLast": messages(ofSession + backward, "m.seq"),
+  "history.sessionRun": messages(ofSessionRun + forward, "m.seq"),
+  "history.sessionRunLast": messages(ofSessionRun + backward, "m.seq"),
   "history.byAgent": messages(
     `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?`,
     "m.no",

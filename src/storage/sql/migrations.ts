@@ -103,6 +103,9 @@ export function renderDdl(dialect: Dialect, ddl: string): string {
 
 /** Brings the store to this version's schema under the engine's lock; a newer one is refused, never half-read. */
 export async function migrate(driver: Driver, options: MigrateOptions): Promise<StoreMeta> {
+  // Ordinarily there is nothing to do, and then nobody is locked out, nor kept out by a lock.
+  const current = await readMeta(driver.dialect, (sql) => driver.read(sql, []), options);
+  if (current?.schemaVersion === SCHEMA_VERSION) return current;
   let meta: StoreMeta | undefined;
   await driver.migrate(options.create, async (execute) => {
     const found = await readMeta(driver.dialect, execute, options);

@@ -28,6 +28,10 @@ SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha2
 SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.sessionLast
 SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.sessionRun
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND run = ? AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+-- history.sessionRunLast
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND run = ? AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.byAgent
 SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE agent_no = (SELECT no FROM agents WHERE id = ?) AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.no;
 -- history.byKey
@@ -127,9 +131,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
         (SELECT l.child_no FROM blob_links l WHERE l.parent_no = me.no AND l.ord >= 0)
       WHERE c.refs = 0 AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = c.no AND o.parent_no <> me.no)
     ), 0) + coalesce((
-      SELECT sum(f.stored) FROM me JOIN blob_segments u ON u.blob_no = me.no
-      JOIN segment_frames f ON f.segment_id = u.segment_id
-      WHERE NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
+      SELECT sum(f.stored) FROM me CROSS JOIN blob_segments u CROSS JOIN segment_frames f
+      WHERE u.blob_no = me.no AND f.segment_id = u.segment_id AND NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
     ), 0) AS BIGINT) AS n;
 -- segment.get
 SELECT s.size, s.sealed, s.sha256, (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS used FROM segments s WHERE s.id = ?;
@@ -138,7 +141,7 @@ SELECT f.start, f.size, f.stored, f.store, f.key, f.body FROM segment_frames f W
 -- segment.frameHeads
 SELECT f.start, f.size, f.stored, f.store, f.key FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start;
 -- segments.unsealed
-SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id > ? ORDER BY s.id LIMIT ?;
+SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id || '' > ? ORDER BY s.id || '' LIMIT ?;
 -- segments.overlong
 SELECT s.id FROM segments s WHERE s.id > ? AND s.size > (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) ORDER BY s.id LIMIT ?;
 -- segments.unused
@@ -345,7 +348,7 @@ SELECT (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS 
 SELECT n AS value FROM counters WHERE name = 'gc';
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id = ?;
 SELECT no, id FROM agents WHERE id = ?;
-SELECT no, sha256 FROM blobs WHERE sha256 = ?;
+SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ?;
 -- agents.insert × 1
 INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- agents.insert × 2

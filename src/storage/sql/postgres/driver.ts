@@ -21,6 +21,8 @@ type Sql = postgresJs.Sql;
 type Reserved = postgresJs.ReservedSql;
 
 const ANNOUNCE_MS = 10;
+/** Races a plan may lose in a row before its caller is told. */
+const MOST_RACES = 100;
 const PAYLOAD_BYTES = 7000;
 
 class PostgresDriver implements Driver {
@@ -33,6 +35,7 @@ class PostgresDriver implements Driver {
   readonly #texts = new Map<string, string>();
   readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly many: string }>();
   readonly #trips = new Map<string, string | null>();
+  #vacuum: { readonly running: Promise<void> | null; readonly next: Promise<void> | null } = { running: null, next: null };
   #announced = new Set<string>();
   #announcing = false;
 
@@ -52,7 +55,9 @@ class PostgresDriver implements Driver {
       } catch (error) {
         if (isStale(error)) throw new StaleFence();
         // A race was lost before anything happened: the plan is made again from what is there now.
-        if (!isRace(error) || environment.monotonic() >= deadline) throw postgresError(error, this.#target);
+        if (!isRace(error) || attempt >= MOST_RACES || environment.monotonic() >= deadline) {
+          throw postgresError(error, this.#target);
+        }
       }
       await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
     }
@@ -211,8 +216,19 @@ class PostgresDriver implements Driver {
     };
   }
 
-  /** Dead rows are removed at once instead of whenever autovacuum comes by. */
-  async reclaim(): Promise<void> {
+  /** Dead rows are removed at once instead of whenever autovacuum comes by. Those who ask meanwhile share the next one. */
+  reclaim(): Promise<void> {
+    if (this.#vacuum.next !== null) return this.#vacuum.next;
+    const before = this.#vacuum.running ?? Promise.resolve();
+    const next = before.then(() => {
+      this.#vacuum = { running: next, next: null };
+      return this.#vacuumAll();
+    });
+    this.#vacuum = { ...this.#vacuum, next };
+    return next;
+  }
+
+  async #vacuumAll(): Promise<void> {
     for (const table of ["events", "messages", "state", "annotations", "blobs", "segment_frames", "sessions", "tasks"]) {
       await this.#sql.unsafe(`VACUUM ${table}`).catch((error) => {
         this.#options.environment.log("warn", "postgres.vacuum", { table, error: String(error) });
