@@ -9,6 +9,7 @@ import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
 import { checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
 import { createHistory } from "./history/history.ts";
+import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createState } from "./state/state.ts";
@@ -53,23 +54,25 @@ export async function open(url: string, options: OpenOptions = {}): Promise<Hold
 
 function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast {
   const payloads = createPayloads(storage, options.blobs);
-  const close = () => storage.close();
+  const lifetime = new Lifetime(() => storage.close());
+  const close = () => lifetime.close();
+  const blobs = createBlobs(storage, {
+    ttlMs: settings.blobTtlMs,
+    ...(options.blobs === undefined ? {} : { backend: options.blobs }),
+  });
   return {
     info,
-    agents: createAgents(storage, payloads),
-    sessions: createSessions(storage, payloads),
-    history: options.history ?? createHistory(storage, payloads),
-    state: options.state ?? createState(storage, payloads),
-    tasks: options.tasks ?? createTasks(storage),
-    blobs: createBlobs(storage, {
-      ttlMs: settings.blobTtlMs,
-      ...(options.blobs === undefined ? {} : { backend: options.blobs }),
-    }),
-    log: createLog(storage, payloads),
+    agents: lifetime.of(createAgents(storage, payloads)),
+    sessions: lifetime.of(createSessions(storage, payloads)),
+    history: options.history ?? lifetime.of(createHistory(storage, payloads)),
+    state: options.state ?? lifetime.of(createState(storage, payloads)),
+    tasks: options.tasks ?? lifetime.of(createTasks(storage)),
+    blobs: lifetime.of(blobs),
+    log: lifetime.of(createLog(storage, payloads)),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
-    stats: (asked) => readStats(storage, asked),
+    ...lifetime.of({ stats: async (asked?: { readonly sessions?: number }) => readStats(storage, asked) }),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -28,7 +28,7 @@ export interface BlobStat {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly pinned: boolean;
-  /** Rows that refer to it. */
+  /** Rows that refer to it, and one more when it is named inside another blob. */
   readonly references: number;
 }
 

@@ -10,20 +10,26 @@ import { decide, type Decision, type Settled } from "../core/decide.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import { appendCommit, appendedMessage, keyTaken, prepareMessage, type Appending, type PreparedMessage } from "./append.ts";
 import { readyMessage, type StoredMessage } from "./content.ts";
+import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
-  const append = async (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
+  const turns = new Turns();
+  const write = async (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
     if (prepared.every((one) => one.ready.key === undefined)) return appendFresh(storage, scope, prepared);
     return decide(storage, () => appendKeyed(storage, payloads, scope, prepared));
+  };
+  const append = async (scope: Appending, made: readonly (PreparedMessage | Promise<PreparedMessage>)[]) => {
+    const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
+    if (ready.length === made.length && !turns.taken(scope.session)) return write(scope, ready);
+    return turns.take(scope.session, Promise.all(made), (prepared) => write(scope, prepared));
   };
   return {
     async append(scope, message, options) {
       const appending = checkAppending(storage, scope, options);
-      const made = prepareMessage(readyMessage(message), payloads);
-      const [appended] = await append(appending, [made instanceof Promise ? await made : made]);
+      const [appended] = await append(appending, [prepareMessage(readyMessage(message), payloads)]);
       return appended as Message;
     },
     async appendMany(scope, messages, options) {
@@ -32,12 +38,10 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       if (inputs.length === 0) return [];
       const ready = inputs.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
-      const prepared: PreparedMessage[] = [];
-      for (const one of ready) {
-        const made = prepareMessage(one, payloads);
-        prepared.push(made instanceof Promise ? await made : made);
-      }
-      return append(appending, prepared);
+      return append(
+        appending,
+        ready.map((one) => prepareMessage(one, payloads)),
+      );
     },
     get: async (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
     async count(scope, range) {

@@ -7,6 +7,7 @@ import type { EventRow, SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkPlain, checkRecord, decodeJson, encodeJson, invalid } from "../core/check.ts";
+import { existingSession } from "../core/existing.ts";
 import { decide } from "../core/decide.ts";
 import { verifyChain } from "./verify.ts";
 
@@ -24,20 +25,11 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
       return verifyChain(storage, checkId(session, "session"), from, anchor);
     },
     async anchor(session) {
-      const row = await existing(storage, checkId(session, "session"));
+      const row = await existingSession(storage, checkId(session, "session"));
       return { session: row.id, seq: row.seq, hash: toHex(row.chain) };
     },
     annotate: async (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
   };
-}
-
-async function existing(storage: Storage, id: string): Promise<SessionRow> {
-  const [row] = await storage.query("session.get", id);
-  if (row !== undefined && row.deleted_at === null) return row;
-  throw new HoldfastError(row === undefined ? "NotFound" : "SessionDeleted", `there is no session ${JSON.stringify(id)}`, {
-    details: { kind: "session", id },
-    hint: "List what there is with sessions.list().",
-  });
 }
 
 function checkAnchor(value: unknown, what: string): Anchor {
@@ -61,7 +53,7 @@ async function read(storage: Storage, session: string, range: ReadRange | undefi
   const limit = checkLimit(given["limit"], "eventsPage", 1000);
   const types = checkTypes(given["types"]);
   let after = given["after"] === undefined ? 0 : checkInt(given["after"], "after", 0, Number.MAX_SAFE_INTEGER);
-  await existing(storage, session);
+  await existingSession(storage, session);
   const events: LogEvent[] = [];
   while (events.length < limit) {
     const rows = await storage.query("events.read", session, after, types === null ? limit : PAGE);
@@ -104,8 +96,8 @@ async function* tail(storage: Storage, session: string, options: TailOptions | u
   const signal = given["signal"] as AbortSignal | undefined;
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
   const start = given["after"] === undefined ? 0 : given["after"];
-  let after = start === "end" ? (await existing(storage, session)).seq : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
-  await existing(storage, session);
+  let after = start === "end" ? (await existingSession(storage, session)).seq : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
+  await existingSession(storage, session);
   while (!signal?.aborted) {
     // Asked for before the read: what is written between the two is then heard.
     const waiting = new AbortController();

@@ -6,6 +6,7 @@ import type { EventRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { fromHex, sameBytes, toHex } from "../core/bytes.ts";
 import { genesis, nextHash } from "../core/chain.ts";
+import { existingSession } from "../core/existing.ts";
 
 const PAGE = 1000;
 
@@ -25,12 +26,7 @@ export async function verifyChain(
       throw new HoldfastError("InvalidArgument", "the anchor is of another session", { details: { session: point.session } });
     }
   }
-  const [row] = await storage.query("session.get", session);
-  if (row === undefined || row.deleted_at !== null) {
-    throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(session)}`, {
-      details: { kind: "session", id: session },
-    });
-  }
+  const row = await existingSession(storage, session);
   // Verified up to where the log stood when asked; writers go on meanwhile.
   const end = row.seq;
   let seq = from?.seq ?? 0;

@@ -22,6 +22,7 @@ import {
   encodeJson,
 } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
+import { existingSession } from "../core/existing.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { eraseSession } from "./erase.ts";
@@ -224,15 +225,6 @@ async function found(storage: Storage, by: Narrowed, params: ListParams): Promis
   }
 }
 
-async function existing(storage: Storage, id: string): Promise<SessionRow> {
-  const [row] = await storage.query("session.get", id);
-  if (row !== undefined && row.deleted_at === null) return row;
-  throw new HoldfastError(row === undefined ? "NotFound" : "SessionDeleted", `there is no session ${JSON.stringify(id)}`, {
-    details: { kind: "session", id },
-    hint: "List what there is with sessions.list().",
-  });
-}
-
 async function update(storage: Storage, id: string, patch: SessionPatch): Promise<Session> {
   const given = checkPlain(patch, "patch");
   const expected = given["version"] === undefined ? undefined : checkInt(given["version"], "version", 1, Number.MAX_SAFE_INTEGER);
@@ -246,7 +238,7 @@ async function update(storage: Storage, id: string, patch: SessionPatch): Promis
       : { metadata: encodeJson(checkRecord(given["metadata"], "metadata"), "metadata", "metadataBytes") }),
   };
   return decide(storage, async () => {
-    const row = await existing(storage, id);
+    const row = await existingSession(storage, id);
     if (expected !== undefined && row.version !== expected) throw versionConflict(id, expected, row.version);
     const aliases = (await storage.query("session.aliases", id)).map((alias) => alias.name);
     const before: Described = {
@@ -287,7 +279,7 @@ function versionConflict(id: string, expected: number, actual: number): Holdfast
 
 async function setAlias(storage: Storage, id: string, name: string, move: boolean): Promise<void> {
   await decide<void>(storage, async () => {
-    await existing(storage, id);
+    await existingSession(storage, id);
     // An alias that looks like a session's id would never be found.
     const [taken] = await storage.query("session.get", name);
     const [holder] = await storage.query("session.byAlias", name);
@@ -309,7 +301,8 @@ async function setAlias(storage: Storage, id: string, name: string, move: boolea
             type: "alias/set",
             at,
             data: { name },
-            writes: [{ op: "put", table: "aliases", row: { name, created_at: at } }],
+            // A name nobody had is inserted: should another take it in between, the insert must lose, not replace it.
+            writes: [{ op: holder === undefined ? "insert" : "put", table: "aliases", row: { name, created_at: at } }],
           },
         ],
       },

@@ -16,7 +16,7 @@ export interface FastCheck {
   readonly string: (options: { maxLength: number; unit: "grapheme" }) => Arbitrary<string>;
   readonly jsonValue: (options: { maxDepth: number }) => Arbitrary<unknown>;
   constantFrom<T>(...values: T[]): Arbitrary<T>;
-  array<T>(of: Arbitrary<T>, options: { minLength?: number; maxLength: number }): Arbitrary<T[]>;
+  array<T>(of: Arbitrary<T>, options: { minLength?: number; maxLength: number; size?: "max" }): Arbitrary<T[]>;
   asyncProperty<T>(of: Arbitrary<T>, holds: (value: T) => Promise<void>): unknown;
   assert(property: unknown, options: { numRuns: number; seed?: number; path?: string }): Promise<void> | void;
 }
@@ -53,7 +53,7 @@ export function runPropertySuite(name: string, make: () => Promise<PropertyFixtu
   const settings = { numRuns: runs, ...(seed === undefined ? {} : { seed }), ...(path === undefined ? {} : { path }) };
   describe(`properties: ${name}`, () => {
     test("ST9 the store and the naive model agree on any sequence of operations", async () => {
-      const sequences = fc.array(anyOperation(fc), { maxLength: length });
+      const sequences = fc.array(anyOperation(fc), { maxLength: length, size: "max" });
       await fc.assert(
         fc.asyncProperty(sequences, (operations) => agree(make, operations)),
         settings,
@@ -147,7 +147,8 @@ function record<T extends Operation>(
   return whole as unknown as Arbitrary<T>;
 }
 
-const session = (fc: FastCheck) => fc.constantFrom(...SESSIONS);
+/** The first more often than the others: operations must meet each other's work. */
+const session = (fc: FastCheck) => fc.constantFrom(...SESSIONS, "s0", "s0");
 const agent = (fc: FastCheck) => fc.constantFrom(...AGENTS);
 const words = (fc: FastCheck) => fc.string({ maxLength: 8, unit: "grapheme" });
 const maybe = <T>(fc: FastCheck, ...values: T[]) => fc.constantFrom<T | undefined>(undefined, ...values);
@@ -190,9 +191,9 @@ function stateOperations(fc: FastCheck) {
 }
 
 function taskOperations(fc: FastCheck) {
-  const board = { session: session(fc), agent: fc.constantFrom("", ...AGENTS) };
-  const titles = fc.array(words(fc), { maxLength: 3 });
-  const index = fc.nat(3);
+  const board = { session: session(fc), agent: fc.constantFrom("", "", AGENTS[0]) };
+  const titles = fc.array(words(fc), { minLength: 1, maxLength: 3 });
+  const index = fc.nat(2);
   const status = fc.constantFrom(...TASK_STATUSES);
   return {
     createBoard: record<Operation>(fc, "createBoard", { ...board, titles, maxRetries: maybe(fc, 0, 1, 2) }),

@@ -19,8 +19,8 @@ const put: Command = {
   summary: "store a file or standard input, print its ref",
   usage: ["blobs put FILE|- [--media-type TYPE] [--pin] [--ttl TIME]"],
   description:
-    "Stores bytes and prints their ref, which is their SHA-256: the same bytes are kept once. An unpinned ref that no " +
-    "message refers to expires after 7 days, or after --ttl.",
+    "Stores bytes and prints their ref, which is their SHA-256: the same bytes are kept once. An unpinned ref that " +
+    "no message refers to expires after 7 days, or after --ttl.",
   options: {
     "media-type": { type: "text", value: "TYPE", summary: "what it is (default: by the file's ending)" },
     pin: { type: "flag", summary: "keep it until it is unpinned" },
@@ -242,8 +242,8 @@ export const blobs: CommandGroup = {
   summary: "store and fetch bytes by their hash",
   usage: [...put.usage, ...get.usage, "blobs stat|pin|unpin|verify REF", ...rm.usage],
   description:
-    "A blob is bytes of any kind under a ref, sha256:<64 hex digits>, that is the hash of its content. Messages refer " +
-    "to blobs, so an attachment used a thousand times is stored once.",
+    "A blob is bytes of any kind under a ref, sha256:<64 hex digits>, that is the hash of its content. Messages " +
+    "refer to blobs, so an attachment used a thousand times is stored once.",
   commands: [
     put,
     get,

@@ -190,9 +190,8 @@ describe("messages", () => {
     const lines = stdout.split("\n");
     for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
     expect(lines.slice(1, 4)).toEqual(["15", "15", "10"].map((n) => `    ${"word ".repeat(Number(n)).trim()}`));
-    expect(stdout).toContain(
-      '    (thinking) hm\n    → read\\x07 {"file":"a.txt"}\n    ← error: no such file\n    [image "a cat" image/png 3 bytes]\n    sha256:',
-    );
+    expect(stdout).toContain('\n    (thinking) hm\n    → read\\x07 {"file":"a.txt"}\n    ← error: no such file\n');
+    expect(stdout).toContain('\n    [image "a cat" image/png 3 bytes]\n    sha256:');
     expect(stdout).toContain('[document "A"] https://example.com/a.pdf\n    [{"x":1}]\n');
     expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });

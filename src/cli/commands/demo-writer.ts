@@ -30,7 +30,7 @@ export const demoWriter: Command = {
 };
 
 async function write(holdfast: Holdfast, session: string, number: number, output: Output): Promise<void> {
-  const message = { role: "assistant", content: writerText(number), key: `writer-${number}` } as const;
+  const message = { role: "assistant", content: writerText(number) } as const;
   const { seq } = await holdfast.history.append({ session, agent: "writer" }, message);
   await output.bytes(`${seq} ${number}\n`);
 }

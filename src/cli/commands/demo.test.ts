@@ -75,7 +75,7 @@ describe("demo", () => {
     const hf = await openStore(choice, { create: true });
     const scope = { session: "s", agent: "writer" };
     const append = (number: number, content = writerText(number)) =>
-      hf.history.append(scope, { role: "assistant", content, key: `writer-${number}` });
+      hf.history.append(scope, { role: "assistant", content });
     const [one, two] = [await append(1), await append(2)];
     const killed = (acknowledged: [number, number][]) => ({
       acknowledged: new Map(acknowledged),
@@ -90,7 +90,10 @@ describe("demo", () => {
     expect(await survivors(hf, "s", killed(promised))).toEqual({ stored: 2, lost: 0, broken: 0, contiguous: true });
     expect(await survivors(hf, "s", killed([...promised, [9, 3]]))).toMatchObject({ lost: 1 });
     await append(3, writerText(3).slice(0, -1));
-    expect(await survivors(hf, "s", killed(promised))).toMatchObject({ stored: 3, broken: 1 });
+    await append(4, "");
+    expect(await survivors(hf, "s", killed(promised))).toMatchObject({ stored: 4, broken: 2, contiguous: true });
+    await append(2);
+    expect(await survivors(hf, "s", killed(promised))).toMatchObject({ stored: 5, contiguous: false });
     await hf.close();
   });
 });

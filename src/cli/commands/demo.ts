@@ -21,9 +21,9 @@ export const demo: Command = {
   summary: "watch a store survive kill -9, in a few seconds",
   usage: ["demo [--store URL] [--keep]"],
   description:
-    "Makes a store in a temporary directory, keeps a small conversation in it, starts a process that writes as fast as " +
-    "it can, kills that process with -9, and checks that everything acknowledged is there. Then it changes one byte in a " +
-    "copy of the file and checks that verify names the place. No network, no model, nothing left behind.",
+    "Makes a store in a temporary directory, keeps a small conversation in it, starts a process that writes as fast " +
+    "as it can, kills that process with -9, and checks that everything acknowledged is there. Then it changes one " +
+    "byte in a copy of the file and checks that verify names the place. No network, no model, nothing left behind.",
   options: { keep: { type: "flag", summary: "keep the temporary directory, to look around in it" } },
   operands: [],
   examples: [

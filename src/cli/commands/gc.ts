@@ -8,8 +8,8 @@ export const gc: Command = {
   summary: "delete blobs that nothing refers to",
   usage: ["gc [--dry-run]"],
   description:
-    "Deletes expired blobs that are not pinned and that no row refers to. It is careful: one run condemns a blob, a later " +
-    "run deletes it, so that a writer that needs it in between can save it. It runs safely beside writers.",
+    "Deletes expired blobs that are not pinned and that no row refers to. It is careful: one run condemns a blob, a " +
+    "later run deletes it, so that a writer that needs it in between can save it. It runs safely beside writers.",
   options: { "dry-run": { type: "flag", short: "n", summary: "tell what would go, delete nothing" } },
   operands: [],
   examples: [

@@ -22,8 +22,8 @@ const show: Command = {
   summary: "print a session's events in order",
   usage: ["log [show] SESSION [--last N | --after SEQ [--limit N]] [--type TYPE]… [--follow]"],
   description:
-    "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are compact: " +
-    "they name what was written and never repeat it. Each one's hash covers it and everything before it.",
+    "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are " +
+    "compact: they name what was written and never repeat it. Each one's hash covers it and everything before it.",
   options: {
     last: { type: "number", summary: `the last N (default ${DEFAULT_LAST})` },
     after: { type: "number", value: "SEQ", summary: "only events behind this seq; 0 is from the start" },

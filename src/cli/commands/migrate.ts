@@ -8,8 +8,8 @@ export const migrate: Command = {
   summary: "bring a store to this version's schema",
   usage: ["migrate"],
   description:
-    "Applies the numbered schema changes that a store made by an older version lacks, each once, under a lock. Opening a " +
-    "store does the same; this command is for doing it at a time you choose, and for reading the versions.",
+    "Applies the numbered schema changes that a store made by an older version lacks, each once, under a lock. " +
+    "Opening a store does the same; this command is for doing it at a time you choose, and for reading the versions.",
   options: {},
   operands: [],
   examples: [

@@ -116,8 +116,9 @@ const create: Command = {
   summary: "create a session",
   usage: ["sessions create [ID] [--agent A] [--title T] [--tag T]… [--request R] [--metadata JSON]"],
   description:
-    "Creates a session; without an ID it gets one. Appending a message creates a missing session by itself, so this is " +
-    "for sessions that need a title, tags or metadata. An id is never used twice, not even after the session was erased.",
+    "Creates a session; without an ID it gets one. Appending a message creates a missing session by itself, so this " +
+    "is for sessions that need a title, tags or metadata. An id is never used twice, not even after the session was " +
+    "erased.",
   options: {
     agent: { type: "text", value: "ID", summary: "the agent it belongs to" },
     title: { type: "text", summary: "a title for people" },
@@ -160,8 +161,8 @@ const rm: Command = {
   summary: "erase a session and all it holds",
   usage: ["sessions rm ID [--yes]"],
   description:
-    "Erases a session: messages, state, tasks and log, for good. A tombstone stays, so that its id is not used again. " +
-    "It asks first, and prints what was erased and what was kept.",
+    "Erases a session: messages, state, tasks and log, for good. A tombstone stays, so that its id is not used " +
+    "again. It asks first, and prints what was erased and what was kept.",
   options: { yes: YES_OPTION },
   operands: [{ name: "ID", need: "one" }],
   examples: [

@@ -65,8 +65,8 @@ const set: Command = {
   summary: "set keys, leaving the others as they are",
   usage: ["state set SESSION KEY=JSON… [--text] [--ttl TIME]"],
   description:
-    "Sets the given keys in one commit and leaves the others alone; writers of different keys never lose each other's. " +
-    "A value is JSON: 3, true, '\"text\"', '{\"a\":1}'. With --text every value is taken as text.",
+    "Sets the given keys in one commit and leaves the others alone; writers of different keys never lose each " +
+    "other's. A value is JSON: 3, true, '\"text\"', '{\"a\":1}'. With --text every value is taken as text.",
   options: { text: { type: "flag", summary: "values are text, not JSON" }, ttl: TTL },
   operands: [
     { name: "SESSION", need: "one" },
@@ -132,8 +132,8 @@ export const state: CommandGroup = {
   summary: "read and set a session's state",
   usage: [...get.usage, ...set.usage, ...rm.usage],
   description:
-    "State is the short-term memory of a session: keys with JSON values, removed with the session. Every change is an " +
-    "event in its log.",
+    "State is the short-term memory of a session: keys with JSON values, removed with the session. Every change is " +
+    "an event in its log.",
   commands: [get, set, rm],
   fallback: "get",
   examples: [...get.examples, ...set.examples.slice(0, 1)],

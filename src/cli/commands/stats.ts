@@ -9,8 +9,8 @@ export const stats: Command = {
   summary: "sizes, largest sessions, savings",
   usage: ["stats [--sessions N]"],
   description:
-    "Tells how much the store takes on disk, how many rows each kind of thing has, which sessions are the largest, and " +
-    "what was saved by keeping the same bytes once and by compression.",
+    "Tells how much the store takes on disk, how many rows each kind of thing has, which sessions are the largest, " +
+    "and what was saved by keeping the same bytes once and by compression.",
   options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
   operands: [],
   examples: [

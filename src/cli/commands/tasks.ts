@@ -40,8 +40,8 @@ const add: Command = {
   summary: "add tasks, making the board when there is none",
   usage: ["tasks add CONVERSATION TITLE… [--agent A] [--label TEXT] [--parent A] [--max-retries N]"],
   description:
-    "Adds tasks at the end of a board. The board is the conversation's root board, or that of the agent named; one that " +
-    "is not there yet is made, with --label, --parent and --max-retries.",
+    "Adds tasks at the end of a board. The board is the conversation's root board, or that of the agent named; one " +
+    "that is not there yet is made, with --label, --parent and --max-retries.",
   options: {
     agent: { type: "text", value: "ID", summary: "the board of this agent (default: the root board)" },
     label: { type: "text", summary: "a new board's title" },
@@ -90,8 +90,8 @@ const set: Command = {
   summary: "change a task's status",
   usage: ["tasks set BOARD TASK STATUS [--note TEXT]"],
   description:
-    `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only a retry leads out of ` +
-    `them. ${NAMES}`,
+    `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only a retry leads ` +
+    `out of them. ${NAMES}`,
   options: { note: { type: "text", summary: "why; an empty one keeps the old note" } },
   operands: [
     { name: "BOARD", need: "one" },
@@ -179,7 +179,7 @@ export const tasks: CommandGroup = {
   name: "tasks",
   summary: "draw task boards, add tasks, move them",
   usage: [...show.usage, ...add.usage, ...set.usage, ...retry.usage],
-  description: `A board is the task list of one agent in one conversation; sub-agents have boards of their own. ${NAMES}`,
+  description: `A board is the task list of an agent in a conversation; sub-agents have boards of their own. ${NAMES}`,
   commands: [show, add, set, retry],
   fallback: "show",
   examples: [...show.examples, ...add.examples.slice(0, 1), ...set.examples.slice(0, 1)],

@@ -28,7 +28,7 @@ export const verify: Command = {
     { command: "holdfast verify chat-1 --blobs", does: "one session, with the content of its messages" },
     { command: "holdfast verify --anchor anchors.json", does: "against heads kept elsewhere" },
   ],
-  next: "Damage? Keep the file as it is, copy it, and compare with a backup; holdfast log ID --after 0 shows the events.",
+  next: "Damage? Keep the file as it is and compare a copy with a backup; holdfast log ID --after 0 shows the events.",
   run: async (context) => {
     const { args, output, io } = context;
     const anchors = await readAnchors(args.text("anchor"), io);

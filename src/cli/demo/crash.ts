@@ -6,6 +6,7 @@ import * as path from "node:path";
 import { fileURLToPath } from "node:url";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
 
 export interface Killed {
@@ -79,14 +80,15 @@ export async function survivors(holdfast: Holdfast, session: string, killed: Kil
   const messages = await holdfast.history.session(session);
   const stored = new Map<number, number>();
   let broken = 0;
-  for (const { seq, key, content } of messages) {
-    const number = Number(key?.replace("writer-", ""));
+  for (const { seq, content } of messages) {
     const [block] = content;
-    if (content.length !== 1 || block?.type !== "text" || block.text !== writerText(number)) broken++;
+    const text = content.length === 1 && block?.type === "text" ? block.text : "";
+    const number = Number(/^message (\d+):/.exec(text)?.[1] ?? Number.NaN);
+    if (text !== writerText(number)) broken++;
     stored.set(seq, number);
   }
   const lost = [...killed.acknowledged].filter(([seq, number]) => stored.get(seq) !== number).length;
-  const events = await holdfast.log.read(session);
+  const events = await holdfast.log.read(session, { limit: LIMITS.eventsPage });
   const contiguous = events.every(({ seq }, i) => seq === i + 1) && new Set(stored.values()).size === messages.length;
   return { stored: messages.length, lost, broken, contiguous };
 }

@@ -93,9 +93,10 @@ class Growth {
     const conversion = this.#conversion();
     const outcome = await storage.commit(this.#lastCommit(claim, conversion));
     if (!outcome.ok) {
-      if (outcome.refused.reason !== "guard" && outcome.refused.reason !== "blob-missing")
-        throw refusalError(outcome.refused);
+      const { reason } = outcome.refused;
+      if (reason !== "guard" && reason !== "blob-missing") throw refusalError(outcome.refused);
       if (this.#holder !== null) await takeApart(this.#depot, this.#holder);
+      await place.drop(this.#pending.flatMap((one) => one.placed ?? []));
       return false;
     }
     await place.drop(this.#replaced);

@@ -1,16 +1,18 @@
 // Sealing a segment: its frames become one that stands alone, with a hash of its own, and what no blob reaches any more
 // is left out. A sealed segment that is not full can be opened again by growth: its one frame is then the first of many.
+import type { BlobRow } from "../../contracts/queries.ts";
 import type { Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { decide } from "../../core/decide.ts";
 import type { Depot, Placed } from "./place.ts";
-import { readSegment } from "./read.ts";
+import { corrupted, DamagedPart, readSegment } from "./read.ts";
 import { seal } from "./segments.ts";
 
 /** False when there was nothing to do. */
 export async function sealSegment(depot: Depot, id: string): Promise<boolean> {
   const { storage, place } = depot;
   let replaced: readonly { readonly store: string; readonly key: string | null }[] = [];
+  const made: Placed[] = [];
   const sealed = await decide(storage, async () => {
     const [segment] = await storage.query("segment.get", id);
     if (segment === undefined || segment.used === null) return { answer: false };
@@ -20,6 +22,7 @@ export async function sealSegment(depot: Depot, id: string): Promise<boolean> {
     const bytes = (await readSegment(depot, { id, length: size, ...segment })).subarray(0, used);
     const digest = sha256(bytes);
     const placed = await place.put(digest, seal(bytes));
+    made.push(placed);
     return {
       commit: {
         guards: [
@@ -31,7 +34,7 @@ export async function sealSegment(depot: Depot, id: string): Promise<boolean> {
       answer: () => true,
     };
   });
-  if (sealed) await place.drop(replaced);
+  await place.drop(sealed ? [...replaced, ...made] : made);
   return sealed;
 }
 
@@ -48,7 +51,13 @@ export function frameWrite(id: string, start: number, size: number, placed: Plac
 }
 
 /** Seals the open end of a grown blob; other blobs have none. */
-export async function sealBlob(depot: Depot, blobNo: number): Promise<void> {
-  const last = (await depot.storage.query("blob.segments", blobNo)).at(-1);
-  if (last !== undefined) await sealSegment(depot, last.id);
+export async function sealBlob(depot: Depot, row: BlobRow): Promise<void> {
+  const last = (await depot.storage.query("blob.segments", row.no)).at(-1);
+  if (last === undefined) return;
+  try {
+    await sealSegment(depot, last.id);
+  } catch (error) {
+    if (!(error instanceof DamagedPart)) throw error;
+    throw corrupted(row.sha256, new DamagedPart(`segment ${last.ord + 1}`, error.cause));
+  }
 }

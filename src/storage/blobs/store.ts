@@ -66,7 +66,7 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
     verify: async (ref) => verify(depot, checkRef(ref)),
     seal: async (ref) => {
       const row = await findLiveRow(depot, checkRef(ref));
-      if (row.form === FORM.segments) await sealBlob(depot, row.no);
+      if (row.form === FORM.segments) await sealBlob(depot, row);
     },
     gc: async (given) => (isDryRun(given) ? foreseeGarbage(depot, settings) : collectGarbage(depot, settings)),
   };
@@ -188,7 +188,7 @@ async function stat(depot: Depot, digest: Uint8Array): Promise<BlobStat | null> 
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     pinned: row.pinned === 1,
-    references: row.refs,
+    references: row.refs + row.linked,
   };
 }
 

@@ -172,19 +172,23 @@ type Verdict = "accepted" | "later" | Refusal;
 
 /**
  * Guards were read before anything of the batch was written, so a commit with guards must not share the batch with an
- * earlier one that may change what it relied on: it waits for the next. Whoever changes a guarded row guards it too, or
- * touches its session.
+ * earlier one that may change what it relied on: it waits for the next. Whoever changes a guarded row guards it too; only
+ * a session's state is changed without asking, and a session's creation by anyone who uses it.
  */
 function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
   const touched = new Set<string>();
   const created = new Set<string>();
   return batch.map((commit) => {
-    const keys = [...(commit.guards ?? []).map(guardKey), ...(commit.sessions ?? []).map((use) => `session ${use.id}`)];
-    const guarded = (commit.guards?.length ?? 0) > 0 || (commit.sessions ?? []).some((use) => use.mode === "create");
-    if (guarded && keys.some((key) => touched.has(key))) return "later";
+    const guards = (commit.guards ?? []).map(guardKey);
+    const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
+    const alone =
+      (commit.guards ?? []).some((guard) => guard.check === "state.version") ||
+      (commit.sessions ?? []).some((use) => use.mode === "create");
+    if (guards.some((key) => touched.has(key))) return "later";
+    if (alone && sessions.some((key) => touched.has(key))) return "later";
     const refusal = refuse(commit, snapshot, created);
     if (refusal !== null) return refusal;
-    for (const key of keys) touched.add(key);
+    for (const key of [...guards, ...sessions]) touched.add(key);
     for (const use of commit.sessions ?? []) if (!snapshot.sessions.has(use.id)) created.add(use.id);
     return "accepted";
   });

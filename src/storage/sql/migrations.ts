@@ -114,6 +114,7 @@ export async function migrate(driver: Driver, options: MigrateOptions): Promise<
     const pending = MIGRATIONS.filter((one) => one.version > (meta?.schemaVersion ?? 0));
     if (found !== null && pending.length > 0 && !options.migrate) {
       throw new HoldfastError("Conflict", `${options.target} has schema ${found.schemaVersion}, this is ${SCHEMA_VERSION}`, {
+        details: { found: found.schemaVersion, known: SCHEMA_VERSION },
         hint: "Run `holdfast migrate`, or open it with migrate: true.",
       });
     }

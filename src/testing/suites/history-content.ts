@@ -111,7 +111,7 @@ export const historyContentCases: readonly Case[] = [
     },
   ),
 
-  prove("BL2 a ref that no blob has is refused and nothing is written", ["history"], async ({ history }) => {
+  prove("BL2 a ref that no blob has is refused and nothing is written", ["history", "blobs"], async ({ history }) => {
     const content = [{ type: "image", source: { ref: refOf("never stored") } }] as const;
     await refuses("BlobNotFound", () => history.append(scope, { role: "user", content }));
     assert.deepEqual(await history.get(scope), []);

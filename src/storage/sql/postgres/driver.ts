@@ -157,7 +157,8 @@ class PostgresDriver implements Driver {
 
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
     try {
-      return await send(this.#sql, this.#text(sql), params);
+      // A plain array: what the client returns carries more than rows.
+      return [...(await send(this.#sql, this.#text(sql), params))];
     } catch (error) {
       throw postgresError(error, this.#target);
     }

@@ -22,6 +22,13 @@ const POLL_MS = 20;
 /** WAL frames after which a commit also checkpoints. */
 const CHECKPOINT_FRAMES = 1000;
 
+const NO_BYTES = new Uint8Array(1).subarray(0, 0);
+
+/** Node 22 binds an array without memory of its own as NULL: no bytes must be a place with none in it. */
+function bound(param: Param): Param {
+  return param instanceof Uint8Array && param.byteLength === 0 ? NO_BYTES : param;
+}
+
 class Connection {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -39,11 +46,11 @@ class Connection {
   }
 
   all(text: string, params: readonly Param[]): readonly Row[] {
-    return this.statement(text).all(...params) as readonly Row[];
+    return this.statement(text).all(...params.map(bound)) as readonly Row[];
   }
 
   run(text: string, params: readonly Param[]): void {
-    this.statement(text).run(...params);
+    this.statement(text).run(...params.map(bound));
   }
 }
 

@@ -1,0 +1,46 @@
+// From open to close: calls under way are waited for, calls after close() are refused.
+import { HoldfastError } from "./contracts/errors.ts";
+
+export class Lifetime {
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #end: () => Promise<void>;
+  #closing: Promise<void> | null = null;
+
+  /** `end` runs once, when nothing is under way any more. */
+  constructor(end: () => Promise<void>) {
+    this.#end = end;
+  }
+
+  /** The same noun, each of whose calls is counted while it runs. What is iterated over ends by itself. */
+  of<T extends object>(noun: T): T {
+    const calls = Object.entries(noun).map(([name, member]) => [name, this.#call(member)]);
+    return Object.freeze(Object.fromEntries(calls)) as T;
+  }
+
+  #call(member: unknown): unknown {
+    if (typeof member !== "function") return member;
+    return (...args: readonly unknown[]) => {
+      if (this.#closing !== null) return Promise.reject(closed());
+      const result: unknown = member(...args);
+      if (!(result instanceof Promise)) return result;
+      this.#underWay.add(result);
+      const done = () => this.#underWay.delete(result);
+      result.then(done, done);
+      return result;
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    return this.#closing;
+  }
+
+  async #finish(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    await this.#end();
+  }
+}
+
+function closed(): HoldfastError {
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
+}
