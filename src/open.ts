@@ -82,15 +82,15 @@ function checkOptions(options: OpenOptions): Settings {
   const given = checkRecord(options, "options");
   const whole = (name: string, fallback: number, min: number, max: number) =>
     given[name] === undefined ? fallback : checkInt(given[name], name, min, max);
-  const ttl = given["blobTtlMs"];
+  const ttl = given.blobTtlMs;
   return {
     durability:
-      given["durability"] === undefined ? "full" : checkOneOf(given["durability"], "durability", ["full", "normal"]),
+      given.durability === undefined ? "full" : checkOneOf(given.durability, "durability", ["full", "normal"]),
     busyMs: whole("busyMs", BUSY_MS, 0, 1e9),
     poolSize: whole("poolSize", 10, 1, 1000),
     blobTtlMs: ttl === undefined ? WEEK_MS : ttl === null ? null : checkInt(ttl, "blobTtlMs", 0, 1e15),
-    create: given["create"] !== false,
-    migrate: given["migrate"] !== false,
+    create: given.create !== false,
+    migrate: given.migrate !== false,
     environment: options.environment ?? realEnvironment(),
   };
 }
@@ -101,7 +101,7 @@ type Target =
   | { readonly kind: "postgres"; readonly url: string; readonly schema: string; readonly shown: string };
 
 function parseUrl(url: unknown): Target {
-  if (typeof url !== "string") throw invalid("url", "a file path, \":memory:\" or postgres://…", url);
+  if (typeof url !== "string") throw invalid("url", 'a file path, ":memory:" or postgres://…', url);
   if (url === ":memory:") return { kind: "sqlite", path: url, shown: url };
   if (/^postgres(ql)?:/i.test(url)) return parsePostgres(url);
   if (/^file:/i.test(url)) return sqliteTarget(fromFileUrl(url), url);
@@ -157,7 +157,8 @@ async function connect(target: Target, settings: Settings): Promise<Driver> {
         hint: `mkdir -p ${directory}`,
       });
     }
-    if (!settings.create && statSync(target.path, { throwIfNoEntry: false }) === undefined) throw notThere(target.shown);
+    if (!settings.create && statSync(target.path, { throwIfNoEntry: false }) === undefined)
+      throw notThere(target.shown);
   }
   return openSqlite({ ...settings, path: target.path });
 }

@@ -10,7 +10,7 @@ import * as suites from "./testing/entry.ts";
 const server = process.env.HOLDFAST_TEST_POSTGRES;
 if (server === undefined || server === "") {
   throw new Error(
-    "HOLDFAST_TEST_POSTGRES is not set: `npm test` starts a server and sets it; to use your own, give its postgres:// URL",
+    "HOLDFAST_TEST_POSTGRES is not set: `npm test` starts a server and sets it; or give the postgres:// URL of yours",
   );
 }
 

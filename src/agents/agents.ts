@@ -5,7 +5,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Commit, Storage, Write } from "../contracts/storage.ts";
-import { encodeText, toBase64Url } from "../core/bytes.ts";
+import { encodeText } from "../core/bytes.ts";
 import {
   checkId,
   checkInt,

@@ -96,7 +96,11 @@ export interface Agents {
   /** The other agent sees, and edits, the same block from now on. */
   shareBlock(agent: string, label: string, withAgent: string): Promise<Block>;
   /** Newest first. */
-  blockVersions(agent: string, label: string, options?: { readonly limit?: number; readonly before?: number }): Promise<readonly BlockVersion[]>;
+  blockVersions(
+    agent: string,
+    label: string,
+    options?: { readonly limit?: number; readonly before?: number },
+  ): Promise<readonly BlockVersion[]>;
   /** The old value becomes a new version; nothing is lost. */
   restoreBlock(agent: string, label: string, version: number): Promise<Block>;
 }

@@ -37,7 +37,11 @@ export interface Erasure {
 export interface History {
   append(scope: HistoryScope, message: MessageInput, options?: AppendOptions): Promise<Message>;
   /** All or nothing: one commit. */
-  appendMany(scope: HistoryScope, messages: readonly MessageInput[], options?: AppendOptions): Promise<readonly Message[]>;
+  appendMany(
+    scope: HistoryScope,
+    messages: readonly MessageInput[],
+    options?: AppendOptions,
+  ): Promise<readonly Message[]>;
   get(scope: HistoryScope, range?: HistoryRange): Promise<readonly Message[]>;
   count(scope: HistoryScope, range?: { readonly run?: string }): Promise<number>;
   clear(scope: HistoryScope): Promise<Erasure>;

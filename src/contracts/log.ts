@@ -61,7 +61,13 @@ export interface VerifyOptions {
 }
 
 export type VerifyReport =
-  | { readonly ok: true; readonly session: string; readonly events: number; readonly seq: number; readonly hash: string }
+  | {
+      readonly ok: true;
+      readonly session: string;
+      readonly events: number;
+      readonly seq: number;
+      readonly hash: string;
+    }
   | {
       readonly ok: false;
       readonly session: string;
@@ -89,5 +95,9 @@ export interface Log {
   /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. */
   anchor(session: string): Promise<Anchor>;
   /** A note of the caller's in the log; its payload is a blob. */
-  annotate(session: string, note: JsonObject, options?: { readonly agent?: string; readonly run?: string }): Promise<LogEvent>;
+  annotate(
+    session: string,
+    note: JsonObject,
+    options?: { readonly agent?: string; readonly run?: string },
+  ): Promise<LogEvent>;
 }

@@ -31,7 +31,9 @@ export interface Payloads {
   /** Answers at once unless the bytes go to a backend outside the database or are many. */
   prepare(bytes: Uint8Array, options: PayloadOptions): PreparedPayload | Promise<PreparedPayload>;
   /** Bytes outside the database whose blob an erasure removed; those that are still somebody's stay. */
-  discard(erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[]): Promise<void>;
+  discard(
+    erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
+  ): Promise<void>;
   /** The bytes, verified; BlobCorrupted when they are not what was written. */
   read(stored: StoredPayload): Uint8Array | Promise<Uint8Array>;
 }

@@ -208,13 +208,19 @@ export interface Queries {
   "events.at": Read<[session: string, seq: number], EventRow>;
 
   // history: live messages only, in seq order
-  "history.range": Read<[...Branch, agent: string, after: number, since: number, limit: number, offset: number], MessageRow>;
+  "history.range": Read<
+    [...Branch, agent: string, after: number, since: number, limit: number, offset: number],
+    MessageRow
+  >;
   "history.rangeRun": Read<
     [...Branch, agent: string, run: string, after: number, since: number, limit: number, offset: number],
     MessageRow
   >;
   "history.last": Read<[...Branch, agent: string, after: number, since: number, limit: number], MessageRow>;
-  "history.lastRun": Read<[...Branch, agent: string, run: string, after: number, since: number, limit: number], MessageRow>;
+  "history.lastRun": Read<
+    [...Branch, agent: string, run: string, after: number, since: number, limit: number],
+    MessageRow
+  >;
   "history.session": Read<[...Branch, after: number, since: number, limit: number, offset: number], MessageRow>;
   "history.sessionLast": Read<[...Branch, after: number, since: number, limit: number], MessageRow>;
   "history.sessionRun": Read<
@@ -242,7 +248,10 @@ export interface Queries {
   // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
   "agent.get": Read<[id: string], AgentRow>;
   "agents.list": Read<[after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
-  "agents.byTag": Read<[tag: string, after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
+  "agents.byTag": Read<
+    [tag: string, after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number],
+    AgentRow
+  >;
   "blocks.load": Read<[agent: string], BlockRow>;
   "block.get": Read<[id: string], BlockRow>;
   "block.byLabel": Read<[agent: string, label: string], BlockRow>;
@@ -296,7 +305,13 @@ export interface Queries {
   "gc.unreferenced": Read<[after: number, limit: number], BlobRow>;
   "gc.freeable": Read<
     [now: number, after: number, limit: number],
-    { readonly no: number; readonly stored: number; readonly chunk: number; readonly condemned: number | null; readonly free: number }
+    {
+      readonly no: number;
+      readonly stored: number;
+      readonly chunk: number;
+      readonly condemned: number | null;
+      readonly free: number;
+    }
   >;
   "gc.freeableSegments": Read<
     [now: number, after: string, limit: number],
@@ -312,7 +327,13 @@ export interface Queries {
   "stats.tables": Read<[], { readonly name: string; readonly rows: number }>;
   "stats.blobs": Read<
     [],
-    { readonly form: number; readonly n: number; readonly size: number; readonly stored: number; readonly referenced: number }
+    {
+      readonly form: number;
+      readonly n: number;
+      readonly size: number;
+      readonly stored: number;
+      readonly referenced: number;
+    }
   >;
   "stats.sessions": Read<
     [limit: number],

@@ -161,7 +161,10 @@ export interface Commit {
 }
 
 export type Outcome =
-  | { readonly ok: true; readonly events: readonly { readonly session: string; readonly seq: number; readonly hash: Uint8Array }[] }
+  | {
+      readonly ok: true;
+      readonly events: readonly { readonly session: string; readonly seq: number; readonly hash: Uint8Array }[];
+    }
   | { readonly ok: false; readonly refused: Refusal };
 
 export type Refusal =

@@ -45,7 +45,9 @@ export function checkOptionalId(value: unknown, what: string): string | undefine
 export function checkText(value: unknown, what: string, limit: LimitName): string {
   if (typeof value !== "string") throw invalid(what, "a string", value);
   if (!value.isWellFormed()) {
-    throw new HoldfastError("InvalidText", `${what} holds a lone surrogate, which is not Unicode`, { details: { what } });
+    throw new HoldfastError("InvalidText", `${what} holds a lone surrogate, which is not Unicode`, {
+      details: { what },
+    });
   }
   const bytes = Buffer.byteLength(value);
   if (bytes > LIMITS[limit]) throw limitExceeded(limit, `${what} in bytes`, bytes);

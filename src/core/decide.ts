@@ -48,10 +48,14 @@ export function refusalError(refused: Refusal): HoldfastError {
         hint: "Create it first, or list what there is with sessions.list().",
       });
     case "session-deleted":
-      return new HoldfastError("SessionDeleted", `the session ${quote(refused.session)} was deleted; ids are not used again`, {
-        details: { kind: "session", id: refused.session },
-        hint: "Use a new id.",
-      });
+      return new HoldfastError(
+        "SessionDeleted",
+        `the session ${quote(refused.session)} was deleted; ids are not used again`,
+        {
+          details: { kind: "session", id: refused.session },
+          hint: "Use a new id.",
+        },
+      );
     case "blob-missing":
       return new HoldfastError("BlobNotFound", `there is no blob ${toRef(refused.sha256)}`, {
         details: { ref: toRef(refused.sha256) },

@@ -6,8 +6,8 @@ import type { Storage } from "../contracts/storage.ts";
 export async function existingSession(storage: Storage, id: string): Promise<SessionRow> {
   const [row] = await storage.query("session.get", id);
   if (row !== undefined && row.deleted_at === null) return row;
-  const was = row === undefined ? "there is no session" : "deleted was the session";
-  throw new HoldfastError(row === undefined ? "NotFound" : "SessionDeleted", `${was} ${JSON.stringify(id)}`, {
+  const gone = row === undefined ? "there is no session" : "there is no longer a session";
+  throw new HoldfastError(row === undefined ? "NotFound" : "SessionDeleted", `${gone} ${JSON.stringify(id)}`, {
     details: { kind: "session", id },
     hint: "List what there is with sessions.list().",
   });

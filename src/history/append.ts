@@ -20,10 +20,7 @@ export interface PreparedMessage {
 }
 
 /** At once when nothing has to be waited for, which is the rule: a small message in a database. */
-export function prepareMessage(
-  ready: ReadyMessage,
-  payloads: Payloads,
-): PreparedMessage | Promise<PreparedMessage> {
+export function prepareMessage(ready: ReadyMessage, payloads: Payloads): PreparedMessage | Promise<PreparedMessage> {
   const children = [...ready.named, ...ready.carried.map((one) => one.sha256)];
   const options = { media: "application/json", utf8: true, ...(children.length === 0 ? {} : { children }) };
   const payload = payloads.prepare(ready.bytes, options);

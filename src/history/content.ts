@@ -4,7 +4,16 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { ContentBlock, MessageInput, Role } from "../contracts/messages.ts";
 import { sha256, toRef } from "../core/bytes.ts";
-import { checkArray, checkBoolean, checkId, checkOneOf, checkRecord, checkRef, encodeJson, invalid } from "../core/check.ts";
+import {
+  checkArray,
+  checkBoolean,
+  checkId,
+  checkOneOf,
+  checkRecord,
+  checkRef,
+  encodeJson,
+  invalid,
+} from "../core/check.ts";
 
 const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
 
@@ -41,11 +50,11 @@ interface Gathered {
 export function readyMessage(input: MessageInput): ReadyMessage {
   const message = checkRecord(input as unknown, "message");
   if (input === undefined) throw invalid("message", "an object", input);
-  const role = checkOneOf(message["role"], "message.role", ROLES);
-  const key = message["key"] === undefined ? undefined : checkId(message["key"], "message.key");
+  const role = checkOneOf(message.role, "message.role", ROLES);
+  const key = message.key === undefined ? undefined : checkId(message.key, "message.key");
   const gathered: Gathered = { named: [], carried: [], chars: 0 };
-  const content = blocksOf(message["content"], "message.content", gathered, 0);
-  const metadata = message["metadata"];
+  const content = blocksOf(message.content, "message.content", gathered, 0);
+  const metadata = message.metadata;
   if (metadata !== undefined) checkRecord(metadata, "message.metadata");
   const stored = (metadata === undefined ? { content } : { content, metadata }) as StoredMessage;
   const bytes = encodeJson(stored, "message", "messageBytes");
@@ -64,42 +73,33 @@ function blocksOf(value: unknown, what: string, gathered: Gathered, depth: numbe
   return blocks.map((block, i) => blockOf(block, `${what}[${i}]`, gathered, depth));
 }
 
-const BLOCK_TYPES = [
-  "text",
-  "image",
-  "audio",
-  "document",
-  "tool_use",
-  "tool_result",
-  "thinking",
-  "opaque",
-] as const;
+const BLOCK_TYPES = ["text", "image", "audio", "document", "tool_use", "tool_result", "thinking", "opaque"] as const;
 
 function blockOf(value: unknown, what: string, gathered: Gathered, depth: number): unknown {
   const block = checkRecord(value, what);
   if (value === undefined) throw invalid(what, "a content block", value);
-  switch (checkOneOf(block["type"], `${what}.type`, BLOCK_TYPES)) {
+  switch (checkOneOf(block.type, `${what}.type`, BLOCK_TYPES)) {
     case "text":
-      gathered.chars += stringOf(block["text"], `${what}.text`).length;
+      gathered.chars += stringOf(block.text, `${what}.text`).length;
       return block;
     case "thinking":
-      gathered.chars += stringOf(block["thinking"], `${what}.thinking`).length;
-      optionalString(block["signature"], `${what}.signature`);
+      gathered.chars += stringOf(block.thinking, `${what}.thinking`).length;
+      optionalString(block.signature, `${what}.signature`);
       return block;
     case "image":
     case "audio":
     case "document":
       for (const name of ["alt", "transcript", "title"]) optionalString(block[name], `${what}.${name}`);
-      return { ...block, source: mediaOf(block["source"], `${what}.source`, gathered) };
+      return { ...block, source: mediaOf(block.source, `${what}.source`, gathered) };
     case "tool_use":
-      stringOf(block["id"], `${what}.id`);
-      stringOf(block["name"], `${what}.name`);
-      if (block["input"] === undefined) throw invalid(`${what}.input`, "JSON", undefined);
+      stringOf(block.id, `${what}.id`);
+      stringOf(block.name, `${what}.name`);
+      if (block.input === undefined) throw invalid(`${what}.input`, "JSON", undefined);
       return block;
     case "tool_result": {
-      stringOf(block["toolUseId"], `${what}.toolUseId`);
-      if (block["isError"] !== undefined) checkBoolean(block["isError"], `${what}.isError`);
-      const content = block["content"];
+      stringOf(block.toolUseId, `${what}.toolUseId`);
+      if (block.isError !== undefined) checkBoolean(block.isError, `${what}.isError`);
+      const content = block.content;
       if (typeof content === "string") {
         gathered.chars += content.length;
         return block;
@@ -107,7 +107,7 @@ function blockOf(value: unknown, what: string, gathered: Gathered, depth: number
       return { ...block, content: blocksOf(content, `${what}.content`, gathered, depth + 1) };
     }
     case "opaque":
-      if (block["value"] === undefined) throw invalid(`${what}.value`, "JSON", undefined);
+      if (block.value === undefined) throw invalid(`${what}.value`, "JSON", undefined);
       return block;
   }
 }

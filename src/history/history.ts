@@ -5,10 +5,26 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
-import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, decodeJson, invalid } from "../core/check.ts";
-import { decide, type Decision, type Settled } from "../core/decide.ts";
+import {
+  checkArray,
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOptionalId,
+  checkRecord,
+  decodeJson,
+  invalid,
+} from "../core/check.ts";
+import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { eraseMessages } from "../sessions/erase.ts";
-import { appendCommit, appendedMessage, keyTaken, prepareMessage, type Appending, type PreparedMessage } from "./append.ts";
+import {
+  type Appending,
+  appendCommit,
+  appendedMessage,
+  keyTaken,
+  type PreparedMessage,
+  prepareMessage,
+} from "./append.ts";
 import { readyMessage, type StoredMessage } from "./content.ts";
 import { Turns } from "./turns.ts";
 
@@ -46,7 +62,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
     get: async (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
     async count(scope, range) {
       const { session, agent } = checkScope(scope);
-      const run = checkOptionalId(checkRecord(range, "range")["run"], "run");
+      const run = checkOptionalId(checkRecord(range, "range").run, "run");
       const [row] =
         run === undefined
           ? await storage.query("history.count", session, session, agent)
@@ -58,8 +74,8 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
     session: async (session, range) => readSession(storage, payloads, checkId(session, "session"), range),
     async byAgent(agent, range) {
       const given = checkRecord(range, "range");
-      const limit = checkLimit(given["limit"], "historyPage", 1000);
-      const since = given["since"] === undefined ? 0 : checkInt(given["since"], "since", 0, FOREVER);
+      const limit = checkLimit(given.limit, "historyPage", 1000);
+      const since = given.since === undefined ? 0 : checkInt(given.since, "since", 0, FOREVER);
       const rows = await storage.query("history.byAgent", checkId(agent, "agent"), since, limit);
       return readRows(rows, payloads);
     },
@@ -73,11 +89,11 @@ function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: s
 function checkScope(scope: unknown): HistoryScope {
   if (scope === undefined) throw invalid("scope", "an object with session and agent", scope);
   const given = checkRecord(scope, "scope");
-  return { session: checkId(given["session"], "session"), agent: checkId(given["agent"], "agent") };
+  return { session: checkId(given.session, "session"), agent: checkId(given.agent, "agent") };
 }
 
 function checkAppending(storage: Storage, scope: unknown, options: AppendOptions | undefined): Appending {
-  const run = checkOptionalId(checkRecord(options, "options")["run"], "run");
+  const run = checkOptionalId(checkRecord(options, "options").run, "run");
   return { ...checkScope(scope), run, at: storage.environment.now() };
 }
 
@@ -139,19 +155,19 @@ interface Range {
 
 function checkRange(range: HistoryRange | undefined): Range {
   const given = checkRecord(range, "range");
-  const last = given["last"] === undefined ? undefined : checkLimit(given["last"], "historyPage");
-  if (last !== undefined && (given["limit"] !== undefined || given["offset"] !== undefined)) {
+  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage");
+  if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
     throw invalid("range", "with either last, or limit and offset", range);
   }
   const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
   return {
     // All of them when no limit is given.
-    limit: given["limit"] === undefined ? FOREVER : checkLimit(given["limit"], "historyPage"),
+    limit: given.limit === undefined ? FOREVER : checkLimit(given.limit, "historyPage"),
     offset: whole("offset"),
     after: whole("after"),
     since: whole("since"),
     last,
-    run: checkOptionalId(given["run"], "run"),
+    run: checkOptionalId(given.run, "run"),
   };
 }
 

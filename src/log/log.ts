@@ -1,14 +1,32 @@
 // The log: reading, following and verifying a session's chain, and notes of the caller's.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import { EVENT_SCHEMA_VERSION, type Anchor, type Log, type LogEvent, type ReadRange, type TailOptions } from "../contracts/log.ts";
+import {
+  type Anchor,
+  EVENT_SCHEMA_VERSION,
+  type Log,
+  type LogEvent,
+  type ReadRange,
+  type TailOptions,
+} from "../contracts/log.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { EventRow, SessionRow } from "../contracts/queries.ts";
+import type { EventRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkPlain, checkRecord, decodeJson, encodeJson, invalid } from "../core/check.ts";
-import { existingSession } from "../core/existing.ts";
+import {
+  checkArray,
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOptionalId,
+  checkPlain,
+  checkRecord,
+  decodeJson,
+  encodeJson,
+  invalid,
+} from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import { existingSession } from "../core/existing.ts";
 import { verifyChain } from "./verify.ts";
 
 const PAGE = 1000;
@@ -20,8 +38,8 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
     tail: (session, options) => tail(storage, checkId(session, "session"), options),
     verify: async (session, options) => {
       const given = checkRecord(options, "options");
-      const from = given["from"] === undefined ? undefined : checkAnchor(given["from"], "from");
-      const anchor = given["anchor"] === undefined ? undefined : checkAnchor(given["anchor"], "anchor");
+      const from = given.from === undefined ? undefined : checkAnchor(given.from, "from");
+      const anchor = given.anchor === undefined ? undefined : checkAnchor(given.anchor, "anchor");
       return verifyChain(storage, checkId(session, "session"), from, anchor);
     },
     async anchor(session) {
@@ -34,11 +52,11 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
 
 function checkAnchor(value: unknown, what: string): Anchor {
   const given = checkRecord(value, what);
-  const hash = given["hash"];
+  const hash = given.hash;
   if (typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) throw invalid(`${what}.hash`, "64 hex digits", hash);
   return {
-    session: checkId(given["session"], `${what}.session`),
-    seq: checkInt(given["seq"], `${what}.seq`, 0, Number.MAX_SAFE_INTEGER),
+    session: checkId(given.session, `${what}.session`),
+    seq: checkInt(given.seq, `${what}.seq`, 0, Number.MAX_SAFE_INTEGER),
     hash,
   };
 }
@@ -50,9 +68,9 @@ function checkTypes(types: unknown): ReadonlySet<string> | null {
 
 async function read(storage: Storage, session: string, range: ReadRange | undefined): Promise<readonly LogEvent[]> {
   const given = checkRecord(range, "range");
-  const limit = checkLimit(given["limit"], "eventsPage", 1000);
-  const types = checkTypes(given["types"]);
-  let after = given["after"] === undefined ? 0 : checkInt(given["after"], "after", 0, Number.MAX_SAFE_INTEGER);
+  const limit = checkLimit(given.limit, "eventsPage", 1000);
+  const types = checkTypes(given.types);
+  let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
   await existingSession(storage, session);
   const events: LogEvent[] = [];
   while (events.length < limit) {
@@ -70,9 +88,9 @@ async function read(storage: Storage, session: string, range: ReadRange | undefi
 /** The envelope is what was hashed; unknown fields are ignored, an unknown schema version is refused (rule LG3). */
 export function eventOf(session: string, row: EventRow): LogEvent {
   const body = decodeJson(row.body) as Readonly<Record<string, unknown>>;
-  if (body["v"] !== EVENT_SCHEMA_VERSION) {
-    throw new HoldfastError("UnsupportedSchemaVersion", `event ${row.seq} has schema version ${String(body["v"])}`, {
-      details: { session, seq: row.seq, version: body["v"], known: EVENT_SCHEMA_VERSION },
+  if (body.v !== EVENT_SCHEMA_VERSION) {
+    throw new HoldfastError("UnsupportedSchemaVersion", `event ${row.seq} has schema version ${String(body.v)}`, {
+      details: { session, seq: row.seq, version: body.v, known: EVENT_SCHEMA_VERSION },
       hint: "Update holdfast on this machine.",
     });
   }
@@ -82,26 +100,33 @@ export function eventOf(session: string, row: EventRow): LogEvent {
     type: row.type,
     at: row.at,
     schemaVersion: EVENT_SCHEMA_VERSION,
-    ...(body["agent"] === undefined ? {} : { agent: String(body["agent"]) }),
-    ...(body["run"] === undefined ? {} : { run: String(body["run"]) }),
-    data: (body["data"] ?? {}) as JsonObject,
-    commitments: (body["commitments"] ?? {}) as Readonly<Record<string, string>>,
+    ...(body.agent === undefined ? {} : { agent: String(body.agent) }),
+    ...(body.run === undefined ? {} : { run: String(body.run) }),
+    data: (body.data ?? {}) as JsonObject,
+    commitments: (body.commitments ?? {}) as Readonly<Record<string, string>>,
     hash: toHex(row.hash),
   };
 }
 
 async function* tail(storage: Storage, session: string, options: TailOptions | undefined): AsyncGenerator<LogEvent> {
   const given = checkRecord(options, "options");
-  const types = checkTypes(given["types"]);
-  const signal = given["signal"] as AbortSignal | undefined;
+  const types = checkTypes(given.types);
+  const signal = given.signal as AbortSignal | undefined;
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-  const start = given["after"] === undefined ? 0 : given["after"];
-  let after = start === "end" ? (await existingSession(storage, session)).seq : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
+  const start = given.after === undefined ? 0 : given.after;
+  let after =
+    start === "end"
+      ? (await existingSession(storage, session)).seq
+      : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
   await existingSession(storage, session);
   while (!signal?.aborted) {
     // Asked for before the read: what is written between the two is then heard.
     const waiting = new AbortController();
-    const changed = storage.changed(session, WAIT_MS, signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal]));
+    const changed = storage.changed(
+      session,
+      WAIT_MS,
+      signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal]),
+    );
     const rows = await nextRows(storage, session, after);
     if (rows === null) {
       waiting.abort();
@@ -140,8 +165,8 @@ async function annotate(
 ): Promise<LogEvent> {
   const bytes = encodeJson(checkPlain(note, "note"), "note", "metadataBytes");
   const given = checkRecord(options, "options");
-  const agent = checkOptionalId(given["agent"], "agent");
-  const run = checkOptionalId(given["run"], "run");
+  const agent = checkOptionalId(given.agent, "agent");
+  const run = checkOptionalId(given.run, "run");
   const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
   const at = storage.environment.now();
   const seq = await decide(storage, async () => ({

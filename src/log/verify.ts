@@ -23,7 +23,9 @@ export async function verifyChain(
 ): Promise<VerifyReport> {
   for (const point of [from, anchor]) {
     if (point !== undefined && point.session !== session) {
-      throw new HoldfastError("InvalidArgument", "the anchor is of another session", { details: { session: point.session } });
+      throw new HoldfastError("InvalidArgument", "the anchor is of another session", {
+        details: { session: point.session },
+      });
     }
   }
   const row = await existingSession(storage, session);
@@ -36,7 +38,8 @@ export async function verifyChain(
   if (from !== undefined && from.seq > 0) {
     const [start] = await storage.query("events.at", session, from.seq);
     if (start === undefined) return bad({ seq: from.seq, reason: "the point to start from is not in the log" });
-    if (!sameBytes(start.hash, hash)) return bad({ seq: from.seq, reason: "the log has another hash at the starting point" });
+    if (!sameBytes(start.hash, hash))
+      return bad({ seq: from.seq, reason: "the log has another hash at the starting point" });
   }
   if (anchor !== undefined && anchor.seq <= seq) {
     const [held] = await storage.query("events.at", session, anchor.seq);
@@ -53,7 +56,8 @@ export async function verifyChain(
       seq = event.seq;
       hash = event.hash;
       events++;
-      if (anchor?.seq === seq && anchor.hash !== toHex(hash)) return bad({ seq, reason: "the anchor has another hash" });
+      if (anchor?.seq === seq && anchor.hash !== toHex(hash))
+        return bad({ seq, reason: "the anchor has another hash" });
     }
   }
   if (seq !== end) return bad({ seq: end + 1, reason: `the session says that its log ends at ${end}` });
@@ -63,16 +67,22 @@ export async function verifyChain(
   if (beyond !== undefined && now !== undefined && now.seq <= end) {
     return bad({ seq: end + 1, reason: `there is an event behind the end of the log` });
   }
-  if (anchor !== undefined && anchor.seq > end) return bad({ seq: end + 1, reason: `the log is shorter than the anchor` });
+  if (anchor !== undefined && anchor.seq > end)
+    return bad({ seq: end + 1, reason: `the log is shorter than the anchor` });
   return { ok: true, session, events, seq: end, hash: toHex(hash) };
 }
 
 function check(event: EventRow, expected: number, previous: Uint8Array): Bad | null {
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
-  if (!sameBytes(nextHash(previous, event.body), event.hash)) return { seq: expected, reason: "the hash does not match" };
+  if (!sameBytes(nextHash(previous, event.body), event.hash))
+    return { seq: expected, reason: "the hash does not match" };
   const body = parse(event.body);
   if (body === null) return { seq: expected, reason: "the envelope is not JSON" };
-  for (const [name, column] of [["seq", event.seq], ["type", event.type], ["at", event.at]] as const) {
+  for (const [name, column] of [
+    ["seq", event.seq],
+    ["type", event.type],
+    ["at", event.at],
+  ] as const) {
     if (body[name] !== column) return { seq: expected, reason: `the column ${name} is not what the envelope says` };
   }
   return null;

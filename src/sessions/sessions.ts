@@ -3,7 +3,14 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { Session, SessionFilter, SessionInput, SessionPatch, Sessions, SessionStatus } from "../contracts/sessions.ts";
+import type {
+  Session,
+  SessionFilter,
+  SessionInput,
+  SessionPatch,
+  SessionStatus,
+  Sessions,
+} from "../contracts/sessions.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
 import { decodeText, encodeText, toHex } from "../core/bytes.ts";
 import {
@@ -22,9 +29,9 @@ import {
   encodeJson,
 } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
-import { existingSession } from "../core/existing.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
+import { existingSession } from "../core/existing.ts";
 import { eraseSession } from "./erase.ts";
 
 const STATUSES: readonly SessionStatus[] = ["open", "closed"];
@@ -52,7 +59,7 @@ export function createSessions(storage: Storage, payloads: Payloads): Sessions {
     list: async (filter) => list(storage, filter),
     update: async (id, patch) => update(storage, checkId(id, "session"), patch),
     setAlias: async (id, name, options) => {
-      const move = checkRecord(options, "options")["move"];
+      const move = checkRecord(options, "options").move;
       const moves = move !== undefined && checkBoolean(move, "move");
       return setAlias(storage, checkId(id, "session"), checkId(name, "alias"), moves);
     },
@@ -112,16 +119,16 @@ function describeWrites(described: Described, version: number): Write[] {
 
 async function create(storage: Storage, input: SessionInput | undefined): Promise<Session> {
   const given = checkRecord(input, "session");
-  const id = checkOptionalId(given["id"], "session.id") ?? newId(storage.environment, "ses");
-  const agent = checkOptionalId(given["agent"], "session.agent");
-  const metadata = given["metadata"] === undefined ? {} : checkRecord(given["metadata"], "session.metadata");
+  const id = checkOptionalId(given.id, "session.id") ?? newId(storage.environment, "ses");
+  const agent = checkOptionalId(given.agent, "session.agent");
+  const metadata = given.metadata === undefined ? {} : checkRecord(given.metadata, "session.metadata");
   const described: Described = {
     agent: agent ?? null,
-    title: given["title"] === undefined ? null : encodeText(checkText(given["title"], "session.title", "titleBytes")),
+    title: given.title === undefined ? null : encodeText(checkText(given.title, "session.title", "titleBytes")),
     status: "open",
-    tags: given["tags"] === undefined ? [] : checkTags(given["tags"], "session.tags"),
-    metadata: given["metadata"] === undefined ? null : encodeJson(metadata, "session.metadata", "metadataBytes"),
-    request: checkOptionalId(given["request"], "session.request") ?? null,
+    tags: given.tags === undefined ? [] : checkTags(given.tags, "session.tags"),
+    metadata: given.metadata === undefined ? null : encodeJson(metadata, "session.metadata", "metadataBytes"),
+    request: checkOptionalId(given.request, "session.request") ?? null,
   };
   const at = storage.environment.now();
   const committed = await decide(storage, async () => ({
@@ -167,12 +174,12 @@ function changes(described: Described): { readonly status: string; readonly tags
 
 async function list(storage: Storage, filter: SessionFilter | undefined): Promise<Page<Session>> {
   const given = checkRecord(filter, "filter");
-  const limit = checkLimit(given["limit"], "page", 100);
-  const status = given["status"] === undefined ? null : checkOneOf(given["status"], "status", STATUSES);
+  const limit = checkLimit(given.limit, "page", 100);
+  const status = given.status === undefined ? null : checkOneOf(given.status, "status", STATUSES);
   const time = (name: string, fallback: number) =>
     given[name] === undefined ? fallback : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
   const params = [
-    readCursor(given["cursor"]) ?? Number.MAX_SAFE_INTEGER,
+    readCursor(given.cursor) ?? Number.MAX_SAFE_INTEGER,
     status,
     status,
     time("createdAfter", 0),
@@ -180,9 +187,9 @@ async function list(storage: Storage, filter: SessionFilter | undefined): Promis
     // One more than asked for tells whether there is a next page.
     limit + 1,
   ] as const;
-  const agent = checkOptionalId(given["agent"], "agent");
-  const tag = checkOptionalId(given["tag"], "tag");
-  const request = checkOptionalId(given["request"], "request");
+  const agent = checkOptionalId(given.agent, "agent");
+  const tag = checkOptionalId(given.tag, "tag");
+  const request = checkOptionalId(given.request, "request");
   const rows = await found(storage, { agent, tag, request }, params);
   const page = rows.slice(0, limit);
   const items = await Promise.all(page.map((row) => withAliases(storage, row)));
@@ -216,7 +223,8 @@ async function found(storage: Storage, by: Narrowed, params: ListParams): Promis
     kept.push(
       ...rows.filter(
         (row) =>
-          (by.agent === undefined || row.agent === by.agent) && (by.request === undefined || row.request === by.request),
+          (by.agent === undefined || row.agent === by.agent) &&
+          (by.request === undefined || row.request === by.request),
       ),
     );
     const last = rows.at(-1);
@@ -227,15 +235,18 @@ async function found(storage: Storage, by: Narrowed, params: ListParams): Promis
 
 async function update(storage: Storage, id: string, patch: SessionPatch): Promise<Session> {
   const given = checkPlain(patch, "patch");
-  const expected = given["version"] === undefined ? undefined : checkInt(given["version"], "version", 1, Number.MAX_SAFE_INTEGER);
-  const title = given["title"];
+  const expected =
+    given.version === undefined ? undefined : checkInt(given.version, "version", 1, Number.MAX_SAFE_INTEGER);
+  const title = given.title;
   const changed = {
-    ...(title === undefined ? {} : { title: title === null ? null : encodeText(checkText(title, "title", "titleBytes")) }),
-    ...(given["status"] === undefined ? {} : { status: checkOneOf(given["status"], "status", STATUSES) }),
-    ...(given["tags"] === undefined ? {} : { tags: checkTags(given["tags"], "tags") }),
-    ...(given["metadata"] === undefined
+    ...(title === undefined
       ? {}
-      : { metadata: encodeJson(checkRecord(given["metadata"], "metadata"), "metadata", "metadataBytes") }),
+      : { title: title === null ? null : encodeText(checkText(title, "title", "titleBytes")) }),
+    ...(given.status === undefined ? {} : { status: checkOneOf(given.status, "status", STATUSES) }),
+    ...(given.tags === undefined ? {} : { tags: checkTags(given.tags, "tags") }),
+    ...(given.metadata === undefined
+      ? {}
+      : { metadata: encodeJson(checkRecord(given.metadata, "metadata"), "metadata", "metadataBytes") }),
   };
   return decide(storage, async () => {
     const row = await existingSession(storage, id);
@@ -259,7 +270,13 @@ async function update(storage: Storage, id: string, patch: SessionPatch): Promis
         agents: row.agent === null ? [] : [{ id: row.agent, at }],
         guards: [{ check: "session.version", key: [id], expect: row.version }],
         events: [
-          { session: id, type: "session/updated", at, data: changes(described), writes: describeWrites(described, version) },
+          {
+            session: id,
+            type: "session/updated",
+            at,
+            data: changes(described),
+            writes: describeWrites(described, version),
+          },
         ],
       },
       answer: ({ events }) => {

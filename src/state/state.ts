@@ -6,7 +6,16 @@ import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
 import type { State, Versioned } from "../contracts/state.ts";
 import type { Commit, EventDraft, Guard, Storage, Write } from "../contracts/storage.ts";
-import { checkId, checkInt, checkPlain, checkRecord, checkTags, decodeJson, encodeJson, limitExceeded } from "../core/check.ts";
+import {
+  checkId,
+  checkInt,
+  checkPlain,
+  checkRecord,
+  checkTags,
+  decodeJson,
+  encodeJson,
+  limitExceeded,
+} from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 
 interface Change {
@@ -34,14 +43,21 @@ export function createState(storage: Storage, payloads: Payloads): State {
       const id = checkId(session, "session");
       const values = await prepare(payloads, value, "state");
       const at = storage.environment.now();
-      const change: Change = { session: id, type: "state/set", at, values, removed: null, expiresAt: expiry(options, at) };
+      const change: Change = {
+        session: id,
+        type: "state/set",
+        at,
+        values,
+        removed: null,
+        expiresAt: expiry(options, at),
+      };
       return committed(storage, changeCommit(change), value);
     },
     async patch(session, patch, options) {
       const id = checkId(session, "session");
       const values = await prepare(payloads, patch, "patch");
       const given = checkRecord(options, "options");
-      const removed = given["remove"] === undefined ? [] : checkTags(given["remove"], "remove", "stateKeys");
+      const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
       const at = storage.environment.now();
       const expiresAt = expiry(options, at);
       const commit = changeCommit({ session: id, type: "state/patched", at, values, removed, expiresAt });
@@ -73,7 +89,14 @@ export function createState(storage: Storage, payloads: Payloads): State {
       await decide<void>(storage, async () => {
         const [row] = await storage.query("session.get", id);
         if (row === undefined || row.deleted_at !== null) return { answer: undefined };
-        const commit = changeCommit({ session: id, type: "state/cleared", at, values: [], removed: null, expiresAt: null });
+        const commit = changeCommit({
+          session: id,
+          type: "state/cleared",
+          at,
+          values: [],
+          removed: null,
+          expiresAt: null,
+        });
         return { commit, answer: () => undefined };
       });
     },
@@ -88,7 +111,7 @@ async function committed(storage: Storage, commit: Commit, value: unknown): Prom
 }
 
 function expiry(options: unknown, at: number): number | null {
-  const ttl = checkRecord(options, "options")["ttlMs"];
+  const ttl = checkRecord(options, "options").ttlMs;
   return ttl === undefined ? null : at + checkInt(ttl, "ttlMs", 0, 1e15);
 }
 
@@ -103,7 +126,10 @@ async function prepare(
   const prepared: [string, PreparedPayload][] = [];
   for (const [key, item] of entries) {
     const bytes = encodeJson(item, `${what}.${key.slice(0, 80)}`, "stateValueBytes");
-    prepared.push([checkId(key, "state key"), await payloads.prepare(bytes, { media: "application/json", utf8: true })]);
+    prepared.push([
+      checkId(key, "state key"),
+      await payloads.prepare(bytes, { media: "application/json", utf8: true }),
+    ]);
   }
   return prepared;
 }
@@ -152,10 +178,10 @@ async function current(storage: Storage, payloads: Payloads, session: string): P
   const [row] = await storage.query("session.get", session);
   if (row === undefined || row.deleted_at !== null) return { value: {}, version: 0 };
   const rows = await storage.query("state.current", session, session, storage.environment.now());
-  return { value: await valueOf(rows, payloads), version: row.state_seq };
+  return { value: await stateOf(rows, payloads), version: row.state_seq };
 }
 
-async function valueOf(rows: readonly StateRow[], payloads: Payloads): Promise<JsonObject> {
+async function stateOf(rows: readonly StateRow[], payloads: Payloads): Promise<JsonObject> {
   const entries: [string, Json][] = [];
   for (const row of rows) entries.push([row.key, decodeJson(await payloads.read(row))]);
   // fromEntries defines own properties, so that a key called __proto__ is just a key.

@@ -14,6 +14,7 @@ export class Places {
   readonly folder = fs.mkdtempSync(path.join(tmpdir(), "holdfast-real-"));
   readonly #schemas: string[] = [];
   #server: PostgresServer | undefined;
+  #memory: string | undefined;
   #files = 0;
 
   /** A path where nothing is yet. */
@@ -22,9 +23,17 @@ export class Places {
     return path.join(this.folder, `${name}-${this.#files}.db`);
   }
 
+  /** The same in memory where there is such a file system: for many copies that need not survive anything. */
+  fleeting(name: string): string {
+    const memory = "/dev/shm";
+    this.#memory ??= fs.existsSync(memory) ? fs.mkdtempSync(path.join(memory, "holdfast-real-")) : this.folder;
+    this.#files++;
+    return path.join(this.#memory, `${name}-${this.#files}.db`);
+  }
+
   /** A URL whose schema does not exist yet; on the server of `npm test`, or on one of our own. */
   async schema(): Promise<string> {
-    const given = process.env["HOLDFAST_TEST_POSTGRES"];
+    const given = process.env.HOLDFAST_TEST_POSTGRES;
     this.#server ??= given ? undefined : await startPostgres();
     const url = schemaOn(given || (this.#server?.url ?? ""));
     if (given) this.#schemas.push(url);
@@ -41,7 +50,8 @@ export class Places {
       await withPostgres(url, (sql) => sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`));
     }
     await this.#server?.stop();
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    for (const folder of [this.folder, this.#memory ?? this.folder])
+      fs.rmSync(folder, { recursive: true, force: true });
   }
 }
 

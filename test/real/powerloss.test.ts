@@ -63,7 +63,7 @@ describe("what is left after the power was cut", () => {
     timeout: 120_000,
   }, async () => {
     const { files, lengths, start } = await record(places.file(), 40);
-    const copy = places.file("copy");
+    const copy = places.fleeting("copy");
     const cuts = boundaries(files.wal, start);
     expect(cuts.length).toBeGreaterThan(100);
     for (const end of cuts) {
@@ -72,14 +72,17 @@ describe("what is left after the power was cut", () => {
         const found = await recovered(copy, { db: files.db, wal: lose(files.wal, end) });
         const at = `cut at ${end}, ${what}`;
         expect(found.length, `${at}: acknowledged were ${promised}`).toBeGreaterThanOrEqual(promised);
-        expect(found.map(({ n }) => n), at).toEqual(found.map((_, i) => i));
+        expect(
+          found.map(({ n }) => n),
+          at,
+        ).toEqual(found.map((_, i) => i));
       }
     }
   });
 
   test("ST1 the message is in the log when it is acknowledged: one frame less and it is not there", async () => {
     const { files, lengths } = await record(places.file(), 10);
-    const copy = places.file("copy");
+    const copy = places.fleeting("copy");
     for (const [n, length] of lengths.entries()) {
       const whole = await recovered(copy, { db: files.db, wal: files.wal.subarray(0, length) });
       const short = await recovered(copy, { db: files.db, wal: files.wal.subarray(0, length - frameSize(files.wal)) });
@@ -128,7 +131,7 @@ describe("what is left after the power was cut", () => {
     timeout: 60_000,
   }, async () => {
     const moments = await recordAcrossCheckpoints(places.file());
-    const copy = places.file("copy");
+    const copy = places.fleeting("copy");
     const starts = new Set(moments.map(({ files }) => salts(files.wal)));
     expect(starts.size, "the log never started again from its beginning").toBeGreaterThan(1);
     let halves = 0;
@@ -140,7 +143,9 @@ describe("what is left after the power was cut", () => {
       halves++;
       const db = halfWritten(before.db, files.db, frameSize(files.wal) - 24);
       expect(await recovered(copy, { db, wal: files.wal }), `half a checkpoint, ${messages}`).toHaveLength(messages);
-      expect(await recovered(copy, { db: before.db, wal: files.wal }), `none of it, ${messages}`).toHaveLength(messages);
+      expect(await recovered(copy, { db: before.db, wal: files.wal }), `none of it, ${messages}`).toHaveLength(
+        messages,
+      );
     }
     expect(halves, "no checkpoint was seen").toBeGreaterThan(0);
   });

@@ -83,7 +83,8 @@ export class Child {
         const line = this.lines[this.#taken++] ?? "";
         if (line === word || line.startsWith(`${word} `)) return line.slice(word.length + 1);
       }
-      if (this.#over) throw new Error(`the child ended without saying "${word}": ${this.#errors || this.lines.join("\n")}`);
+      if (this.#over)
+        throw new Error(`the child ended without saying "${word}": ${this.#errors || this.lines.join("\n")}`);
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
@@ -97,7 +98,8 @@ export class Child {
   /** Waits for its own end, which must be a good one. */
   async done(): Promise<void> {
     const { code, signal } = await this.#ended;
-    if (code !== 0) throw new Error(`the child ended with ${code ?? signal}: ${this.#errors}\n${this.lines.at(-1) ?? ""}`);
+    if (code !== 0)
+      throw new Error(`the child ended with ${code ?? signal}: ${this.#errors}\n${this.lines.at(-1) ?? ""}`);
   }
 
   ended(): Promise<End> {

@@ -6,6 +6,7 @@ import * as fs from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
@@ -51,7 +52,7 @@ describe("paths that are no stores", () => {
 
   test.each([
     ["text", Buffer.from("this is not a database, and it is longer than its header would be ".repeat(100))],
-    ["one byte", Buffer.from("x")],
+    ["a few words", Buffer.from("buy milk")],
     ["noise", Buffer.from(Array.from({ length: 20_000 }, (_, i) => (i * 7919) % 251))],
   ])("ST7 a file of %s, which stays as it is", async (_, bytes) => {
     const file = places.file("other");
@@ -123,8 +124,9 @@ describe("a damaged file", () => {
         store = await open(url);
       },
       async () => {
-        const messages = await store?.history.session("chat");
-        for (const [n, message] of (messages ?? []).entries()) expect(foundIn(message)).toMatchObject({ n });
+        // Some may be out of sight when an index is damaged; those that are read are what was written, in order.
+        const found = ((await store?.history.session("chat")) ?? []).map(foundIn);
+        expect(found.map(({ n }) => n)).toEqual(found.map(({ n }) => n).sort((a, b) => a - b));
       },
       async () => (store === undefined ? undefined : await allEvents(store, "chat")),
       async () => {
@@ -159,7 +161,7 @@ describe("a damaged file", () => {
     const url = places.file();
     await fresh(url, MESSAGES);
     const whole = fs.readFileSync(url);
-    const copy = places.file("damaged");
+    const copy = places.fleeting("damaged");
     const seen = new Map<string, number>();
     const garbage = Buffer.from(Array.from({ length: PAGE }, (_, i) => (i * 31 + 7) % 256));
     const damages = [
@@ -184,7 +186,7 @@ describe("a damaged file", () => {
     const url = places.file();
     await fresh(url, MESSAGES);
     const whole = fs.readFileSync(url);
-    const copy = places.file("cut");
+    const copy = places.fleeting("cut");
     for (const length of [1, 99, 100, 512, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE, whole.length / 2, whole.length - PAGE]) {
       for (const suffix of ["-wal", "-shm"]) fs.rmSync(copy + suffix, { force: true });
       fs.writeFileSync(copy, whole.subarray(0, length));
@@ -196,62 +198,66 @@ describe("a damaged file", () => {
 });
 
 describe("a server out of reach", () => {
-  async function refusal(url: string): Promise<{ readonly error: unknown; readonly ms: number }> {
-    const start = performance.now();
-    const error = await open(url).then(
-      () => "opened",
-      (thrown: unknown) => thrown,
-    );
-    return { error, ms: performance.now() - start };
+  const SOON_MS = 15_000;
+
+  async function refusal(url: string): Promise<unknown> {
+    const late = new AbortController();
+    const error = await Promise.race([
+      open(url).then(
+        () => "it was opened",
+        (thrown: unknown) => thrown,
+      ),
+      sleep(SOON_MS, `no answer within ${SOON_MS} ms`, { signal: late.signal }).catch(() => undefined),
+    ]);
+    late.abort();
+    return error;
   }
 
   test.each([
     ["nobody listens", "postgres://someone:secret@127.0.0.1:1/postgres"],
     ["its name is unknown", "postgres://someone:secret@no-such-host.invalid/postgres"],
   ])("ST7 %s: StoreUnreachable, soon, worth another try, without the password", async (_, url) => {
-    const { error, ms } = await refusal(url);
+    const error = await refusal(url);
     expect(error).toMatchObject({ code: "StoreUnreachable", retryable: true });
     expect(JSON.stringify(error)).not.toContain("secret");
-    expect(ms).toBeLessThan(15_000);
   });
 
-  test("ST7 it accepts connections and says nothing", { timeout: 30_000 }, async () => {
+  /** Opens a store at a server that treats every connection like this. */
+  async function refusalOf(answer: (socket: Socket) => unknown): Promise<unknown> {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
       sockets.add(socket);
       socket.on("error", () => undefined);
+      answer(socket);
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    const { error, ms } = await refusal(`postgres://someone@127.0.0.1:${port}/postgres`);
+    const error = await refusal(`postgres://someone@127.0.0.1:${port}/postgres`);
+    server.close();
     for (const socket of sockets) socket.destroy();
-    server.close();
-    expect(error).toMatchObject({ code: "StoreUnreachable", retryable: true });
-    expect(ms).toBeLessThan(15_000);
-  });
+    return error;
+  }
 
-  test("ST7 it is no PostgreSQL", { timeout: 30_000 }, async () => {
-    const server = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
-    });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const { error, ms } = await refusal(`postgres://someone@127.0.0.1:${port}/postgres`);
-    server.close();
-    expect(isHoldfastError(error), `${error}`).toBe(true);
-    expect(ms).toBeLessThan(15_000);
+  test("ST7 it says nothing, hangs up at once, or is no PostgreSQL", { timeout: 30_000 }, async () => {
+    const [silent, hangsUp, another] = await Promise.all([
+      refusalOf(() => undefined),
+      refusalOf((socket) => socket.end()),
+      refusalOf((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
+    ]);
+    const unreachable = { code: "StoreUnreachable", retryable: true };
+    expect(silent).toMatchObject(unreachable);
+    expect(hangsUp).toMatchObject(unreachable);
+    expect(another).toMatchObject(unreachable);
   });
 
   test("ST7 it knows neither the user nor the database", async () => {
     const url = new URL(await places.schema());
     const stranger = new URL(url);
     stranger.username = "stranger";
-    expect((await refusal(stranger.href)).error).toMatchObject({ code: "PermissionDenied" });
+    expect(await refusal(stranger.href)).toMatchObject({ code: "PermissionDenied" });
     url.pathname = "/no_such_database";
-    expect((await refusal(url.href)).error).toMatchObject({ code: "NotFound" });
+    expect(await refusal(url.href)).toMatchObject({ code: "NotFound" });
   });
 });
 
@@ -262,8 +268,9 @@ describe.each(ENGINES)("closing (%s)", (engine) => {
     const appends = Array.from({ length: 20 }, (_, n) =>
       store.history.append(scope, { role: "user", content: textOf("writer", n) }),
     );
+    const settled = Promise.allSettled(appends);
     await Promise.all([store.close(), store.close()]);
-    await Promise.all(appends);
+    expect((await settled).map(({ status }) => status)).toEqual(appends.map(() => "fulfilled"));
     await store.close();
 
     const calls: (() => unknown)[] = [

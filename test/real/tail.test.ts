@@ -65,7 +65,10 @@ async function begun(url: string): Promise<Holdfast> {
 }
 
 /** When each seq was acknowledged in the child, as heard here. */
-function writer(url: string, told: Readonly<Record<string, unknown>>): { child: Child; acknowledged: Map<number, number> } {
+function writer(
+  url: string,
+  told: Readonly<Record<string, unknown>>,
+): { child: Child; acknowledged: Map<number, number> } {
   const acknowledged = new Map<number, number>();
   const child = children.start({
     script: "writer.ts",

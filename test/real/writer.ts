@@ -43,7 +43,12 @@ async function write(store: Holdfast, told: Omit<WriterTold, "url">): Promise<vo
   }
 }
 
-async function call(store: Holdfast, told: Omit<WriterTold, "url">, first: number, many: number): Promise<readonly Message[]> {
+async function call(
+  store: Holdfast,
+  told: Omit<WriterTold, "url">,
+  first: number,
+  many: number,
+): Promise<readonly Message[]> {
   const { writer, session, keyed = false } = told;
   const scope = { session, agent: writer };
   const messages = Array.from({ length: many }, (_, i) => ({

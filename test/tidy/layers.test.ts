@@ -13,12 +13,12 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   core: { of: ["core/"], may: ["contracts", "core"] },
   storage: { of: ["storage/"], may: ["contracts", "core", "storage"] },
   nouns: {
-    of: "agents blobs captures graph history log memory query runs sessions state tasks vectors"
+    of: "agents blobs captures graph history log memory query runs sessions state stats tasks vectors"
       .split(" ")
       .map((n) => `${n}/`),
     may: ["contracts", "core", "nouns"],
   },
-  open: { of: ["open.ts"], may: ["contracts", "core", "storage", "nouns"] },
+  open: { of: ["open.ts", "lifetime.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
   index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
   doors: {
     of: ["adapters/", "cli/", "client/", "mcp/", "server/"],

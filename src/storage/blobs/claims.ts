@@ -38,7 +38,7 @@ export function unheld(row: BlobRow): Guard {
   return { check: "blob.parents", key: [row.sha256], expect: 0 };
 }
 
-/** A put that hits: the row stays as it is, gets the new claim and the current epoch. `uses` must say that it is there. */
+/** A put that hits: the row stays and gets the new claim and the current epoch. `uses` must say that it is there. */
 export function renewal(row: BlobRow, claim: Claim): BlobWrite {
   return {
     sha256: row.sha256,

@@ -41,9 +41,9 @@ function tamper(sql: string, ...params: (string | number | Uint8Array)[]): void 
 function flip(table: string, where: string, ...params: (string | number | Uint8Array)[]): void {
   const db = new DatabaseSync(file());
   const row = db.prepare(`SELECT rowid AS id, body FROM ${table} WHERE ${where}`).get(...params);
-  const body = row?.["body"] as Uint8Array;
+  const body = row?.body as Uint8Array;
   body[body.length >> 1] = (body[body.length >> 1] ?? 0) ^ 4;
-  db.prepare(`UPDATE ${table} SET body = ? WHERE rowid = ?`).run(body, row?.["id"] as number);
+  db.prepare(`UPDATE ${table} SET body = ? WHERE rowid = ?`).run(body, row?.id as number);
   db.close();
 }
 
@@ -157,7 +157,10 @@ describe("BL3 damage", () => {
     for (const text of ["short", "long ".repeat(1000)]) {
       const { ref } = await store.history.append(scope, { role: "user", content: text });
       flip("blobs", "sha256 = ?", Buffer.from(ref.slice(7), "hex"));
-      await expect(store.history.get(scope, { last: 1 })).rejects.toMatchObject({ code: "BlobCorrupted", details: { ref } });
+      await expect(store.history.get(scope, { last: 1 })).rejects.toMatchObject({
+        code: "BlobCorrupted",
+        details: { ref },
+      });
     }
   });
 
@@ -167,7 +170,9 @@ describe("BL3 damage", () => {
     const large = await store.blobs.store(noise(2_000_000, 12));
     const scope = { session: "s", agent: "a" };
     const message = await store.history.append(scope, { role: "user", content: "kept outside" });
-    const files = readdirSync(outside(), { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}-/.test(name));
+    const files = readdirSync(outside(), { recursive: true, encoding: "utf8" }).filter((name) =>
+      /[0-9a-f]{64}-/.test(name),
+    );
     expect(files.length).toBeGreaterThan(10);
     for (const name of files) {
       const bytes = readFileSync(path.join(outside(), name));
@@ -176,7 +181,10 @@ describe("BL3 damage", () => {
     }
     expect(await damageOf(small)).toBe("bytes");
     expect(await damageOf(large)).toBe("chunk 1");
-    await expect(store.history.get(scope)).rejects.toMatchObject({ code: "BlobCorrupted", details: { ref: message.ref } });
+    await expect(store.history.get(scope)).rejects.toMatchObject({
+      code: "BlobCorrupted",
+      details: { ref: message.ref },
+    });
     for (const name of files) rmSync(path.join(outside(), name));
     expect(await damageOf(small)).toBe("bytes");
     expect(await damageOf(large)).toBe("chunk 1");

@@ -1,5 +1,5 @@
-// Segments need zstd with a dictionary, which older Node versions ignore without a word: what they wrote, newer ones
-// could read and they themselves could not read what newer ones wrote. So it is tried once before it is relied upon.
+// Segments need zstd with a dictionary, an option that older Node versions ignore without a word: frames written by
+// newer ones would look damaged to them. So it is tried once before it is relied upon.
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { HoldfastError } from "../../contracts/errors.ts";
 

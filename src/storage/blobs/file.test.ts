@@ -53,7 +53,8 @@ describe("BL2 bytes as files", () => {
     await fileBlobs(directory).put(KEY, Buffer.from("words"));
     expect(readdirSync(path.join(directory, "tmp"))).toEqual([]);
     expect(statSync(path.join(directory, KEY)).mode & 0o777).toBe(0o600);
-    for (const folder of ["ab", "ab/cd", "tmp"]) expect(statSync(path.join(directory, folder)).mode & 0o777).toBe(0o700);
+    for (const folder of ["ab", "ab/cd", "tmp"])
+      expect(statSync(path.join(directory, folder)).mode & 0o777).toBe(0o700);
   });
 
   test("of many callers at once do not mix, also in a directory that has to be made", async () => {
@@ -72,7 +73,7 @@ describe("BL2 bytes as files", () => {
     expect(String(await blobs.get(KEY))).toBe("two");
   });
 
-  test("that a crash left half-written are never given as bytes of their key, and are listed for collection", async () => {
+  test("that a crash left half-written are never given out, and are listed for collection", async () => {
     const blobs = fileBlobs(directory);
     mkdirSync(path.join(directory, "tmp"));
     const leftover = path.join(directory, "tmp", KEY.replaceAll("/", "_"));
@@ -107,7 +108,19 @@ describe("ST7 the file backend", () => {
     const blobs = fileBlobs(path.join(directory, "inside"));
     const outside = path.join(directory, "outside");
     writeFileSync(outside, "secret");
-    const hostile = ["../outside", "a/../../outside", "/etc/passwd", "", ".", "..", "a//b", "a/", "a\\b", "a\0b", ".hidden"];
+    const hostile = [
+      "../outside",
+      "a/../../outside",
+      "/etc/passwd",
+      "",
+      ".",
+      "..",
+      "a//b",
+      "a/",
+      "a\\b",
+      "a\0b",
+      ".hidden",
+    ];
     for (const key of hostile) {
       for (const call of [() => blobs.get(key), () => blobs.put(key, Buffer.of(1)), () => blobs.delete(key)]) {
         await expect(call(), JSON.stringify(key)).rejects.toMatchObject({ code: "InvalidArgument" });

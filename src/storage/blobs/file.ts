@@ -1,6 +1,6 @@
-// Blob bytes as files, `<directory>/ab/cd/<key>`. A file is written beside, synced, renamed into place, and its directory
-// synced: it is there whole or not at all, also after power loss. What a crash leaves in `tmp` is listed like any other
-// key that no row names, so that collection removes it.
+// Blob bytes as files, `<directory>/ab/cd/<key>`. A file is written beside, synced, renamed into place, and its
+// directory synced: it is there whole or not at all, also after power loss. What a crash leaves in `tmp` is listed like
+// any other key that no row names, so that collection removes it.
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
 import * as path from "node:path";

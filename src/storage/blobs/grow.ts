@@ -208,7 +208,7 @@ async function findStart(depot: Depot, base: BlobRow, bytes: Uint8Array): Promis
   return { shared: [...shared, { id: last.id, length: last.size }], covered: covered + last.size, open: null };
 }
 
-/** Whether all that the segment holds, as far as our bytes go, is ours too; its first `length` bytes are known to be. */
+/** Whether all that the segment holds, as far as our bytes go, is ours too; its first `length` bytes surely are. */
 async function beginsAlike(depot: Depot, segment: SegmentRow, ours: Uint8Array): Promise<boolean> {
   if (segment.size === segment.length || ours.length <= segment.length) return true;
   try {

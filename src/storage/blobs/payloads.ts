@@ -57,17 +57,26 @@ async function prepareLarge(
   ready: Ready,
 ): Promise<PreparedPayload> {
   const upload = new Upload(depot);
+  try {
+    for (const batch of batches(bytes)) await upload.add(batch);
+  } catch (error) {
+    await upload.abandon();
+    throw error;
+  }
+  return ready(wholeWrite(depot, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest));
+}
+
+function* batches(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
   let batch: Uint8Array[] = [];
   let [at, start] = [0, 0];
   for (const length of cut(bytes)) {
     batch.push(bytes.subarray(at, at + length));
     at += length;
     if (at - start < BATCH_BYTES) continue;
-    await upload.add(batch);
+    yield batch;
     [batch, start] = [[], at];
   }
-  await upload.add(batch);
-  return ready(wholeWrite(depot, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest));
+  yield batch;
 }
 
 /** Bytes that are outside already are not written again: they are held until the commit refers to them. */

@@ -199,9 +199,14 @@ async function inPart<T>(part: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Drivers and zlib answer Buffers, which compare and print unlike the Uint8Array that callers were promised. */
+/**
+ * Drivers and zlib answer Buffers, which compare and print unlike the Uint8Array that callers were promised, and which
+ * may be a part of memory that others use.
+ */
 function bare(bytes: Uint8Array): Uint8Array {
-  return Buffer.isBuffer(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes;
+  const isAlone = bytes.buffer.byteLength === bytes.byteLength;
+  if (!isAlone) return new Uint8Array(bytes);
+  return Buffer.isBuffer(bytes) ? new Uint8Array(bytes.buffer) : bytes;
 }
 
 export function notFound(digest: Uint8Array): HoldfastError {

@@ -1,5 +1,5 @@
 // Sealing a segment: its frames become one that stands alone, with a hash of its own, and what no blob reaches any more
-// is left out. A sealed segment that is not full can be opened again by growth: its one frame is then the first of many.
+// is left out. A sealed segment that is not full is opened again by growth: its one frame is then the first of many.
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";

@@ -24,7 +24,7 @@ import { createPlace, type Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { sealBlob } from "./seal.ts";
-import { type Source, storeBytes, storeSource } from "./write.ts";
+import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
 
 export interface BlobsOptions {
   readonly backend?: BlobBackend;
@@ -102,7 +102,7 @@ async function store(depot: Depot, ttlMs: number | null, data: unknown, given: u
     return toRef(await storeWhole(depot, encodeChecked(data), asked));
   }
   const asked = readOptions(depot, ttlMs, given, BYTES, false);
-  if (data instanceof Uint8Array) return toRef(await storeWhole(depot, data, asked));
+  if (isBytes(data)) return toRef(await storeWhole(depot, data, asked));
   const source = checkSource(data);
   if (asked.growsFrom === null) return toRef(await storeSource(depot, source, asked.claim));
   return toRef(await storeWhole(depot, await gather(source), asked));
@@ -128,8 +128,9 @@ function encodeChecked(text: string): Uint8Array {
 }
 
 function checkSource(data: unknown): Source {
-  if (typeof data === "object" && data !== null) {
-    if (Symbol.asyncIterator in data || Symbol.iterator in data) return data as Source;
+  if (typeof data === "object" && data !== null && !(data instanceof Uint8Array)) {
+    const given = data as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
+    if (typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function") return data as Source;
   }
   throw invalid("data", "a string, a Uint8Array or a stream of them", data);
 }
@@ -139,7 +140,7 @@ async function gather(source: Source): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of source) {
-    if (!(piece instanceof Uint8Array)) throw invalid("every piece of the source", "a Uint8Array", piece);
+    if (!isBytes(piece)) throw invalid("every piece of the source", "a Uint8Array", piece);
     size += piece.length;
     if (size > LIMITS.blobInMemoryBytes) throw limitExceeded("blobInMemoryBytes", "the blob in bytes", size);
     pieces.push(new Uint8Array(piece));

@@ -1,6 +1,6 @@
-// A large blob on its way in. Its chunks arrive in commits of a few megabytes; until the last one they are held by a row
-// of their own (form 4) under a random name. So they are never without an owner, a crash leaves an owner that expires,
-// and the last commit only hands them over.
+// A large blob on its way in. Its chunks arrive in commits of a few megabytes; until the last one they are held by a
+// row of their own (form 4) under a random name. So they are never without an owner, a crash leaves an owner that
+// expires, and the last commit only hands them over.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { BlobWrite, Refusal, Write } from "../../contracts/storage.ts";

@@ -1,5 +1,5 @@
-// Storing ordinary bytes: small ones whole, large ones in chunks that other blobs share. A ref is answered only after the
-// commit that makes it durable (BL2).
+// Storing ordinary bytes: small ones whole, large ones in chunks that other blobs share. A ref is answered only after
+// the commit that makes it durable (BL2).
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
@@ -84,9 +84,15 @@ class Batch {
   }
 }
 
+/** Not what only looks like bytes, such as a proxy of them, nor bytes that were transferred to another thread. */
+export function isBytes(value: unknown): value is Uint8Array {
+  if (!ArrayBuffer.isView(value) || !(value instanceof Uint8Array)) return false;
+  return !("detached" in value.buffer && value.buffer.detached === true);
+}
+
 /** One piece of a source, at most a batch at a time. */
 function* slices(given: unknown): Generator<Uint8Array> {
-  if (!(given instanceof Uint8Array)) throw invalid("every piece of the source", "a Uint8Array", given);
+  if (!isBytes(given)) throw invalid("every piece of the source", "a Uint8Array", given);
   for (let at = 0; at < given.length; at += BATCH_BYTES) yield given.subarray(at, at + BATCH_BYTES);
 }
 

@@ -25,7 +25,8 @@ const CLOCK = "WITH clock(now) AS (SELECT CAST(? AS BIGINT))";
  * names a blob, and that is made of chunks.
  */
 function needed(blob: string, depth = 2): string {
-  const itself = `${blob}.refs > 0 OR ${blob}.pinned > 0 OR ${blob}.expires_at IS NULL OR ${blob}.expires_at > clock.now`;
+  const isInTime = `${blob}.expires_at IS NULL OR ${blob}.expires_at > clock.now`;
+  const itself = `${blob}.refs > 0 OR ${blob}.pinned > 0 OR ${isInTime}`;
   if (depth === 0) return `(${itself})`;
   const [link, parent] = [`l${depth}`, `p${depth}`];
   return (
@@ -55,15 +56,17 @@ export const queries = {
       WHERE c.refs = 0 AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = c.no AND o.parent_no <> me.no)
     ), 0) + coalesce((
       SELECT sum(f.stored) FROM me CROSS JOIN blob_segments u CROSS JOIN segment_frames f
-      WHERE u.blob_no = me.no AND f.segment_id = u.segment_id AND NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
+      WHERE u.blob_no = me.no AND f.segment_id = u.segment_id
+      AND NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
     ), 0) AS BIGINT) AS n`,
 
   "segment.get": `SELECT s.size, s.sealed, s.sha256, ${USED} AS used FROM segments s WHERE s.id = ?`,
   "segment.frames": `SELECT ${FRAME}, f.body FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
   "segment.frameHeads": `SELECT ${FRAME} FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
   // The id as an expression, or SQLite would walk all segments by their ids instead of the open ones by their time.
-  "segments.unsealed":
-    "SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id || '' > ? ORDER BY s.id || '' LIMIT ?",
+  "segments.unsealed": `
+    SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id || '' > ?
+    ORDER BY s.id || '' LIMIT ?`,
   "segments.overlong": `SELECT s.id FROM segments s WHERE s.id > ? AND s.size > ${USED} ORDER BY s.id LIMIT ?`,
   "segments.unused": `
     SELECT s.id, ${FRAME_BYTES} FROM segments s
@@ -88,8 +91,8 @@ export const queries = {
 
 function strays(table: string, column: string): string {
   return (
-    `SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there ` +
-    `FROM (SELECT DISTINCT ${column} AS no FROM ${table} WHERE ${column} > ? ORDER BY ${column} LIMIT ?) o ORDER BY o.no`
+    "SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there FROM " +
+    `(SELECT DISTINCT ${column} AS no FROM ${table} WHERE ${column} > ? ORDER BY ${column} LIMIT ?) o ORDER BY o.no`
   );
 }
 
@@ -110,7 +113,7 @@ export const statements = {
     AND expires_at IS NOT NULL AND expires_at <= ? AND epoch <= ?
     AND NOT EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = blobs.no)`,
 
-  // Chunks of an upload become the chunks of its blob, in place of those it may have: the same ones, or of an older row.
+  // Chunks of an upload become the chunks of its blob, in place of those it may have: the same ones, or stale ones.
   "links.makeRoom": `
     DELETE FROM blob_links WHERE ord >= 0 AND parent_no = ${NUMBER}
     AND EXISTS (SELECT 1 FROM blobs WHERE sha256 = ? AND form = 4)`,

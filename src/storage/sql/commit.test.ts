@@ -60,7 +60,16 @@ for (const engine of ENGINES) {
               {
                 op: "run",
                 statement: "session.describe",
-                params: [null, encodeText(text), "open", null, null, null, (row?.version ?? 0) + 1, { slot: "session" }],
+                params: [
+                  null,
+                  encodeText(text),
+                  "open",
+                  null,
+                  null,
+                  null,
+                  (row?.version ?? 0) + 1,
+                  { slot: "session" },
+                ],
               },
             ],
           }),
@@ -98,7 +107,9 @@ for (const engine of ENGINES) {
           }),
         ],
       };
-      const results = await Promise.allSettled([append("s", "a"), dangling, append("s", "b")].map((one) => storage.commit(one)));
+      const results = await Promise.allSettled(
+        [append("s", "a"), dangling, append("s", "b")].map((one) => storage.commit(one)),
+      );
       expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
       const events = await storage.query("events.read", "s", 0, 100);
       expect(events.map((event) => event.seq)).toEqual([1, 2, 3, 4]);

@@ -5,7 +5,7 @@ import { encodeText, toHex } from "../../core/bytes.ts";
 import { envelope, genesis, nextHash } from "../../core/chain.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP } from "./driver.ts";
-import { Script, type Context } from "./script.ts";
+import { type Context, Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, INSERT, PUT_BLOB, REGISTER_AGENT, USE_BLOB } from "./specs.ts";
 import { GUARDS } from "./statements.ts";
 
@@ -32,8 +32,7 @@ export interface BatchResult {
   readonly agents: ReadonlyMap<string, number>;
 }
 
-export const SESSION_LOOKUP =
-  `SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id ${LOOKUP}`;
+export const SESSION_LOOKUP = `SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
 /** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
 export const BLOB_LOOKUP =
@@ -143,28 +142,28 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
     last: false,
   };
   return {
-    sessions: new Map((sessionRows ?? []).map((row) => [String(row["id"]), sessionOf(row)])),
-    agents: new Map((agentRows ?? []).map((row) => [String(row["id"]), Number(row["no"])])),
-    blobs: new Map((blobRows ?? []).map((row) => [toHex(row["sha256"] as Uint8Array), livesUntil(row)])),
-    guards: new Map(asked.map(([key], i) => [key, (guardRows[i]?.[0]?.["value"] ?? null) as Param])),
+    sessions: new Map((sessionRows ?? []).map((row) => [String(row.id), sessionOf(row)])),
+    agents: new Map((agentRows ?? []).map((row) => [String(row.id), Number(row.no)])),
+    blobs: new Map((blobRows ?? []).map((row) => [toHex(row.sha256 as Uint8Array), livesUntil(row)])),
+    guards: new Map(asked.map(([key], i) => [key, (guardRows[i]?.[0]?.value ?? null) as Param])),
   };
 }
 
 function livesUntil(row: Row): number {
-  return row["kept"] === 1 || row["expires_at"] === null ? Number.POSITIVE_INFINITY : Number(row["expires_at"]);
+  return row.kept === 1 || row.expires_at === null ? Number.POSITIVE_INFINITY : Number(row.expires_at);
 }
 
 function sessionOf(row: Row): { position: Position; deleted: boolean } {
   return {
     position: {
-      no: Number(row["no"]),
-      seq: Number(row["seq"]),
-      chain: row["chain"] as Uint8Array,
-      branch: Number(row["branch"]),
-      messages: Number(row["messages"]),
-      stateSeq: Number(row["state_seq"]),
+      no: Number(row.no),
+      seq: Number(row.seq),
+      chain: row.chain as Uint8Array,
+      branch: Number(row.branch),
+      messages: Number(row.messages),
+      stateSeq: Number(row.state_seq),
     },
-    deleted: row["deleted_at"] !== null,
+    deleted: row.deleted_at !== null,
   };
 }
 
@@ -239,8 +238,8 @@ function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<R
     ],
     last: false,
   };
-  for (const row of rows[inserts.length] ?? []) snapshot.agents.set(String(row["id"]), Number(row["no"]));
-  for (const row of rows[inserts.length + 1] ?? []) snapshot.sessions.set(String(row["id"]), sessionOf(row));
+  for (const row of rows[inserts.length] ?? []) snapshot.agents.set(String(row.id), Number(row.no));
+  for (const row of rows[inserts.length + 1] ?? []) snapshot.sessions.set(String(row.id), sessionOf(row));
   // A session never leaves its first transaction without an event: seq 0 means that it is ours.
   return new Set(sessions.map((use) => use.id).filter((id) => positionOf(snapshot, id).seq === 0));
 }

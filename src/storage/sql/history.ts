@@ -15,8 +15,7 @@ function messages(inner: string, order: string): string {
 }
 
 const ROWS = "SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages";
-const SCOPE =
-  `session_no = ${SESSION} AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL`;
+const SCOPE = `session_no = ${SESSION} AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL`;
 const RANGE = "seq > ? AND at >= ?";
 
 const ofAgent = `${ROWS} WHERE ${SCOPE} AND agent_no = ${AGENT} AND ${RANGE}`;

@@ -98,7 +98,10 @@ export interface MigrateOptions {
 const META = "holdfast_meta";
 
 export function renderDdl(dialect: Dialect, ddl: string): string {
-  return ddl.replace(/\{(serial|int|text|bytes|table_end)\}/g, (_, name: keyof Dialect["types"]) => dialect.types[name]);
+  return ddl.replace(
+    /\{(serial|int|text|bytes|table_end)\}/g,
+    (_, name: keyof Dialect["types"]) => dialect.types[name],
+  );
 }
 
 /** Brings the store to this version's schema under the engine's lock; a newer one is refused, never half-read. */
@@ -113,10 +116,14 @@ export async function migrate(driver: Driver, options: MigrateOptions): Promise<
     meta = found ?? (await createMeta(driver.dialect, execute, options));
     const pending = MIGRATIONS.filter((one) => one.version > (meta?.schemaVersion ?? 0));
     if (found !== null && pending.length > 0 && !options.migrate) {
-      throw new HoldfastError("Conflict", `${options.target} has schema ${found.schemaVersion}, this is ${SCHEMA_VERSION}`, {
-        details: { found: found.schemaVersion, known: SCHEMA_VERSION },
-        hint: "Run `holdfast migrate`, or open it with migrate: true.",
-      });
+      throw new HoldfastError(
+        "Conflict",
+        `${options.target} has schema ${found.schemaVersion}, this is ${SCHEMA_VERSION}`,
+        {
+          details: { found: found.schemaVersion, known: SCHEMA_VERSION },
+          hint: "Run `holdfast migrate`, or open it with migrate: true.",
+        },
+      );
     }
     for (const migration of pending) {
       for (const ddl of migration.up) await execute(renderDdl(driver.dialect, ddl));
@@ -131,7 +138,7 @@ export async function migrate(driver: Driver, options: MigrateOptions): Promise<
 type Execute = (sql: string) => Promise<readonly Row[]>;
 
 async function readMeta(dialect: Dialect, execute: Execute, options: MigrateOptions): Promise<StoreMeta | null> {
-  const tables = (await execute(dialect.tableNames)).map((row) => row["name"]);
+  const tables = (await execute(dialect.tableNames)).map((row) => row.name);
   if (!tables.includes(META)) {
     if (tables.length === 0) return null;
     throw new HoldfastError("NotAStore", `${options.target} holds other tables (${tables.slice(0, 3).join(", ")})`, {
@@ -139,7 +146,7 @@ async function readMeta(dialect: Dialect, execute: Execute, options: MigrateOpti
     });
   }
   const rows = await execute(`SELECT name, value FROM ${META}`);
-  const value = (name: string) => String(rows.find((row) => row["name"] === name)?.["value"] ?? "");
+  const value = (name: string) => String(rows.find((row) => row.name === name)?.value ?? "");
   const schemaVersion = Number(value("schema"));
   if (!Number.isSafeInteger(schemaVersion) || value("schema") === "") {
     throw new HoldfastError("StoreCorrupted", `${options.target} does not say which schema it has`);
@@ -168,8 +175,12 @@ export function notThere(target: string): HoldfastError {
 }
 
 function tooNew(found: StoreMeta, target: string): HoldfastError {
-  return new HoldfastError("SchemaTooNew", `${target} has schema ${found.schemaVersion}; this version knows ${SCHEMA_VERSION}`, {
-    details: { found: found.schemaVersion, known: SCHEMA_VERSION },
-    hint: "Update holdfast on this machine.",
-  });
+  return new HoldfastError(
+    "SchemaTooNew",
+    `${target} has schema ${found.schemaVersion}; this version knows ${SCHEMA_VERSION}`,
+    {
+      details: { found: found.schemaVersion, known: SCHEMA_VERSION },
+      hint: "Update holdfast on this machine.",
+    },
+  );
 }

@@ -1,6 +1,6 @@
 // The writing half of a transaction, collected as steps. Inserts of one table wait for each other and go as one bulk;
 // anything else is kept in order, because it may look at rows inserted before it.
-import { TABLES, type RowOf, type Slot, type TableName, type TableShape } from "../../contracts/rows.ts";
+import { type RowOf, type Slot, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
 import type { Cell, Write } from "../../contracts/storage.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { INSERT, PUT, REMOVE } from "./specs.ts";
@@ -90,6 +90,7 @@ function slot(cell: Slot, context: Context): number {
 }
 
 function known(value: number | undefined, table: string, column: string): number {
-  if (value === undefined) throw new Error(`bug: ${table} needs ${column} and the commit names no session or event for it`);
+  if (value === undefined)
+    throw new Error(`bug: ${table} needs ${column} and the commit names no session or event for it`);
   return value;
 }

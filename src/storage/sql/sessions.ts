@@ -21,8 +21,7 @@ export const queries = {
     "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = ? ORDER BY l.name",
   "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no")}`,
   "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${listed("s.no")}`,
-  "sessions.byTag":
-    `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${listed("t.session_no")}`,
+  "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${listed("t.session_no")}`,
   "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${listed("s.no")}`,
 } as const;
 

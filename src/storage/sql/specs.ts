@@ -1,5 +1,5 @@
 // The statements that write rows, made once from the tables' lists: insert, put (replace the row with this key), remove.
-import { TABLES, type ColumnType, type TableName, type TableShape } from "../../contracts/rows.ts";
+import { type ColumnType, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
 import type { BulkColumn, BulkSpec } from "./driver.ts";
 
 const BLOB_NUMBER = "(SELECT no FROM blobs WHERE sha256 = ?)";

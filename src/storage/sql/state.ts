@@ -14,8 +14,7 @@ export const queries = {
 } as const;
 
 export const statements = {
-  "state.close":
-    "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL",
+  "state.close": "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL",
   "state.closeAll": "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND until_seq IS NULL",
 } as const;
 

@@ -63,7 +63,7 @@ for (const engine of ENGINES) {
       "ST4 the migrations made %s as contracts/rows.ts lists it",
       async (table, shape) => {
         const rows = await ground.driver.read(ground.driver.dialect.describeTable, [table]);
-        expect(rows.map((row) => row["name"]).sort()).toEqual(Object.keys(shape.columns).sort());
+        expect(rows.map((row) => row.name).sort()).toEqual(Object.keys(shape.columns).sort());
       },
     );
 
@@ -107,7 +107,10 @@ describe("ST10 promised lookups use an index", () => {
         if (engine.name === "postgres") await driver.read("SELECT set_config('enable_seqscan', 'off', false)", []);
         const plan = await explain(ground, text);
         expect(fullScans(engine.name, plan), plan.join("\n")).toEqual([]);
-        expect(plan.some((line) => line.includes(engine.name === "sqlite" ? "USING" : "Index")), plan.join("\n")).toBe(true);
+        expect(
+          plan.some((line) => line.includes(engine.name === "sqlite" ? "USING" : "Index")),
+          plan.join("\n"),
+        ).toBe(true);
       } finally {
         await ground.end();
       }
@@ -127,5 +130,5 @@ function fullScans(engine: "sqlite" | "postgres", plan: readonly string[]): read
 
 async function explain({ driver }: Ground, text: string): Promise<readonly string[]> {
   const rows = await driver.read(driver.dialect.explain + text, []);
-  return rows.map((row) => String(row["detail"] ?? row["QUERY PLAN"]));
+  return rows.map((row) => String(row.detail ?? row["QUERY PLAN"]));
 }

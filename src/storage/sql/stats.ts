@@ -1,4 +1,4 @@
-// How much there is of everything, in SQL. Each is one scan: asked by people and by `holdfast stats`, not on any hot path.
+// How much there is of everything, in SQL. Each is one scan: asked by people and `holdfast stats`, on no hot path.
 import type { QueryName } from "../../contracts/queries.ts";
 import { TABLES } from "../../contracts/rows.ts";
 

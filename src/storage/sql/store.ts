@@ -3,7 +3,7 @@ import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
 import type { Commit, Outcome, Storage } from "../../contracts/storage.ts";
-import { canFence, commitPlan, fencedPlan, type BatchResult, type Position, type Remembered } from "./commit.ts";
+import { type BatchResult, canFence, commitPlan, fencedPlan, type Position, type Remembered } from "./commit.ts";
 import { type Driver, type Param, StaleFence } from "./driver.ts";
 import { CommitQueue } from "./queue.ts";
 import { QUERIES } from "./statements.ts";

@@ -8,12 +8,13 @@ const isTerminal = ({ status }: Task) => status === "succeeded" || status === "a
 export function modelTasks(world: World): Tasks {
   const boards = () => world.sessions.flatMap((session) => session.boards);
   const boardOf = (id: string) => boards().find((board) => board.id === id);
-  const shown = ({ nextOrder: _, ...board }: ModelBoard): TaskList => structuredClone(board);
+  const shown = (board: ModelBoard): TaskList => structuredClone(board);
   const add = (board: ModelBoard, titles: readonly string[]): readonly Task[] => {
+    let first = Math.max(-1, ...board.tasks.map(({ order }) => order)) + 1;
     const meaningful = titles.filter((title) => title.trim() !== "");
     const added = meaningful.map((title): Task => {
       const id = `task_${world.next()}`;
-      return { id, title, status: "planned", order: board.nextOrder++, retryCount: 0, note: "" };
+      return { id, title, status: "planned", order: first++, retryCount: 0, note: "" };
     });
     board.tasks.push(...added);
     if (added.length > 0) sessionOf(board).seq++;
@@ -44,7 +45,7 @@ export function modelTasks(world: World): Tasks {
       };
       const { id, createdAt } = old ?? { id: `board_${world.next()}`, createdAt: world.now() };
       const facts = { id, conversationId, maxRetries, agentId, agentLabel, parentAgentId, createdAt };
-      const board: ModelBoard = { ...facts, tasks: [], nextOrder: 0 };
+      const board: ModelBoard = { ...facts, tasks: [] };
       if (old === undefined) session.boards.push(board);
       else session.boards[session.boards.indexOf(old)] = board;
       add(board, titles);

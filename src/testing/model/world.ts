@@ -16,7 +16,7 @@ export interface Slot {
   readonly expiresAt: number;
 }
 
-export type ModelBoard = Omit<TaskList, "tasks"> & { tasks: Task[]; nextOrder: number };
+export type ModelBoard = Omit<TaskList, "tasks"> & { tasks: Task[] };
 
 export interface ModelSession {
   readonly id: string;

@@ -27,11 +27,11 @@ function renderBulk(spec: BulkSpec, width: number): string {
   if (spec.verb === "fence") return fenceText(spec, width);
   if (width === 1) return render(rowsText(spec, 1));
   const source = unnested(spec);
-  const key = spec.key.map((name) => `${spec.table}.${name} = ${valueOf(spec, name)}`).join(" AND ");
+  const key = spec.key.map((name) => `${spec.table}.${name} = ${cellOf(spec, name)}`).join(" AND ");
   switch (spec.verb) {
     case "insert": {
       const columns = spec.columns.map((column) => column.name).join(", ");
-      const values = spec.columns.map((column) => valueOf(spec, column.name)).join(", ");
+      const values = spec.columns.map((column) => cellOf(spec, column.name)).join(", ");
       return `INSERT INTO ${spec.table} (${columns}) SELECT ${values} FROM ${source}${spec.suffix}`;
     }
     case "update":
@@ -51,7 +51,7 @@ function unnested(spec: BulkSpec): string {
   return `unnest(${arrays}) AS u(${columns.map((_, i) => `c${i}`).join(", ")})`;
 }
 
-function valueOf(spec: BulkSpec, name: string): string {
+function cellOf(spec: BulkSpec, name: string): string {
   const column = spec.columns.find((one) => one.name === name);
   const index = given(spec).findIndex((one) => one.name === name);
   return column === undefined ? "NULL" : column.value.replace("?", `u.c${index}`);
@@ -60,7 +60,7 @@ function valueOf(spec: BulkSpec, name: string): string {
 function assignments(spec: BulkSpec): string {
   return spec.columns
     .filter((column) => !spec.key.includes(column.name))
-    .map((column) => `${column.name} = ${valueOf(spec, column.name)}`)
+    .map((column) => `${column.name} = ${cellOf(spec, column.name)}`)
     .join(", ");
 }
 
@@ -82,7 +82,7 @@ function fenceParts(spec: BulkSpec, width: number): { readonly parts: readonly s
   const update =
     // The array again, so that any plan finds the rows by their numbers; the count, so that all locks come first.
     `UPDATE ${spec.table} SET ${assignments(spec)} FROM ${unnested(spec)} WHERE ${spec.table}.${first} = ANY(${array}) ` +
-    `AND ${fenceKey(spec, (name) => valueOf(spec, name))} AND (SELECT count(*) FROM locked) >= 0 RETURNING 1`;
+    `AND ${fenceKey(spec, (name) => cellOf(spec, name))} AND (SELECT count(*) FROM locked) >= 0 RETURNING 1`;
   return {
     parts: [
       `locked AS MATERIALIZED (SELECT ${first} FROM ${spec.table} WHERE ${first} = ANY(${array}) ORDER BY ${first} FOR UPDATE)`,

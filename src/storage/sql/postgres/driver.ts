@@ -35,7 +35,10 @@ class PostgresDriver implements Driver {
   readonly #texts = new Map<string, string>();
   readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly many: string }>();
   readonly #trips = new Map<string, string | null>();
-  #vacuum: { readonly running: Promise<void> | null; readonly next: Promise<void> | null } = { running: null, next: null };
+  #vacuum: { readonly running: Promise<void> | null; readonly next: Promise<void> | null } = {
+    running: null,
+    next: null,
+  };
   #announced = new Set<string>();
   #announcing = false;
 
@@ -164,7 +167,10 @@ class PostgresDriver implements Driver {
     }
   }
 
-  async migrate(create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void> {
+  async migrate(
+    create: boolean,
+    run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
+  ): Promise<void> {
     try {
       const connection = await this.#sql.reserve();
       try {
@@ -207,7 +213,11 @@ class PostgresDriver implements Driver {
   watch(heard: (sessions: readonly string[] | null) => void): () => void {
     const listening = this.#sql
       // Also called after a reconnect: what was announced in between is lost, so everything is looked at again.
-      .listen(this.#channel, (payload) => heard(payload === "*" ? null : JSON.parse(payload)), () => heard(null))
+      .listen(
+        this.#channel,
+        (payload) => heard(payload === "*" ? null : JSON.parse(payload)),
+        () => heard(null),
+      )
       .catch((error) => {
         this.#options.environment.log("warn", "postgres.listen", { error: String(error) });
         return null;
@@ -230,7 +240,16 @@ class PostgresDriver implements Driver {
   }
 
   async #vacuumAll(): Promise<void> {
-    for (const table of ["events", "messages", "state", "annotations", "blobs", "segment_frames", "sessions", "tasks"]) {
+    for (const table of [
+      "events",
+      "messages",
+      "state",
+      "annotations",
+      "blobs",
+      "segment_frames",
+      "sessions",
+      "tasks",
+    ]) {
       await this.#sql.unsafe(`VACUUM ${table}`).catch((error) => {
         this.#options.environment.log("warn", "postgres.vacuum", { table, error: String(error) });
       });
@@ -243,7 +262,7 @@ class PostgresDriver implements Driver {
         "JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = current_schema() AND c.relkind = 'r'",
       [],
     );
-    return Number(rows[0]?.["n"] ?? 0);
+    return Number(rows[0]?.n ?? 0);
   }
 
   async close(): Promise<void> {

@@ -64,14 +64,20 @@ export function postgresError(error: unknown, target: string): unknown {
         hint: "Check user, password and the rights on the schema.",
       });
     case "3D000":
-      return new HoldfastError("NotFound", `${target}: ${messageOf(error)}`, { ...at, hint: "Create the database first." });
+      return new HoldfastError("NotFound", `${target}: ${messageOf(error)}`, {
+        ...at,
+        hint: "Create the database first.",
+      });
     case "53100":
       return new HoldfastError("StoreFull", `no space left on ${target}`, { ...at, retryable: true });
     case "40001":
     case "40P01":
     case "55P03":
     case "23505":
-      return new HoldfastError("StoreBusy", `others kept changing the same rows of ${target}`, { ...at, retryable: true });
+      return new HoldfastError("StoreBusy", `others kept changing the same rows of ${target}`, {
+        ...at,
+        retryable: true,
+      });
     case "XX001":
     case "XX002":
       return new HoldfastError("StoreCorrupted", `${target} is damaged: ${messageOf(error)}`, at);

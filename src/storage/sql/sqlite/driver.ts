@@ -103,7 +103,7 @@ class SqliteDriver implements Driver {
 
   /** Under the lock: has anybody else written since this connection last held it? */
   #look(): void {
-    const version = Number(this.#writer.all("PRAGMA data_version", [])[0]?.["data_version"]);
+    const version = Number(this.#writer.all("PRAGMA data_version", [])[0]?.data_version);
     this.#stale = version !== this.#version;
     if (this.#stale) this.foreignWrites++;
     this.#version = version;
@@ -172,7 +172,10 @@ class SqliteDriver implements Driver {
     }
   }
 
-  async migrate(_create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void> {
+  async migrate(
+    _create: boolean,
+    run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
+  ): Promise<void> {
     await this.#begin();
     try {
       // Nothing inside waits for anything but these synchronous statements, so the lock spans no macrotask.
@@ -189,7 +192,7 @@ class SqliteDriver implements Driver {
   /** data_version changes whenever another connection, also of another process, has committed. */
   watch(heard: (sessions: null) => void): () => void {
     const stop = new AbortController();
-    const version = () => (this.#reader.all("PRAGMA data_version", [])[0] ?? {})["data_version"];
+    const version = () => this.#reader.all("PRAGMA data_version", [])[0]?.data_version;
     const poll = async () => {
       let seen = version();
       while (!stop.signal.aborted) {
@@ -214,7 +217,7 @@ class SqliteDriver implements Driver {
     this.#writer.run("COMMIT", []);
     const deadline = environment.monotonic() + Math.min(busyMs, 2000);
     this.#writer.db.exec("PRAGMA incremental_vacuum");
-    while (Number((this.#writer.all("PRAGMA wal_checkpoint(TRUNCATE)", [])[0] ?? {})["busy"]) !== 0) {
+    while (Number(this.#writer.all("PRAGMA wal_checkpoint(TRUNCATE)", [])[0]?.busy) !== 0) {
       // A reader of another process still looks at the old pages; the next checkpoint takes them.
       if (environment.monotonic() >= deadline) return environment.log("info", "sqlite.reclaim.later", {});
       await environment.sleep(5);
@@ -223,8 +226,11 @@ class SqliteDriver implements Driver {
 
   async size(): Promise<number> {
     if (this.#options.path === ":memory:") {
-      const row = this.#reader.all("SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()", []);
-      return Number(row[0]?.["n"] ?? 0);
+      const row = this.#reader.all(
+        "SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()",
+        [],
+      );
+      return Number(row[0]?.n ?? 0);
     }
     return [this.#options.path, `${this.#options.path}-wal`]
       .map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)

@@ -1,0 +1,104 @@
+// Below the store: rows are changed as a fault or a careless editor would change them, and the log must say where.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../test/engines.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { genesis, nextHash } from "../core/chain.ts";
+import { open } from "../open.ts";
+
+const scope = { session: "chat", agent: "helper" };
+
+for (const engine of ENGINES) {
+  describe(`a tampered log on ${engine.name}`, () => {
+    let ground: Ground;
+    let hf: Holdfast;
+    const run = (sql: string, params: readonly (string | number | Uint8Array)[] = []) =>
+      ground.driver.transact(function* () {
+        yield { steps: [{ kind: "query", sql, params }], last: true };
+      });
+    const bodyOf = async (seq: number) => {
+      const [row] = await ground.driver.read("SELECT body FROM events WHERE seq = ?", [seq]);
+      return row?.body as Uint8Array;
+    };
+
+    beforeEach(async () => {
+      ground = await engine.fresh();
+      hf = await open(ground.url);
+      for (let i = 1; i < 10; i++) await hf.history.append(scope, { role: "user", content: `message ${i}` });
+    });
+    afterEach(async () => {
+      await hf.close();
+      await ground.end();
+    });
+
+    test.each([
+      ["LG2 an event's type", "UPDATE events SET type = 'session/updated' WHERE seq = 5", 5],
+      ["LG2 an event's time", "UPDATE events SET at = at + 1 WHERE seq = 5", 5],
+      ["LG2 an event's hash", "UPDATE events SET hash = (SELECT hash FROM events WHERE seq = 4) WHERE seq = 5", 5],
+      ["LG2 an event's body", "UPDATE events SET body = (SELECT body FROM events WHERE seq = 4) WHERE seq = 5", 5],
+      ["LG1 a removed event", "DELETE FROM events WHERE seq = 5", 5],
+      ["LG2 the first event removed", "DELETE FROM events WHERE seq = 1", 1],
+      ["LG2 a cut-off tail", "DELETE FROM events WHERE seq > 7", 8],
+      ["LG2 the whole log gone", "DELETE FROM events", 1],
+      ["LG2 a session row that says less", "UPDATE sessions SET seq = 7", 7],
+      ["LG2 a session row that says more", "UPDATE sessions SET seq = 12", 11],
+      [
+        "LG2 a session row with another chain",
+        "UPDATE sessions SET chain = (SELECT hash FROM events WHERE seq = 9)",
+        10,
+      ],
+    ])("%s is found and the first bad seq is named", async (_, sql, badSeq) => {
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: true, seq: 10 });
+      await run(sql);
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq });
+    });
+
+    test("LG2 two events that changed places are found", async () => {
+      await run("UPDATE events SET seq = 100 WHERE seq = 5");
+      await run("UPDATE events SET seq = 5 WHERE seq = 6");
+      await run("UPDATE events SET seq = 6 WHERE seq = 100");
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq: 5 });
+    });
+
+    test("LG2 any changed byte of a body is found", async () => {
+      const body = await bodyOf(6);
+      for (let at = 0; at < body.byteLength; at += 7) {
+        const changed = Uint8Array.from(body);
+        changed[at] = (changed[at] ?? 0) ^ 1;
+        await run("UPDATE events SET body = ? WHERE seq = 6", [changed]);
+        expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq: 6 });
+      }
+      await run("UPDATE events SET body = ? WHERE seq = 6", [body]);
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+    });
+
+    test("LG4 an editor who hashes everything anew is found by an anchor kept elsewhere, and only by that", async () => {
+      const anchor = await hf.log.anchor("chat");
+      let chain: Uint8Array = genesis("chat");
+      for (let seq = 1; seq <= 10; seq++) {
+        let body = await bodyOf(seq);
+        if (seq === 4) body = Buffer.from(Buffer.from(body).toString().replace('"role":"user"', '"role":"tool"'));
+        chain = nextHash(chain, body);
+        await run("UPDATE events SET body = ?, hash = ? WHERE seq = ?", [body, chain, seq]);
+      }
+      await run("UPDATE sessions SET chain = ?", [chain]);
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+      expect(await hf.log.verify("chat", { anchor })).toMatchObject({ ok: false, badSeq: 10 });
+    });
+
+    test("LG3 an unknown field is kept and ignored; an unknown schema version is refused", async () => {
+      const body = JSON.parse(Buffer.from(await bodyOf(10)).toString());
+      const [before] = await ground.driver.read("SELECT hash FROM events WHERE seq = 9", []);
+      const rewrite = async (value: unknown) => {
+        const bytes = Buffer.from(JSON.stringify(value));
+        const hash = nextHash(before?.hash as Uint8Array, bytes);
+        await run("UPDATE events SET body = ?, hash = ? WHERE seq = 10", [bytes, hash]);
+        await run("UPDATE sessions SET chain = ?", [hash]);
+      };
+      await rewrite({ ...body, later: { than: "this version" } });
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+      expect((await hf.log.read("chat", { after: 9 }))[0]).toMatchObject({ seq: 10, type: "message/added" });
+      await rewrite({ ...body, v: 2 });
+      await expect(hf.log.read("chat", { after: 9 })).rejects.toMatchObject({ code: "UnsupportedSchemaVersion" });
+    });
+  });
+}

@@ -1,0 +1,457 @@
+// What the contract suites cannot see of the blob store: rows that change between being read and being deleted, uploads
+// that never end, bytes without rows and rows without bytes, memory, and many callers doing everything at once.
+
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { BlobBackend, Blobs } from "../../contracts/blobs.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { BlobRow } from "../../contracts/queries.ts";
+import type { Storage } from "../../contracts/storage.ts";
+import { sha256, toRef } from "../../core/bytes.ts";
+import { checkRef } from "../../core/check.ts";
+import { open } from "../../open.ts";
+import { adjustableEnvironment, xorshift128 } from "../../testing/environment.ts";
+import { noise, present, prose, range, refOf } from "../../testing/expect.ts";
+import type { Driver } from "../sql/driver.ts";
+import { migrate } from "../sql/migrations.ts";
+import { openPostgres } from "../sql/postgres/driver.ts";
+import { openSqlite } from "../sql/sqlite/driver.ts";
+import { SqlStorage } from "../sql/store.ts";
+import { dropBlobs } from "./drop.ts";
+import { fileBlobs } from "./file.ts";
+import { createPayloads } from "./payloads.ts";
+import { createPlace, type Depot } from "./place.ts";
+import { createBlobs } from "./store.ts";
+import { Upload } from "./upload.ts";
+
+const HOUR_MS = 3600 * 1000;
+const SERVER = process.env.HOLDFAST_TEST_POSTGRES;
+const KINDS = ["sqlite", "sqlite, files", ...(SERVER === undefined ? [] : ["postgres", "postgres, files"])];
+
+interface Fixture {
+  readonly storage: Storage;
+  readonly depot: Depot;
+  readonly blobs: Blobs;
+  readonly backend: BlobBackend | undefined;
+  readonly environment: ReturnType<typeof adjustableEnvironment>;
+}
+
+let directory: string;
+let schemas = 0;
+const opened: { close(): Promise<void> }[] = [];
+const outside = () => path.join(directory, "blobs");
+
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), "holdfast-blobs-"));
+});
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function newSchema(): string {
+  schemas += 1;
+  return `blobs_${process.pid}_${schemas}`;
+}
+
+async function connect(kind: string, environment: Fixture["environment"]): Promise<Driver> {
+  const shared = { durability: "full", busyMs: 30_000, environment } as const;
+  if (kind.startsWith("sqlite")) return openSqlite({ ...shared, path: path.join(directory, "store.db") });
+  return openPostgres({ ...shared, url: SERVER ?? "", schema: newSchema(), poolSize: 10 });
+}
+
+async function fixture(kind: string): Promise<Fixture> {
+  const environment = adjustableEnvironment();
+  const driver = await connect(kind, environment);
+  await migrate(driver, { create: true, migrate: true, environment, target: kind });
+  const storage = new SqlStorage(driver, environment);
+  opened.push(storage);
+  const backend = kind.endsWith("files") ? fileBlobs(outside()) : undefined;
+  const depot = { storage, place: createPlace(storage, backend) };
+  const blobs = createBlobs(storage, { ttlMs: 7 * 24 * HOUR_MS, ...(backend === undefined ? {} : { backend }) });
+  return { storage, depot, blobs, backend, environment };
+}
+
+async function rowOf({ storage }: Fixture, ref: string): Promise<BlobRow> {
+  return present((await storage.query("blob.head", checkRef(ref)))[0]);
+}
+
+async function counts({ storage }: Fixture): Promise<Record<string, number>> {
+  const tables = ["blobs", "blob_links", "segments", "segment_frames", "blob_segments"];
+  const found = (await storage.query("stats.tables")).filter((row) => tables.includes(row.name));
+  return Object.fromEntries(found.filter((row) => Number(row.rows) > 0).map((row) => [row.name, Number(row.rows)]));
+}
+
+function files(): string[] {
+  const names = readdirSync(directory, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => /[0-9a-f]{64}-/.test(name));
+}
+
+async function collect({ blobs, environment }: Fixture, runs = 3): Promise<number> {
+  let deleted = 0;
+  for (let run = 0; run < runs; run++) {
+    await environment.advance(2 * HOUR_MS);
+    deleted += (await blobs.gc()).deleted;
+  }
+  return deleted;
+}
+
+describe.each(KINDS)("BL4 collection (%s)", (kind) => {
+  /** What callers may do between the moment a row is read as garbage and the moment it would be deleted. */
+  const rescues: Record<string, (given: Fixture, ref: string, bytes: Uint8Array) => Promise<unknown>> = {
+    "stored again": ({ blobs }, _, bytes) => blobs.store(bytes),
+    pinned: async ({ storage }, ref) =>
+      storage.commit({ writes: [{ op: "run", statement: "blob.pin", params: [1, checkRef(ref)] }] }),
+    "named by a payload": async ({ storage, backend }, ref) => {
+      const child = checkRef(ref);
+      const made = await createPayloads(storage, backend).prepare(Buffer.from("names it"), {
+        media: "text/plain",
+        utf8: true,
+        children: [child],
+      });
+      return storage.commit({ blobs: made.blobs, writes: made.writes, uses: [[child, 0]] });
+    },
+    "a row's payload": async ({ storage, backend }, _, bytes) => {
+      const made = await createPayloads(storage, backend).prepare(bytes, { media: "text/plain", utf8: true });
+      return storage.commit({ blobs: made.blobs, writes: made.writes });
+    },
+  };
+
+  test.each(Object.keys(rescues))("does not delete a row that was %s since it was read", async (name) => {
+    for (const size of [500, 1_500_000]) {
+      const given = await fixture(kind);
+      const bytes = noise(size, 1);
+      const ref = await given.blobs.store(bytes, { ttlMs: 0 });
+      const stale = await rowOf(given, ref);
+      const bystander = await given.blobs.store(`bystander of ${size}`, { ttlMs: 0 });
+      const other = await rowOf(given, bystander);
+      await present(rescues[name])(given, ref, bytes);
+      expect((await dropBlobs(given.depot, [stale, other])).blobs).toBe(1);
+      expect(await given.blobs.verify(ref)).toEqual({ ok: true, size });
+      expect(await given.blobs.stat(bystander)).toBeNull();
+    }
+  });
+
+  test("counts what goes exactly as its dry run foretold, shared chunks and segments too", async () => {
+    const given = await fixture(kind);
+    const { blobs, environment } = given;
+    const shared = noise(2_000_000, 2);
+    await blobs.store(Buffer.concat([shared, noise(300_000, 3)]), { ttlMs: 0 });
+    await blobs.store(Buffer.concat([shared, noise(300_000, 4)]), { ttlMs: 0 });
+    const kept = await blobs.store(shared, { ttlMs: null });
+    const text = prose(200_000, 5);
+    const growsFrom = await blobs.store(text.subarray(0, 100_000), { ttlMs: HOUR_MS });
+    await blobs.store(text, { growsFrom, ttlMs: HOUR_MS });
+    await blobs.store("small", { ttlMs: 0 });
+    await environment.advance(2 * HOUR_MS);
+    const foretold = await blobs.gc({ dryRun: true });
+    expect(foretold).toMatchObject({ deleted: 5, condemned: 5 });
+    const before = (await given.storage.query("stats.blobs")).reduce((sum, row) => sum + row.stored, 0);
+    const reports = [await blobs.gc(), await blobs.gc(), await blobs.gc()];
+    const after = (await given.storage.query("stats.blobs")).reduce((sum, row) => sum + row.stored, 0);
+    expect(reports.reduce((sum, report) => sum + report.deleted, 0)).toBe(5);
+    expect(reports.reduce((sum, report) => sum + report.bytes, 0)).toBe(foretold.bytes);
+    expect(before - after).toBe(foretold.bytes);
+    expect(await blobs.gc({ dryRun: true })).toMatchObject({ deleted: 0, bytes: 0 });
+    expect(await blobs.verify(kept)).toEqual({ ok: true, size: 2_000_000 });
+    if (kind.endsWith("files")) expect(files()).toHaveLength(((await counts(given)).blobs ?? 0) - 1);
+  });
+
+  test("keeps what was condemned while the clock was ahead", async () => {
+    const { blobs, environment } = await fixture(kind);
+    const refs = [await blobs.store("a week"), await blobs.store(noise(1_200_000, 6))];
+    environment.jump(1000 * 24 * HOUR_MS);
+    await blobs.gc();
+    expect((await blobs.gc()).condemned).toBe(2);
+    environment.jump(-1000 * 24 * HOUR_MS);
+    for (let run = 0; run < 3; run++) expect((await blobs.gc()).deleted).toBe(0);
+    for (const ref of refs) expect((await blobs.verify(ref)).ok).toBe(true);
+    environment.jump(-5000 * 24 * HOUR_MS);
+    for (let run = 0; run < 4; run++) expect((await blobs.gc()).deleted).toBe(0);
+    for (const ref of refs) expect((await blobs.verify(ref)).ok).toBe(true);
+  });
+
+  test("frees what a payload alone named, and its chunks, when the payload has gone", async () => {
+    const given = await fixture(kind);
+    const { storage, blobs, backend } = given;
+    const named = checkRef(await blobs.store(noise(1_300_000, 7), { ttlMs: 0 }));
+    const options = { media: "text/plain", utf8: true, children: [named] };
+    const made = await createPayloads(storage, backend).prepare(Buffer.from("a message"), options);
+    const refsZero = made.blobs.map((blob) => ({ ...blob, refs: 0 }));
+    await storage.commit({ blobs: refsZero, writes: made.writes, uses: [[named, 0]] });
+    expect(await blobs.gc({ dryRun: true })).toMatchObject({ deleted: 2 });
+    expect(await collect(given, 6)).toBe(2);
+    expect(await counts(given)).toEqual({});
+    expect(files()).toEqual([]);
+  });
+
+  test("removes an upload that never ended, and tells one that went on too late", async () => {
+    const given = await fixture(kind);
+    const upload = new Upload(given.depot);
+    await upload.add([noise(100_000, 8), noise(100_000, 9), noise(100_000, 8)]);
+    await upload.add([noise(100_000, 10)]);
+    await given.blobs.gc();
+    await given.blobs.gc();
+    await given.blobs.gc();
+    await upload.add([noise(100_000, 11)]);
+    expect(await counts(given)).toEqual({ blobs: 5, blob_links: 5 });
+    expect(await collect(given)).toBe(0);
+    expect(await counts(given)).toEqual({});
+    expect(files()).toEqual([]);
+    await expect(upload.add([noise(10, 12)])).rejects.toMatchObject({ code: "Conflict", retryable: true });
+  });
+
+  test("removes links and segments whose blob was deleted without them", async () => {
+    const given = await fixture(kind);
+    const { storage, blobs } = given;
+    const large = await blobs.store(noise(1_500_000, 13));
+    const growsFrom = await blobs.store("grows");
+    const grown = await blobs.store("grows on", { growsFrom });
+    for (const ref of [large, growsFrom, grown]) {
+      await storage.commit({ writes: [{ op: "run", statement: "blob.drop", params: [checkRef(ref)] }] });
+    }
+    await collect(given, 4);
+    expect(await counts(given)).toEqual({});
+    expect(files()).toEqual([]);
+  });
+});
+
+describe.each(KINDS)("BL4 delete (%s)", (kind) => {
+  test("takes all parts at once, and only those that nobody shares", async () => {
+    const given = await fixture(kind);
+    const { blobs } = given;
+    const shared = noise(1_500_000, 14);
+    const first = await blobs.store(shared);
+    const second = await blobs.store(Buffer.concat([shared, noise(500_000, 15)]));
+    expect(await blobs.delete(first)).toBe(true);
+    expect((await blobs.verify(second)).ok).toBe(true);
+    await blobs.pin(second);
+    expect(await blobs.delete(second)).toBe(true);
+    expect(await counts(given)).toEqual({});
+    expect(files()).toEqual([]);
+  });
+
+  test("of one blob leaves an upload of another that shares its chunks whole", async () => {
+    const { blobs } = await fixture(kind);
+    const shared = noise(6_000_000, 16);
+    const doomed = await blobs.store(shared);
+    const tail = noise(1_000_000, 17);
+    async function* source() {
+      yield shared;
+      expect(await blobs.delete(doomed)).toBe(true);
+      yield tail;
+    }
+    const ref = await blobs.store(source());
+    expect(ref).toBe(refOf(Buffer.concat([shared, tail])));
+    expect(await blobs.verify(ref)).toEqual({ ok: true, size: 7_000_000 });
+  });
+
+  test("beside readers gives them whole bytes or BlobNotFound", async () => {
+    const { blobs } = await fixture(kind);
+    const bytes = noise(3_000_000, 18);
+    for (let round = 0; round < 3; round++) {
+      const ref = await blobs.store(bytes);
+      const reads = range(4).map(() => blobs.resolve(ref).catch((error: unknown) => error));
+      await blobs.delete(ref);
+      for (const read of await Promise.all(reads)) {
+        if (read instanceof Uint8Array) expect(Buffer.compare(read, bytes)).toBe(0);
+        else expect(read).toMatchObject({ code: "BlobNotFound" });
+      }
+    }
+  });
+});
+
+describe("BL2 bytes outside the database", () => {
+  test("without a row are removed when they are old, and counted", async () => {
+    const given = await fixture("sqlite, files");
+    const ref = await given.blobs.store("kept");
+    const backend = present(given.backend);
+    const orphan = `ab/cd/${"ab".repeat(32)}-00`;
+    const young = `ab/cd/${"ab".repeat(32)}-01`;
+    await backend.put(orphan, Buffer.from("nobody's"));
+    await backend.put(young, Buffer.from("of a commit under way"));
+    writeFileSync(path.join(outside(), "tmp", "half-written"), "ha");
+    const old = new Date(Date.now() - 2 * HOUR_MS);
+    for (const name of [orphan, "tmp/half-written", ...files().filter((name) => !name.includes("ab/cd"))]) {
+      utimesSync(path.join(outside(), name.replace(/^blobs\//, "")), old, old);
+    }
+    expect(await given.blobs.gc({ dryRun: true })).toMatchObject({ orphans: 2, bytes: 10 });
+    expect(await given.blobs.gc()).toMatchObject({ orphans: 2, bytes: 10, deleted: 0 });
+    expect(await given.blobs.gc()).toMatchObject({ orphans: 0 });
+    expect(await backend.get(young)).not.toBeNull();
+    expect(await given.blobs.resolveText(ref)).toBe("kept");
+  });
+
+  test("are not written again for what is there, nor left behind by who came second", async () => {
+    const given = await fixture("sqlite, files");
+    const bytes = noise(50_000, 19);
+    await Promise.all(range(6).map(() => given.blobs.store(bytes)));
+    expect(files()).toHaveLength(1);
+    const payloads = createPayloads(given.storage, given.backend);
+    const made = await payloads.prepare(bytes, { media: "image/png", utf8: false });
+    expect(files()).toHaveLength(1);
+    await given.storage.commit({ blobs: made.blobs, writes: made.writes });
+    expect(await counts(given)).toEqual({ blobs: 1 });
+    expect((await given.blobs.stat(refOf(bytes)))?.references).toBe(1);
+  });
+
+  test("that the backend did not keep are never committed", async () => {
+    const given = await fixture("sqlite");
+    const wrong: BlobBackend = { ...fileBlobs(outside()), put: async () => {} };
+    const blobs = createBlobs(given.storage, { ttlMs: null, backend: wrong });
+    for (const bytes of [noise(10, 1), noise(2_000_000, 1)]) {
+      await expect(blobs.store(bytes)).rejects.toMatchObject({ code: "StoreUnreachable" });
+      expect(await blobs.exists(refOf(bytes))).toBe(false);
+    }
+    expect(await counts(given)).toEqual({});
+  });
+});
+
+describe.each(KINDS)("BL2 payloads of rows (%s)", (kind) => {
+  test.each([0, 900, 100_000, 1_048_576, 9_000_000])("of %i bytes come back and count one reference", async (size) => {
+    const given = await fixture(kind);
+    const payloads = createPayloads(given.storage, given.backend);
+    const bytes = prose(size, 20);
+    const options = { media: "application/json", utf8: true };
+    for (const references of [1, 2]) {
+      const copy = new Uint8Array(bytes);
+      const prepared = payloads.prepare(copy, options);
+      expect(prepared instanceof Promise).toBe(size >= 1_048_576 || kind.endsWith("files"));
+      const made = await prepared;
+      copy.fill(0);
+      expect(made.salt).toHaveLength(16);
+      const outcome = await given.storage.commit({ blobs: made.blobs, writes: made.writes });
+      expect(outcome.ok).toBe(true);
+      expect((await given.blobs.stat(toRef(made.sha256)))?.references).toBe(references);
+      const row = present((await given.storage.query("blob.get", made.sha256))[0]);
+      const read = payloads.read({ ...row, blob_key: row.key });
+      expect(Buffer.compare(await read, bytes)).toBe(0);
+    }
+    await expect(given.blobs.delete(refOf(bytes))).rejects.toMatchObject({ code: "Conflict" });
+    const uploads = (await given.storage.query("stats.blobs")).filter((row) => row.form === 4);
+    expect(uploads, "no holder is left").toEqual([]);
+  });
+});
+
+describe("BL5 a blob of 300 MB", () => {
+  test("comes and goes as a stream in bounded memory", { timeout: 240_000 }, async () => {
+    const store = await open(path.join(directory, "store.db"), { durability: "normal" });
+    opened.push(store);
+    const base = noise(1_000_000, 21);
+    const hash = createHash("sha256");
+    let most = 0;
+    const look = () => {
+      most = Math.max(most, process.memoryUsage().rss);
+    };
+    function* pieces(): Generator<Uint8Array> {
+      for (let n = 0; n < 300; n++) {
+        const piece = Buffer.from(base);
+        for (let at = 0; at < piece.length; at += 4096) piece.writeUInt32LE((n * 7919 + at) >>> 0, at);
+        hash.update(piece);
+        look();
+        yield piece;
+      }
+    }
+    const before = process.memoryUsage().rss;
+    const ref = await store.blobs.store(pieces());
+    expect(ref).toBe(`sha256:${hash.digest("hex")}`);
+    let size = 0;
+    for await (const piece of store.blobs.stream(ref)) {
+      size += piece.length;
+      look();
+    }
+    expect(size).toBe(300_000_000);
+    expect((most - before) / 1e6).toBeLessThan(250);
+  });
+});
+
+describe.each(KINDS)("BL4 everything at once (%s)", (kind) => {
+  const small = range(6).map((n) => prose(300 + n * 4000, n + 1));
+  const base = noise(1_200_000, 22);
+  const large = range(4).map((n) =>
+    Buffer.concat([base.subarray(0, n * 300_000), Buffer.of(n), base.subarray(n * 300_000)]),
+  );
+  const text = prose(400_000, 23);
+  const expected = ["BlobNotFound", "BlobExpired", "Conflict"];
+
+  test("gives right bytes or a typed refusal, and leaves nothing behind", { timeout: 180_000 }, async () => {
+    const environment = adjustableEnvironment();
+    const target = kind.startsWith("sqlite") ? path.join(directory, "store.db") : `${SERVER}?schema=${newSchema()}`;
+    const options = { environment, ...(kind.endsWith("files") ? { blobs: fileBlobs(outside()) } : {}) };
+    const handles: Holdfast[] = [];
+    for (const _ of range(3)) handles.push(await open(target, options));
+    opened.push(...handles);
+    const next = xorshift128(7);
+    const pick = <T>(items: readonly T[]): T => present(items[next() % items.length]);
+    const contents = new Map<string, Uint8Array>();
+    const stored = async (blobs: Blobs, bytes: Uint8Array, growsFrom?: string) => {
+      const ref = toRef(sha256(bytes));
+      contents.set(ref, bytes);
+      await blobs.store(bytes, {
+        ttlMs: next() % 3 === 0 ? null : 1000,
+        ...(growsFrom === undefined ? {} : { growsFrom }),
+      });
+    };
+    const someRef = () => pick([refOf("never"), ...contents.keys()]);
+    const grown = () => {
+      const end = next() % 4 === 0 ? [Buffer.of(next() % 3)] : [];
+      return Buffer.concat([text.subarray(0, 1000 + (next() % 390_000)), ...end]);
+    };
+    const acts: ((store: Holdfast) => Promise<unknown>)[] = [
+      ({ blobs }) => stored(blobs, pick(small)),
+      ({ blobs }) => stored(blobs, pick(large)),
+      ({ blobs }) => stored(blobs, grown(), someRef()),
+      ({ blobs }) =>
+        stored(
+          blobs,
+          grown(),
+          pick(
+            [...contents]
+              .filter(([, one]) => text[0] === one[0])
+              .map(([ref]) => ref)
+              .concat(refOf("none")),
+          ),
+        ),
+      ({ blobs }) => blobs.delete(someRef()),
+      ({ blobs }) => blobs.pin(someRef()),
+      ({ blobs }) => blobs.unpin(someRef()),
+      ({ blobs }) => blobs.seal(someRef()),
+      ({ blobs }) => blobs.gc({ dryRun: next() % 4 === 0 }),
+      async ({ blobs }) => {
+        const ref = someRef();
+        expect(Buffer.compare(await blobs.resolve(ref), present(contents.get(ref)))).toBe(0);
+      },
+    ];
+    for (let round = 0; round < 25; round++) {
+      const work = range(10).map(() => pick(acts)(pick(handles)));
+      for (const outcome of await Promise.allSettled(work)) {
+        if (outcome.status === "fulfilled") continue;
+        expect(outcome.reason).toBeInstanceOf(HoldfastError);
+        expect(expected, String(outcome.reason?.stack)).toContain(outcome.reason.code);
+      }
+      if (round % 3 === 0) await environment.advance(next() % 4000);
+    }
+    const { blobs, stats } = present(handles[0]);
+    for (const [ref, bytes] of contents) {
+      const check = await blobs.verify(ref);
+      if (!check.ok) expect(check.reason).toMatch(/no blob|expired/);
+      else expect(check.size).toBe(bytes.length);
+      await blobs.unpin(ref).catch(() => {});
+      await blobs.delete(ref);
+    }
+    for (const handle of handles) {
+      await environment.advance(2 * HOUR_MS);
+      await handle.blobs.gc();
+    }
+    await blobs.gc();
+    const { nouns } = await stats();
+    for (const noun of ["blobs", "blob_links", "segments", "segment_frames", "blob_segments"]) {
+      expect(nouns[noun], noun).toEqual({ rows: 0 });
+    }
+    expect(files()).toEqual([]);
+  });
+});
