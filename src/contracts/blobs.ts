@@ -7,7 +7,7 @@ export interface StoreOptions {
   readonly mediaType?: string;
   /** Time to live of an unpinned, unreferenced ref; the store's `blobTtlMs` when not given, null for never. */
   readonly ttlMs?: number | null;
-  /** These bytes begin with that blob's bytes: only what was added is stored. */
+  /** These bytes begin with that blob's bytes: only what was added is stored. A stream is gathered in memory first. */
   readonly growsFrom?: string;
 }
 
@@ -72,6 +72,10 @@ export interface Blobs {
   verify(ref: string): Promise<BlobCheck>;
   /** Repacks the open end of a grown blob into its final form; gc does it for blobs that stopped growing. */
   seal(ref: string): Promise<void>;
+  /**
+   * Collects what has expired, by epochs: every run is one, and a blob is freed by the third run after it expired, so
+   * that a writer who is just storing the same bytes never loses them. A dry run tells what would go in the end.
+   */
   gc(options?: GcOptions): Promise<GcReport>;
 }
 

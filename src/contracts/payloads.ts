@@ -30,7 +30,7 @@ export interface StoredPayload {
 export interface Payloads {
   /** Answers at once unless the bytes go to a backend outside the database or are many. */
   prepare(bytes: Uint8Array, options: PayloadOptions): PreparedPayload | Promise<PreparedPayload>;
-  /** Bytes outside the database whose blob an erasure removed; those that are still somebody's stay. */
+  /** Of blobs an erasure let go, removes those nobody needs any more: with all their parts, also outside the database. */
   discard(
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;

@@ -49,16 +49,22 @@ export interface MessageRow {
   readonly blob_key: string | null;
 }
 
-/** One blob an erasure releases, with the rows of the scope that refer to it. */
-export interface ErasableRow {
+/** A blob that may go with what was erased, once nobody needs it. */
+export interface DiscardedRow {
   readonly sha256: Uint8Array;
+  readonly store: string;
+  readonly key: string | null;
+}
+
+/** One blob an erasure releases, with the rows of the scope that refer to it. */
+export interface ErasableRow extends DiscardedRow {
   readonly rows: number;
   readonly refs: number;
+  readonly size: number;
+  readonly form: number;
   readonly stored: number;
   readonly pinned: number;
   readonly expires_at: number | null;
-  readonly store: string;
-  readonly key: string | null;
 }
 
 export interface AgentRow {
@@ -240,6 +246,11 @@ export interface Queries {
   "allMessages.erasable": Read<[session: number], ErasableRow>;
   "allState.erasable": Read<[session: number], ErasableRow>;
   "allAnnotations.erasable": Read<[session: number], ErasableRow>;
+  "messages.named": Read<[session: number, agent: number, upTo: number], DiscardedRow>;
+  "run.named": Read<[session: number, agent: number, run: string, upTo: number], DiscardedRow>;
+  "allMessages.named": Read<[session: number], DiscardedRow>;
+  "allState.named": Read<[session: number], DiscardedRow>;
+  "allAnnotations.named": Read<[session: number], DiscardedRow>;
 
   // state
   "state.current": Read<[...Branch, now: number], StateRow>;

@@ -2,7 +2,7 @@
 // was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { ErasableRow, SessionRow } from "../contracts/queries.ts";
+import type { DiscardedRow, ErasableRow, SessionRow } from "../contracts/queries.ts";
 import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 
@@ -34,7 +34,8 @@ function tally(rows: readonly ErasableRow[], now: number): Tally {
   return {
     rows: rows.reduce((sum, row) => sum + row.rows, 0),
     blobs: gone.length,
-    bytes: gone.reduce((sum, row) => sum + row.stored, 0),
+    // What is kept in parts has no bytes of its own; its size says what goes.
+    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), 0),
     kept: rows.length - gone.length,
   };
 }
@@ -45,18 +46,25 @@ export async function eraseMessages(
   scope: HistoryScope,
   run: string | undefined,
 ): Promise<Erasure> {
-  let external: readonly ErasableRow[] = [];
+  let later: readonly DiscardedRow[] = [];
   const erasure = await decide<Erasure>(storage, async () => {
     const [session] = await storage.query("session.get", scope.session);
     const [agent] = await storage.query("agent.get", scope.agent);
     if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: NOTHING };
     const upTo = session.seq;
-    const rows =
+    const [rows, named] = await Promise.all(
       run === undefined
-        ? await storage.query("messages.erasable", session.no, agent.no, upTo)
-        : await storage.query("run.erasable", session.no, agent.no, run, upTo);
+        ? [
+            storage.query("messages.erasable", session.no, agent.no, upTo),
+            storage.query("messages.named", session.no, agent.no, upTo),
+          ]
+        : [
+            storage.query("run.erasable", session.no, agent.no, run, upTo),
+            storage.query("run.named", session.no, agent.no, run, upTo),
+          ],
+    );
     if (rows.length === 0) return { answer: NOTHING };
-    external = rows.filter((row) => row.store !== "");
+    later = [...rows.filter(goesLater), ...named];
     const at = storage.environment.now();
     const sum = tally(rows, at);
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
@@ -86,8 +94,13 @@ export async function eraseMessages(
       }),
     };
   });
-  await afterwards(storage, payloads, external);
+  await afterwards(storage, payloads, later);
   return erasure;
+}
+
+/** Not by the commit itself: kept in parts, or outside the database. */
+function goesLater(row: ErasableRow): boolean {
+  return row.form >= 2 || row.store !== "";
 }
 
 async function countLive(storage: Storage, scope: HistoryScope, upTo: number): Promise<number> {
@@ -97,7 +110,7 @@ async function countLive(storage: Storage, scope: HistoryScope, upTo: number): P
 
 /** Everything the session holds; a tombstone with its id stays. null when there is none. */
 export async function eraseSession(storage: Storage, payloads: Payloads, id: string): Promise<Erasure | null> {
-  let external: readonly ErasableRow[] = [];
+  let later: readonly DiscardedRow[] = [];
   const erasure = await decide<Erasure | null>(storage, async () => {
     const [session] = await storage.query("session.get", id);
     if (session === undefined || session.deleted_at !== null) return { answer: null };
@@ -107,7 +120,12 @@ export async function eraseSession(storage: Storage, payloads: Payloads, id: str
       storage.query("allState.erasable", session.no),
       storage.query("allAnnotations.erasable", session.no),
     ]);
-    external = scopes.flat().filter((row) => row.store !== "");
+    const named = await Promise.all([
+      storage.query("allMessages.named", session.no),
+      storage.query("allState.named", session.no),
+      storage.query("allAnnotations.named", session.no),
+    ]);
+    later = [...scopes.flat().filter(goesLater), ...named.flat()];
     const [messages, state, annotations] = scopes.map((rows) => tally(rows, at)) as [Tally, Tally, Tally];
     return {
       commit: {
@@ -128,7 +146,7 @@ export async function eraseSession(storage: Storage, payloads: Payloads, id: str
       }),
     };
   });
-  if (erasure !== null) await afterwards(storage, payloads, external);
+  if (erasure !== null) await afterwards(storage, payloads, later);
   return erasure;
 }
 
@@ -149,7 +167,7 @@ function sessionWrites(session: SessionRow, at: number): Write[] {
 }
 
 /** Erased words are gone from the files as well: from the database's free pages and WAL, and from outside it. */
-async function afterwards(storage: Storage, payloads: Payloads, external: readonly ErasableRow[]): Promise<void> {
-  await payloads.discard(external);
+async function afterwards(storage: Storage, payloads: Payloads, later: readonly DiscardedRow[]): Promise<void> {
+  await payloads.discard(later);
   await storage.reclaim();
 }

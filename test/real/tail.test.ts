@@ -17,8 +17,9 @@ const children = new Children(places.folder);
 afterEach(() => children.end());
 afterAll(() => places.remove());
 
-/** Longest time between an acknowledgement in the other process and the event in this one. */
+/** Longest time between an acknowledgement in the other process and the event in this one, and the usual one. */
 const SOON_MS = 2000;
+const USUAL_MS = 500;
 
 /** Reads on by itself and notes when each event came. */
 class Follower {
@@ -82,12 +83,10 @@ function writer(
 }
 
 function expectPromptness(follower: Follower, acknowledged: ReadonlyMap<number, number>): void {
-  const late = [...acknowledged].flatMap(([seq, said]) => {
-    const came = follower.arrived.get(seq);
-    if (came === undefined) return [`${seq} never`];
-    return came - said > SOON_MS ? [`${seq} after ${Math.round(came - said)} ms`] : [];
-  });
-  expect(late).toEqual([]);
+  const delays = [...acknowledged].map(([seq, said]) => (follower.arrived.get(seq) ?? Number.POSITIVE_INFINITY) - said);
+  expect(Math.max(...delays)).toBeLessThan(SOON_MS);
+  // Without word from the other process it would be found only by looking again every now and then.
+  expect(delays.sort((a, b) => a - b)[Math.floor(delays.length / 2)]).toBeLessThan(USUAL_MS);
 }
 
 describe.each(ENGINES)("a tail of what another process writes (%s)", (engine) => {

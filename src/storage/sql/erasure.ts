@@ -1,5 +1,6 @@
 // Erasing content (rule LG6): the rows of a scope let go of their blobs, what nobody else refers to is deleted with its
-// chunks, and only then do the rows forget it. One set of texts per scope, made from where the rows are.
+// parts, and only then do the rows forget it. One set of texts per scope, made from where the rows are. Blobs kept in
+// chunks or segments are taken apart afterwards, piece by piece (payloads.discard): one statement would hold everybody up.
 import type { ErasedScope } from "../../contracts/storage.ts";
 
 interface Where {
@@ -39,7 +40,7 @@ const SCOPES: Readonly<Record<ErasedScope, Where>> = {
 /** Parameters: now, then the scope's. */
 function dead(where: Where): string {
   return (
-    "SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? " +
+    "SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? " +
     `AND d.no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows}) ` +
     "AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)"
   );
@@ -52,7 +53,8 @@ function texts(where: Where): Record<"release" | "dropChildren" | "dropLinks" | 
       `UPDATE blobs SET refs = refs - (SELECT count(*) FROM ${where.table} r WHERE ${where.rows} ` +
       `AND r.${where.column} = blobs.no) WHERE no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows})`,
     dropChildren:
-      "DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN " +
+      "DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? " +
+      "AND no IN " +
       `(SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (${dead(where)})) AND NOT EXISTS ` +
       `(SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (${dead(where)}))`,
     dropLinks: `DELETE FROM blob_links WHERE parent_no IN (${dead(where)})`,
@@ -63,9 +65,18 @@ function texts(where: Where): Record<"release" | "dropChildren" | "dropLinks" | 
 
 function erasable(where: Where): string {
   return (
-    "SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key " +
+    "SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key " +
     `FROM (SELECT ${where.column} AS no FROM ${where.table} WHERE ${where.rows}) r JOIN blobs b ON b.no = r.no ` +
-    "GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key"
+    "GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key"
+  );
+}
+
+/** Blobs named inside the scope's payloads that are large, or outside the database. */
+function named(where: Where): string {
+  return (
+    "SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no " +
+    "WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') " +
+    `AND l.parent_no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows})`
   );
 }
 
@@ -78,5 +89,8 @@ export const statements = Object.fromEntries(
 ) as Record<`${ErasedScope}.${Part}`, string>;
 
 export const queries = Object.fromEntries(
-  Object.entries(SCOPES).map(([scope, where]) => [`${scope}.erasable`, erasable(where)]),
-) as Record<`${ErasedScope}.erasable`, string>;
+  Object.entries(SCOPES).flatMap(([scope, where]) => [
+    [`${scope}.erasable`, erasable(where)],
+    [`${scope}.named`, named(where)],
+  ]),
+) as Record<`${ErasedScope}.${"erasable" | "named"}`, string>;

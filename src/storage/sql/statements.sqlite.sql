@@ -43,15 +43,25 @@ SELECT (SELECT count(*) FROM messages m WHERE m.session_no = s.no AND m.erased_s
 -- history.countRun
 SELECT count(*) AS n FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ?;
 -- messages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- messages.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
 -- run.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- run.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
 -- allMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allMessages.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL);
 -- allState.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allState.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT value FROM state WHERE session_no = ?);
 -- allAnnotations.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allAnnotations.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
 -- state.current
 SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
 -- state.key
@@ -132,7 +142,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
       WHERE c.refs = 0 AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = c.no AND o.parent_no <> me.no)
     ), 0) + coalesce((
       SELECT sum(f.stored) FROM me CROSS JOIN blob_segments u CROSS JOIN segment_frames f
-      WHERE u.blob_no = me.no AND f.segment_id = u.segment_id AND NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
+      WHERE u.blob_no = me.no AND f.segment_id = u.segment_id
+      AND NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
     ), 0) AS BIGINT) AS n;
 -- segment.get
 SELECT s.size, s.sealed, s.sha256, (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS used FROM segments s WHERE s.id = ?;
@@ -141,7 +152,9 @@ SELECT f.start, f.size, f.stored, f.store, f.key, f.body FROM segment_frames f W
 -- segment.frameHeads
 SELECT f.start, f.size, f.stored, f.store, f.key FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start;
 -- segments.unsealed
-SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id || '' > ? ORDER BY s.id || '' LIMIT ?;
+
+    SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id || '' > ?
+    ORDER BY s.id || '' LIMIT ?;
 -- segments.overlong
 SELECT s.id FROM segments s WHERE s.id > ? AND s.size > (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) ORDER BY s.id LIMIT ?;
 -- segments.unused
@@ -197,51 +210,51 @@ UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, 
 -- messages.release
 UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
 -- messages.dropChildren
-DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
 -- messages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- messages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- messages.erase
 UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- run.release
 UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
 -- run.dropChildren
-DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
 -- run.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- run.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- run.erase
 UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- allMessages.release
 UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = ? AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL);
 -- allMessages.dropChildren
-DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
 -- allMessages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
 DELETE FROM messages WHERE session_no = ?;
 -- allState.release
 UPDATE blobs SET refs = refs - (SELECT count(*) FROM state r WHERE session_no = ? AND r.value = blobs.no) WHERE no IN (SELECT value FROM state WHERE session_no = ?);
 -- allState.dropChildren
-DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
 -- allState.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.erase
 DELETE FROM state WHERE session_no = ?;
 -- allAnnotations.release
 UPDATE blobs SET refs = refs - (SELECT count(*) FROM annotations r WHERE session_no = ? AND r.payload = blobs.no) WHERE no IN (SELECT payload FROM annotations WHERE session_no = ?);
 -- allAnnotations.dropChildren
-DELETE FROM blobs WHERE refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
 -- allAnnotations.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allAnnotations.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allAnnotations.erase
 DELETE FROM annotations WHERE session_no = ?;
 -- allEvents.erase

@@ -6,6 +6,7 @@ import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from 
 import { blobGrowthCases } from "./blobs-growth.ts";
 import { blobLargeCases } from "./blobs-large.ts";
 import { blobLifetimeCases } from "./blobs-lifetime.ts";
+import { blobRaceCases } from "./races.ts";
 
 export function runBlobsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   const cases = [
@@ -15,6 +16,7 @@ export function runBlobsSuite(name: string, make: MakeFixture, options?: SuiteOp
     ...blobLifetimeCases,
     ...blobLargeCases,
     ...blobGrowthCases,
+    ...blobRaceCases,
   ];
   runCases(`blobs: ${name}`, cases, make, options);
 }

@@ -2,7 +2,7 @@
 // A row that is not there cannot be locked, so these are the places where a store is most easily wrong.
 import assert from "node:assert/strict";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { present, range, refuses, texts } from "../expect.ts";
+import { isSameBytes, noise, present, range, refuses, texts } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
 const ROUNDS = 20;
@@ -250,5 +250,69 @@ export const agentRaceCases: readonly Case[] = [
       const shared = await given.agents.getBlock(`b${round}`, "team");
       assert.equal(shared?.value, held.length === 2 ? "we" : undefined);
     }
+  }),
+];
+
+const HOUR = 3_600_000;
+
+export const blobRaceCases: readonly Case[] = [
+  prove("BL4 one handle collects while another puts the same bytes", ["blobs", "clock", "another"], async (given) => {
+    const { blobs, clock } = given;
+    const collector = (await given.another()).blobs;
+    for (const round of range(ROUNDS)) {
+      // Whatever stage of its end the blob has reached, the put that is acknowledged now must hold.
+      const bytes = noise(round % 2 === 0 ? 500 : 200_000, 500 + round);
+      await blobs.store(bytes, { ttlMs: 1_000 });
+      for (const _ of range(round % 5)) {
+        await clock.advance(HOUR);
+        await collector.gc();
+      }
+      await clock.advance(HOUR);
+      const [ref] = await Promise.all([blobs.store(bytes, { ttlMs: null }), collector.gc(), collector.gc()]);
+      for (const _ of range(4)) await collector.gc();
+      isSameBytes(await collector.resolve(ref), bytes);
+    }
+  }),
+
+  prove(
+    "BL4 one handle collects while another's message names the blob",
+    ["blobs", "history", "clock", "another"],
+    async (given) => {
+      const { blobs, history, clock } = given;
+      const collector = (await given.another()).blobs;
+      for (const round of range(ROUNDS)) {
+        const bytes = noise(500, 700 + round);
+        const ref = await blobs.store(bytes, { ttlMs: 1_000 });
+        for (const _ of range(round % 5)) {
+          await clock.advance(HOUR);
+          await collector.gc();
+        }
+        const content = [{ type: "image", source: { ref } }] as const;
+        const { held, lost } = await both<unknown>([
+          () => history.append({ session: `s${round}`, agent: "a" }, { role: "user", content }),
+          () => collector.gc(),
+        ]);
+        for (const reason of lost) await refuses(["BlobNotFound", "BlobExpired"], () => Promise.reject(reason));
+        for (const _ of range(4)) await collector.gc();
+        if (held.length === 2) isSameBytes(await collector.resolve(ref), bytes);
+      }
+    },
+  ),
+
+  prove("BL3 one blob grown at once by two handles keeps both", ["blobs", "another"], async (given) => {
+    const stores = [given.blobs, (await given.another()).blobs];
+    let base = noise(50_000, 1);
+    let growsFrom = await given.blobs.store(base);
+    for (const round of range(10)) {
+      const bodies = stores.map((_, who) => Buffer.concat([base, noise(3_000, round * 2 + who + 10)]));
+      const refs = await Promise.all(stores.map((blobs, who) => blobs.store(present(bodies[who]), { growsFrom })));
+      for (const [who, blobs] of stores.entries()) {
+        isSameBytes(await blobs.resolve(present(refs[1 - who])), present(bodies[1 - who]));
+      }
+      base = Uint8Array.from(present(bodies[round % 2]));
+      growsFrom = present(refs[round % 2]);
+      if (round % 3 === 0) await Promise.all(stores.map((blobs) => blobs.seal(growsFrom)));
+    }
+    isSameBytes(await given.blobs.resolve(growsFrom), base);
   }),
 ];

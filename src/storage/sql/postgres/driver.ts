@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type postgresJs from "postgres";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
+import { TABLES } from "../../../contracts/rows.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isRace, isStale, isUnreachable, postgresError } from "./errors.ts";
@@ -21,6 +22,8 @@ type Sql = postgresJs.Sql;
 type Reserved = postgresJs.ReservedSql;
 
 const ANNOUNCE_MS = 10;
+const MOST_ROWS = 2000;
+const MOST_BYTES = 8 * 1024 * 1024;
 /** Races a plan may lose in a row before its caller is told. */
 const MOST_RACES = 100;
 const PAYLOAD_BYTES = 7000;
@@ -110,7 +113,7 @@ class PostgresDriver implements Driver {
   /** A plan of one trip that can be said in one statement. */
   #together(steps: readonly Step[]): { readonly text: string; readonly params: readonly Param[] } | null {
     const bulks = steps.flatMap((step) => (step.kind === "bulk" && step.rows.length > 0 ? [step] : []));
-    if (bulks.length !== steps.length) return null;
+    if (bulks.length !== steps.length || bulks.some(({ rows }) => pieces(rows).length > 1)) return null;
     const key = bulks.map(({ spec, rows }) => `${spec.name}${rows.length === 1 ? 1 : 2}`).join(" ");
     let text = this.#trips.get(key);
     if (text === undefined) {
@@ -129,10 +132,12 @@ class PostgresDriver implements Driver {
       case "lookup":
         return send(connection, this.#lookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
       case "bulk": {
-        const [row] = step.rows;
         const { one, many } = this.#bulk(step.spec);
+        const [row] = step.rows;
         if (step.rows.length === 1 && row !== undefined) return send(connection, one, row);
-        return send(connection, many, columnsOf(step.spec, step.rows));
+        return settle(pieces(step.rows).map((rows) => send(connection, many, columnsOf(step.spec, rows)))).then(
+          () => [],
+        );
       }
     }
   }
@@ -240,16 +245,7 @@ class PostgresDriver implements Driver {
   }
 
   async #vacuumAll(): Promise<void> {
-    for (const table of [
-      "events",
-      "messages",
-      "state",
-      "annotations",
-      "blobs",
-      "segment_frames",
-      "sessions",
-      "tasks",
-    ]) {
+    for (const table of Object.keys(TABLES)) {
       await this.#sql.unsafe(`VACUUM ${table}`).catch((error) => {
         this.#options.environment.log("warn", "postgres.vacuum", { table, error: String(error) });
       });
@@ -281,6 +277,28 @@ async function settle(sent: readonly Promise<readonly Row[]>[]): Promise<readonl
     if (result.status === "rejected") throw result.reason;
     return result.value;
   });
+}
+
+/** Rows that fit in one statement; a parameter is held whole on both sides, so very many are sent piece by piece. */
+function pieces(rows: readonly (readonly Param[])[]): readonly (readonly (readonly Param[])[])[] {
+  const made: (readonly Param[])[][] = [];
+  let piece: (readonly Param[])[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = row.reduce<number>(
+      (sum, param) => sum + (typeof param === "object" && param !== null ? param.byteLength : 16),
+      0,
+    );
+    if (piece.length > 0 && (piece.length >= MOST_ROWS || bytes + size > MOST_BYTES)) {
+      made.push(piece);
+      piece = [];
+      bytes = 0;
+    }
+    piece.push(row);
+    bytes += size;
+  }
+  if (piece.length > 0) made.push(piece);
+  return made;
 }
 
 /** Rows to one array per parameter; a row holds only the parameters, in the order of the columns that take one. */

@@ -6,7 +6,8 @@ import { LOOKUP } from "../driver.ts";
 export const sqlite: Dialect = {
   engine: "sqlite",
   types: {
-    serial: "INTEGER PRIMARY KEY",
+    // Never the number of a row that was deleted: what still names that one must not name another.
+    serial: "INTEGER PRIMARY KEY AUTOINCREMENT",
     int: "INTEGER",
     text: "TEXT",
     bytes: "BLOB",

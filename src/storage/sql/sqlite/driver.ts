@@ -19,6 +19,7 @@ export interface SqliteOptions {
 /** Rows per multi-row insert; the rest goes one by one, so that there are two constant texts per table. */
 const WIDE = 16;
 const POLL_MS = 20;
+const VACUUM_PAGES = 1000;
 /** WAL frames after which a commit also checkpoints. */
 const CHECKPOINT_FRAMES = 1000;
 
@@ -72,27 +73,33 @@ class SqliteDriver implements Driver {
     this.#reader = reader;
   }
 
-  async transact<T>(plan: () => Plan<T>): Promise<T> {
-    await this.#begin();
-    try {
-      const result = this.#drive(plan());
-      this.#writer.run("COMMIT", []);
-      return result;
-    } catch (error) {
-      this.#rollback();
-      throw error instanceof StaleFence ? error : sqliteError(error, this.#options.path);
-    }
+  transact<T>(plan: () => Plan<T>): Promise<T> {
+    return this.#whenFree(() => {
+      this.#writer.run("BEGIN IMMEDIATE", []);
+      try {
+        this.#look();
+        const result = this.#drive(plan());
+        this.#writer.run("COMMIT", []);
+        return result;
+      } catch (error) {
+        this.#rollback();
+        throw error;
+      }
+    });
   }
 
-  /** Waits for the write lock by timers: busy_timeout would block the whole process. */
-  async #begin(): Promise<void> {
+  /**
+   * Runs it in one go once nobody else holds the write lock; waits by timers, because busy_timeout would block the whole
+   * process. Nothing of ours comes between its statements: there is no await among them.
+   */
+  async #whenFree<T>(run: () => T): Promise<T> {
     const { environment, busyMs, path } = this.#options;
     const deadline = environment.monotonic() + busyMs;
     for (let attempt = 0; ; attempt++) {
       try {
-        this.#writer.run("BEGIN IMMEDIATE", []);
-        return this.#look();
+        return run();
       } catch (error) {
+        if (error instanceof StaleFence) throw error;
         if (!isBusy(error)) throw sqliteError(error, path);
         if (environment.monotonic() >= deadline) throw busyError(path, error);
       }
@@ -176,7 +183,7 @@ class SqliteDriver implements Driver {
     _create: boolean,
     run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
   ): Promise<void> {
-    await this.#begin();
+    await this.#whenFree(() => this.#writer.run("BEGIN IMMEDIATE", []));
     try {
       // Nothing inside waits for anything but these synchronous statements, so the lock spans no macrotask.
       await run((sql) => Promise.resolve(this.#writer.db.prepare(sql).all() as readonly Row[]));
@@ -213,11 +220,15 @@ class SqliteDriver implements Driver {
   async reclaim(): Promise<void> {
     if (this.#options.path === ":memory:") return;
     const { environment, busyMs } = this.#options;
-    await this.#begin();
-    this.#writer.run("COMMIT", []);
+    const number = (pragma: string, column: string) => Number((this.#writer.all(pragma, [])[0] ?? {})[column]);
+    // A bounded piece at a time: giving back hundreds of megabytes in one go would hold up the event loop.
+    const free = () => number("PRAGMA freelist_count", "freelist_count");
+    for (let before = Number.POSITIVE_INFINITY, now = free(); now > 0 && now < before; before = now, now = free()) {
+      await this.#whenFree(() => this.#writer.db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`));
+      await new Promise<void>((next) => environment.defer(next));
+    }
     const deadline = environment.monotonic() + Math.min(busyMs, 2000);
-    this.#writer.db.exec("PRAGMA incremental_vacuum");
-    while (Number(this.#writer.all("PRAGMA wal_checkpoint(TRUNCATE)", [])[0]?.busy) !== 0) {
+    while (number("PRAGMA wal_checkpoint(TRUNCATE)", "busy") !== 0) {
       // A reader of another process still looks at the old pages; the next checkpoint takes them.
       if (environment.monotonic() >= deadline) return environment.log("info", "sqlite.reclaim.later", {});
       await environment.sleep(5);
