@@ -39,6 +39,7 @@ export interface Guard {
 
 export type GuardName =
   | "session.version"
+  | "session.seq"
   | "state.version"
   | "alias.session"
   | "message.key"

@@ -1,11 +1,10 @@
 // Bytes and text: the one place that turns one into the other and hashes either.
 import { createHash, hash } from "node:crypto";
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function encodeText(text: string): Uint8Array {
-  return encoder.encode(text);
+  return Buffer.from(text, "utf8");
 }
 
 /** Throws a TypeError when the bytes are not UTF-8. */
@@ -22,12 +21,8 @@ export function sha256Of(first: Uint8Array, second: Uint8Array): Uint8Array {
   return createHash("sha256").update(first).update(second).digest();
 }
 
-const HEX = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, "0"));
-
 export function toHex(bytes: Uint8Array): string {
-  let text = "";
-  for (const value of bytes) text += HEX[value];
-  return text;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
 
 /** null when the text is not an even number of lower-case hex digits. */

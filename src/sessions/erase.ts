@@ -6,6 +6,9 @@ import type { DiscardedRow, ErasableRow, SessionRow } from "../contracts/queries
 import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 
+/** Times a deletion insists on an exact report before it simply happens. */
+const EXACT_ATTEMPTS = 16;
+
 const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
 
 /** The statements of one scope in the order that keeps every ref alive until its row has let go. */
@@ -52,6 +55,8 @@ export async function eraseMessages(
     const [agent] = await storage.query("agent.get", scope.agent);
     if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: NOTHING };
     const upTo = session.seq;
+    // Counted before the rows are read: a clear in between then makes the guard fail, whatever it took.
+    const live = await countLive(storage, scope, upTo);
     const [rows, named] = await Promise.all(
       run === undefined
         ? [
@@ -68,7 +73,6 @@ export async function eraseMessages(
     const at = storage.environment.now();
     const sum = tally(rows, at);
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
-    const live = run === undefined ? sum.rows : await countLive(storage, scope, upTo);
     return {
       commit: {
         solo: true,
@@ -111,6 +115,7 @@ async function countLive(storage: Storage, scope: HistoryScope, upTo: number): P
 /** Everything the session holds; a tombstone with its id stays. null when there is none. */
 export async function eraseSession(storage: Storage, payloads: Payloads, id: string): Promise<Erasure | null> {
   let later: readonly DiscardedRow[] = [];
+  let attempts = 0;
   const erasure = await decide<Erasure | null>(storage, async () => {
     const [session] = await storage.query("session.get", id);
     if (session === undefined || session.deleted_at !== null) return { answer: null };
@@ -131,6 +136,8 @@ export async function eraseSession(storage: Storage, payloads: Payloads, id: str
       commit: {
         solo: true,
         sessions: [{ id, mode: "existing", at }],
+        // The report says what this snapshot showed. Where others never stop writing, deleting goes before counting.
+        guards: attempts++ < EXACT_ATTEMPTS ? [{ check: "session.seq", key: [id], expect: session.seq }] : [],
         writes: sessionWrites(session, at),
       },
       answer: () => ({

@@ -46,12 +46,13 @@ const SYNCS = ["fdatasync", "fsync"];
 
 export interface Verdict {
   readonly acknowledged: number;
-  /** Acknowledgements that came before the log was synced, or without anything written to it at all. */
+  /** Acknowledgements without anything written to the log since it was asked for, or before that was synced. */
   readonly unsynced: readonly string[];
   /** Whether the folder was synced after the log was created in it and before the first acknowledgement. */
   readonly folderSynced: boolean;
 }
 
+/** The child says "ask …" before each append and "ack …" after it. */
 export function judge(calls: readonly Call[], wal: string): Verdict {
   const folder = wal.slice(0, wal.lastIndexOf("/"));
   const unsynced: string[] = [];
@@ -64,11 +65,12 @@ export function judge(calls: readonly Call[], wal: string): Verdict {
     if (file === wal && SYNCS.includes(name)) synced = true;
     if (file === wal && name === "openat" && text.includes("O_CREAT") && acknowledged === 0) folderSynced = false;
     if (file === folder && SYNCS.includes(name) && acknowledged === 0) folderSynced = true;
-    const [, acknowledgement] = /^write\(1<[^>]*>, "(ack [^\\"]*)/.exec(text) ?? [];
-    if (acknowledgement === undefined) continue;
-    acknowledged++;
-    if (!written || !synced) unsynced.push(acknowledgement);
-    written = false;
+    const [, word, rest] = /^write\(1<[^>]*>, "(ask|ack) ([^\\"]*)/.exec(text) ?? [];
+    if (word === "ask") [written, synced] = [false, false];
+    if (word === "ack") {
+      acknowledged++;
+      if (!written || !synced) unsynced.push(rest ?? "");
+    }
   }
   return { acknowledged, unsynced, folderSynced };
 }

@@ -19,6 +19,8 @@ export interface WriterTold {
   /** Each call is an appendMany of so many. */
   readonly many?: number;
   readonly pauseMs?: number;
+  /** Says "ask <writer> <n>" before each call. */
+  readonly asks?: boolean;
   /** Caller keys, and trying again whatever may succeed later. */
   readonly keyed?: boolean;
   readonly durability?: "full" | "normal";
@@ -33,6 +35,7 @@ function say(line: string): void {
 async function write(store: Holdfast, told: Omit<WriterTold, "url">): Promise<void> {
   const { writer, count = Number.POSITIVE_INFINITY, window = 1, many = 1, pauseMs = 0 } = told;
   const one = async (first: number): Promise<void> => {
+    if (told.asks) say(`ask ${writer} ${first}`);
     const written = await retried(told, () => call(store, told, first, Math.min(many, count - first)));
     say(written.map(({ session, seq }, i) => `ack ${session} ${seq} ${writer} ${first + i}`).join("\n"));
   };

@@ -331,6 +331,8 @@ DELETE FROM segment_frames WHERE segment_id = $1 AND NOT EXISTS (SELECT 1 FROM b
 UPDATE counters SET n = n + 1 WHERE name = 'gc';
 -- session.version
 SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+-- session.seq
+SELECT seq AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- alias.session
 SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
 -- messages.live

@@ -266,8 +266,9 @@ class PostgresDriver implements Driver {
   }
 }
 
+/** On its way at once: the client starts a query only when somebody waits for it, and order is everything here. */
 function send(sql: Sql | Reserved, text: string, params: readonly Param[]): Promise<readonly Row[]> {
-  return sql.unsafe(text, params as never[], { prepare: true }) as unknown as Promise<readonly Row[]>;
+  return sql.unsafe(text, params as never[], { prepare: true }).execute() as unknown as Promise<readonly Row[]>;
 }
 
 /** Waits for all, then fails with the first error: the later ones only say that the transaction is aborted. */

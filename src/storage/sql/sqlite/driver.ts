@@ -220,7 +220,7 @@ class SqliteDriver implements Driver {
   async reclaim(): Promise<void> {
     if (this.#options.path === ":memory:") return;
     const { environment, busyMs } = this.#options;
-    const number = (pragma: string, column: string) => Number((this.#writer.all(pragma, [])[0] ?? {})[column]);
+    const number = (pragma: string, column: string) => Number(this.#writer.all(pragma, [])[0]?.[column]);
     // A bounded piece at a time: giving back hundreds of megabytes in one go would hold up the event loop.
     const free = () => number("PRAGMA freelist_count", "freelist_count");
     for (let before = Number.POSITIVE_INFINITY, now = free(); now > 0 && now < before; before = now, now = free()) {
