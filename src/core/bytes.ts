@@ -1,5 +1,5 @@
 // Bytes and text: the one place that turns one into the other and hashes either.
-import { createHash, hash } from "node:crypto";
+import { hash } from "node:crypto";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -14,11 +14,6 @@ export function decodeText(bytes: Uint8Array): string {
 
 export function sha256(bytes: Uint8Array): Uint8Array {
   return hash("sha256", bytes, "buffer");
-}
-
-/** Of two pieces, without joining them. */
-export function sha256Of(first: Uint8Array, second: Uint8Array): Uint8Array {
-  return createHash("sha256").update(first).update(second).digest();
 }
 
 export function toHex(bytes: Uint8Array): string {

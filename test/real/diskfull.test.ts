@@ -1,5 +1,5 @@
-// A disk that is full or may not be written to: a typed error, nothing half-written, and the same handle goes on as soon
-// as there is space again. Needs a small file system of its own, so it runs as root where mounting is permitted.
+// A disk that is full or may not be written to: a typed error, nothing half-written, and the same handle goes on as
+// soon as there is space again. Needs a small file system of its own, so it runs as root where mounting is permitted.
 
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -15,7 +15,7 @@ const places = new Places();
 const mounted: string[] = [];
 
 function unmountAll(): void {
-  for (const folder of mounted.splice(0)) spawnSync("umount", [folder]);
+  for (const folder of mounted.splice(0)) spawnSync("umount", ["-l", folder]);
 }
 
 afterEach(unmountAll);
@@ -64,9 +64,8 @@ async function codeOf(work: () => Promise<unknown>): Promise<string> {
 
 const mayMount = process.getuid?.() === 0 && mount("1m") !== null;
 unmountAll();
-const why = mayMount ? "" : " (skipped: this user cannot mount a file system here)";
 
-describe.skipIf(!mayMount)(`a full disk${why}`, () => {
+describe.skipIf(!mayMount)(mayMount ? "a full disk" : "a full disk (skipped: this user cannot mount one here)", () => {
   /** Appends until it is refused; answers how many there are then. */
   async function appendUntilFull(store: Holdfast, from: number): Promise<number> {
     for (let n = from; n < from + 5000; n++) {
@@ -83,7 +82,7 @@ describe.skipIf(!mayMount)(`a full disk${why}`, () => {
     expect(found.map(({ n }) => n)).toEqual(Array.from({ length: messages }, (_, n) => n));
   }
 
-  test("ST7 appends get StoreFull, nothing half is there, and the same handle goes on when there is space", async () => {
+  test("ST7 appends get StoreFull, nothing half is there, the same handle goes on when there is space", async () => {
     const folder = disk("3m");
     const ballast = fill(folder, 2 << 20);
     const url = path.join(folder, "store.db");
@@ -163,9 +162,9 @@ describe.skipIf(!mayMount)(`a full disk${why}`, () => {
 });
 
 const isRoot = process.getuid?.() === 0;
-const whyNot = isRoot ? "" : " (skipped: only root can become somebody else)";
+const stranger = "somebody without the rights";
 
-describe.skipIf(!isRoot)(`somebody without the rights${whyNot}`, () => {
+describe.skipIf(!isRoot)(isRoot ? stranger : `${stranger} (skipped: only root can become somebody else)`, () => {
   const NOBODY = 65_534;
 
   /** The same process with the rights of nobody: what is loaded already stays loaded, wherever the checkout is. */
