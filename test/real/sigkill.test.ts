@@ -200,7 +200,7 @@ describe("a killed server", () => {
   }
 
   test("ST1 PostgreSQL killed and started again 5 times under one handle, which reconnects by itself", {
-    timeout: 120_000,
+    timeout: 90_000,
   }, async () => {
     const server = await startPostgres();
     servers.push(server);

@@ -19,7 +19,7 @@ export function rowsText(spec: BulkSpec, width: number): string {
     }
     case "update":
     case "fence":
-      return `UPDATE ${spec.table} SET ${set} WHERE ${key.replaceAll("was_", "")}`;
+      return `UPDATE ${spec.table} SET ${set} WHERE ${key.replaceAll("was_", "")}${spec.suffix}`;
     case "delete":
       return `DELETE FROM ${spec.table} WHERE ${key}`;
   }

@@ -49,11 +49,6 @@ export class StaleFence extends Error {}
 
 export interface Driver {
   readonly dialect: Dialect;
-  /**
-   * How often this driver found that other connections had written, so far as it can tell at no cost: what was
-   * remembered of sessions before must be forgotten. Stays 0 where fences tell it row by row.
-   */
-  readonly foreignWrites: number;
   /** Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. */
   transact<T>(plan: () => Plan<T>): Promise<T>;
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;

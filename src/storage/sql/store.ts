@@ -21,7 +21,6 @@ export class SqlStorage implements Storage {
   readonly #queue: CommitQueue;
   readonly #remembered: Remembered = { sessions: new Map(), agents: new Map() };
   readonly #listeners = new Map<string, Set<() => void>>();
-  #foreignWrites = 0;
   #unwatch: (() => void) | null = null;
   #closing: Promise<void> | null = null;
 
@@ -61,12 +60,7 @@ export class SqlStorage implements Storage {
     for (const id of batch.flatMap((commit) => (commit.sessions ?? []).map((use) => use.id))) {
       this.#remembered.sessions.delete(id);
     }
-    const result = await this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
-    if (this.#foreignWrites !== this.#driver.foreignWrites) {
-      this.#foreignWrites = this.#driver.foreignWrites;
-      this.#remembered.sessions.clear();
-    }
-    return result;
+    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {

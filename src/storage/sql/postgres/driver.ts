@@ -30,7 +30,6 @@ const PAYLOAD_BYTES = 7000;
 
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
-  readonly foreignWrites = 0;
   readonly #options: PostgresOptions;
   readonly #sql: Sql;
   readonly #target: string;

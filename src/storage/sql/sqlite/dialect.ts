@@ -6,8 +6,7 @@ import { LOOKUP } from "../driver.ts";
 export const sqlite: Dialect = {
   engine: "sqlite",
   types: {
-    // Never the number of a row that was deleted: what still names that one must not name another.
-    serial: "INTEGER PRIMARY KEY AUTOINCREMENT",
+    serial: "INTEGER PRIMARY KEY",
     int: "INTEGER",
     text: "TEXT",
     bytes: "BLOB",

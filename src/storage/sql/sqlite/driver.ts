@@ -25,10 +25,12 @@ const CHECKPOINT_FRAMES = 1000;
 
 const NO_BYTES = new Uint8Array(1).subarray(0, 0);
 
-/** Node 22 binds an array without memory of its own as NULL: no bytes must be a place with none in it. */
-function bound(param: Param): Param {
-  return param instanceof Uint8Array && param.byteLength === 0 ? NO_BYTES : param;
-}
+/** Before Node 24 an array without memory of its own is bound as NULL: no bytes must be a place with none in it. */
+const bindable =
+  Number.parseInt(process.versions.node, 10) >= 24
+    ? (params: readonly Param[]) => params
+    : (params: readonly Param[]) =>
+        params.map((param) => (param instanceof Uint8Array && param.byteLength === 0 ? NO_BYTES : param));
 
 class Connection {
   readonly db: DatabaseSync;
@@ -47,20 +49,17 @@ class Connection {
   }
 
   all(text: string, params: readonly Param[]): readonly Row[] {
-    return this.statement(text).all(...params.map(bound)) as readonly Row[];
+    return this.statement(text).all(...bindable(params)) as readonly Row[];
   }
 
-  run(text: string, params: readonly Param[]): void {
-    this.statement(text).run(...params.map(bound));
+  /** How many rows it changed. */
+  run(text: string, params: readonly Param[]): number {
+    return Number(this.statement(text).run(...bindable(params)).changes);
   }
 }
 
 class SqliteDriver implements Driver {
   readonly dialect = sqlite;
-  foreignWrites = 0;
-  /** The writer's data_version when it last held the lock: another connection has written when it differs. */
-  #version = -1;
-  #stale = true;
   readonly #options: SqliteOptions;
   readonly #writer: Connection;
   readonly #reader: Connection;
@@ -77,7 +76,6 @@ class SqliteDriver implements Driver {
     return this.#whenFree(() => {
       this.#writer.run("BEGIN IMMEDIATE", []);
       try {
-        this.#look();
         const result = this.#drive(plan());
         this.#writer.run("COMMIT", []);
         return result;
@@ -108,14 +106,6 @@ class SqliteDriver implements Driver {
     }
   }
 
-  /** Under the lock: has anybody else written since this connection last held it? */
-  #look(): void {
-    const version = Number(this.#writer.all("PRAGMA data_version", [])[0]?.data_version);
-    this.#stale = version !== this.#version;
-    if (this.#stale) this.foreignWrites++;
-    this.#version = version;
-  }
-
   #drive<T>(plan: Plan<T>): T {
     let next = plan.next();
     while (!next.done) next = plan.next(next.value.steps.map((step) => this.#step(step)));
@@ -131,8 +121,6 @@ class SqliteDriver implements Driver {
         return step.keys.flatMap((key) => this.#writer.all(text, [key]));
       }
       case "bulk":
-        // One connection writes at a time: nobody else having written, everything remembered still holds.
-        if (step.spec.verb === "fence" && this.#stale) throw new StaleFence();
         this.#bulk(step.spec, step.rows);
         return [];
     }
@@ -159,7 +147,10 @@ class SqliteDriver implements Driver {
         this.#writer.run(texts.wide, params);
       }
     }
-    for (; done < rows.length; done++) this.#writer.run(texts.one, rows[done] ?? []);
+    for (; done < rows.length; done++) {
+      const changed = this.#writer.run(texts.one, rows[done] ?? []);
+      if (spec.verb === "fence" && changed !== 1) throw new StaleFence();
+    }
   }
 
   #rollback(): void {
