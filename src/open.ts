@@ -1,5 +1,5 @@
 // The composition root: from a URL to a store. The only place that knows both the rules and the engines.
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAgents } from "./agents/agents.ts";
@@ -151,14 +151,26 @@ async function connect(target: Target, settings: Settings): Promise<Driver> {
   if (target.kind === "postgres") return openPostgres({ ...settings, url: target.url, schema: target.schema });
   if (target.path !== ":memory:") {
     const directory = dirname(target.path);
-    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+    if (!look(directory)?.isDirectory()) {
       throw new HoldfastError("MissingDirectory", `there is no directory ${directory}`, {
         details: { directory },
         hint: `mkdir -p ${directory}`,
       });
     }
-    if (!settings.create && statSync(target.path, { throwIfNoEntry: false }) === undefined)
-      throw notThere(target.shown);
+    if (!settings.create && look(target.path) === undefined) throw notThere(target.shown);
   }
   return openSqlite({ ...settings, path: target.path });
+}
+
+/** undefined when there is nothing. */
+function look(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw new HoldfastError("PermissionDenied", `cannot look at ${path}`, {
+      details: { path },
+      hint: "Check that this user may enter the directories that lead there.",
+      cause,
+    });
+  }
 }

@@ -1,13 +1,12 @@
 // PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
 // that a plan of one trip is one round trip. Every handle has its own pool whose search_path is the store's schema.
 import { createHash } from "node:crypto";
-import type postgresJs from "postgres";
 import type { Environment } from "../../../contracts/environment.ts";
-import { HoldfastError } from "../../../contracts/errors.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isRace, isStale, isUnreachable, postgresError } from "./errors.ts";
+import { openPool, type Pool, type Reserved, type Sql } from "./pool.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -17,9 +16,6 @@ export interface PostgresOptions {
   readonly busyMs: number;
   readonly environment: Environment;
 }
-
-type Sql = postgresJs.Sql;
-type Reserved = postgresJs.ReservedSql;
 
 const ANNOUNCE_MS = 10;
 const MOST_ROWS = 2000;
@@ -31,8 +27,7 @@ const PAYLOAD_BYTES = 7000;
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
   readonly #options: PostgresOptions;
-  readonly #sql: Sql;
-  readonly #target: string;
+  readonly #pool: Pool;
   readonly #channel: string;
   readonly #texts = new Map<string, string>();
   readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly many: string }>();
@@ -44,10 +39,9 @@ class PostgresDriver implements Driver {
   #announced = new Set<string>();
   #announcing = false;
 
-  constructor(options: PostgresOptions, sql: Sql, target: string) {
+  constructor(options: PostgresOptions, pool: Pool) {
     this.#options = options;
-    this.#sql = sql;
-    this.#target = target;
+    this.#pool = pool;
     this.#channel = `holdfast_${createHash("sha256").update(options.schema).digest("hex").slice(0, 32)}`;
   }
 
@@ -56,24 +50,15 @@ class PostgresDriver implements Driver {
     const deadline = environment.monotonic() + busyMs;
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#attempt(plan);
+        return await this.#pool.reserved((connection) => this.#drive(connection, plan()));
       } catch (error) {
         if (isStale(error)) throw new StaleFence();
         // A race was lost before anything happened: the plan is made again from what is there now.
         if (!isRace(error) || attempt >= MOST_RACES || environment.monotonic() >= deadline) {
-          throw postgresError(error, this.#target);
+          throw postgresError(error, this.#pool.target);
         }
       }
       await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
-    }
-  }
-
-  async #attempt<T>(plan: () => Plan<T>): Promise<T> {
-    const connection = await this.#sql.reserve();
-    try {
-      return await this.#drive(connection, plan());
-    } finally {
-      connection.release();
     }
   }
 
@@ -165,9 +150,9 @@ class PostgresDriver implements Driver {
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
     try {
       // A plain array: what the client returns carries more than rows.
-      return [...(await send(this.#sql, this.#text(sql), params))];
+      return [...(await this.#pool.guarded((pool) => send(pool, this.#text(sql), params)))];
     } catch (error) {
-      throw postgresError(error, this.#target);
+      throw postgresError(error, this.#pool.target);
     }
   }
 
@@ -176,22 +161,21 @@ class PostgresDriver implements Driver {
     run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
   ): Promise<void> {
     try {
-      const connection = await this.#sql.reserve();
-      try {
-        await connection.unsafe("BEGIN");
-        // One lock for all stores of the database: creating schemas at once would collide in the catalogue.
-        await connection.unsafe("SELECT pg_advisory_xact_lock(7310868735)");
-        if (create) await connection.unsafe(`CREATE SCHEMA IF NOT EXISTS "${this.#options.schema}"`);
-        await run(async (sql) => [...(await connection.unsafe(sql))] as readonly Row[]);
-        await connection.unsafe("COMMIT");
-      } catch (error) {
-        await connection.unsafe("ROLLBACK").catch(() => {});
-        throw error;
-      } finally {
-        connection.release();
-      }
+      await this.#pool.reserved(async (connection) => {
+        try {
+          await connection.unsafe("BEGIN");
+          // One lock for all stores of the database: creating schemas at once would collide in the catalogue.
+          await connection.unsafe("SELECT pg_advisory_xact_lock(7310868735)");
+          if (create) await connection.unsafe(`CREATE SCHEMA IF NOT EXISTS "${this.#options.schema}"`);
+          await run(async (sql) => [...(await connection.unsafe(sql))] as readonly Row[]);
+          await connection.unsafe("COMMIT");
+        } catch (error) {
+          if (!isUnreachable(error)) await connection.unsafe("ROLLBACK").catch(() => {});
+          throw error;
+        }
+      });
     } catch (error) {
-      throw postgresError(error, this.#target);
+      throw postgresError(error, this.#pool.target);
     }
   }
 
@@ -200,34 +184,37 @@ class PostgresDriver implements Driver {
     for (const session of sessions) this.#announced.add(session);
     if (this.#announcing) return;
     this.#announcing = true;
-    this.#options.environment
-      .sleep(ANNOUNCE_MS)
-      .then(() => {
-        const payload = JSON.stringify([...this.#announced]);
-        this.#announced = new Set();
-        this.#announcing = false;
-        return this.#sql.notify(this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload);
-      })
-      .catch((error) => {
-        this.#announcing = false;
-        this.#options.environment.log("debug", "postgres.announce", { error: String(error) });
-      });
+    this.#options.environment.sleep(ANNOUNCE_MS).then(() => {
+      this.#announcing = false;
+      return this.#tell();
+    });
+  }
+
+  async #tell(): Promise<void> {
+    if (this.#announced.size === 0) return;
+    const payload = JSON.stringify([...this.#announced]);
+    this.#announced = new Set();
+    try {
+      await this.#pool.sql.notify(this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload);
+    } catch (error) {
+      this.#options.environment.log("debug", "postgres.announce", { error: String(error) });
+    }
   }
 
   watch(heard: (sessions: readonly string[] | null) => void): () => void {
-    const listening = this.#sql
-      // Also called after a reconnect: what was announced in between is lost, so everything is looked at again.
+    const client = this.#pool.listener();
+    client
       .listen(
         this.#channel,
         (payload) => heard(payload === "*" ? null : JSON.parse(payload)),
+        // Also called after a reconnect: what was announced in between is lost, so everything is looked at again.
         () => heard(null),
       )
       .catch((error) => {
         this.#options.environment.log("warn", "postgres.listen", { error: String(error) });
-        return null;
       });
     return () => {
-      listening.then((listener) => listener?.unlisten()).catch(() => {});
+      client.end({ timeout: 0 }).catch(() => {});
     };
   }
 
@@ -245,7 +232,7 @@ class PostgresDriver implements Driver {
 
   async #vacuumAll(): Promise<void> {
     for (const table of Object.keys(TABLES)) {
-      await this.#sql.unsafe(`VACUUM ${table}`).catch((error) => {
+      await this.#pool.sql.unsafe(`VACUUM ${table}`).catch((error) => {
         this.#options.environment.log("warn", "postgres.vacuum", { table, error: String(error) });
       });
     }
@@ -261,7 +248,8 @@ class PostgresDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    await this.#sql.end({ timeout: 5 });
+    await this.#tell();
+    await this.#pool.end();
   }
 }
 
@@ -270,8 +258,18 @@ function send(sql: Sql | Reserved, text: string, params: readonly Param[]): Prom
   return sql.unsafe(text, params as never[], { prepare: true }).execute() as unknown as Promise<readonly Row[]>;
 }
 
-/** Waits for all, then fails with the first error: the later ones only say that the transaction is aborted. */
+/**
+ * Waits for all, then fails with the first error: the later ones only say that the transaction is aborted. Not when the
+ * connection is lost, for then some of them are never answered.
+ */
 async function settle(sent: readonly Promise<readonly Row[]>[]): Promise<readonly (readonly Row[])[]> {
+  await Promise.all(
+    sent.map((one) =>
+      one.catch((error) => {
+        if (isUnreachable(error)) throw error;
+      }),
+    ),
+  );
   const results = await Promise.allSettled(sent);
   return results.map((result) => {
     if (result.status === "rejected") throw result.reason;
@@ -308,39 +306,5 @@ function columnsOf(spec: BulkSpec, rows: readonly (readonly Param[])[]): Param[]
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Driver> {
-  const { default: connect } = await import("postgres").catch((cause) => {
-    throw new HoldfastError("MissingDependency", "the package `postgres` is not installed", {
-      hint: "npm install postgres",
-      cause,
-    });
-  });
-  const target = describeTarget(options);
-  const sql = connect(options.url, {
-    max: options.poolSize,
-    idle_timeout: 30,
-    connect_timeout: 10,
-    onnotice: () => {},
-    // int8 as numbers: everything we keep in one is far below 2^53.
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-    connection: {
-      application_name: "holdfast",
-      search_path: options.schema,
-      // Our statements are few, constant and prepared: planning each execution anew would cost more than running it.
-      plan_cache_mode: "force_generic_plan",
-      jit: "off",
-      synchronous_commit: options.durability === "full" ? "on" : "off",
-    },
-  } as postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }>) as unknown as Sql;
-  try {
-    await sql.unsafe("SELECT 1");
-  } catch (error) {
-    await sql.end({ timeout: 1 }).catch(() => {});
-    throw postgresError(error, target);
-  }
-  return new PostgresDriver(options, sql, target);
-}
-
-function describeTarget(options: PostgresOptions): string {
-  const url = new URL(options.url);
-  return `postgres://${url.host}${url.pathname} schema ${options.schema}`;
+  return new PostgresDriver(options, await openPool(options));
 }

@@ -289,8 +289,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Driver> {
 }
 
 function openError(error: unknown, path: string): unknown {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat?.isDirectory()) {
+  if (isDirectory(path)) {
     return new HoldfastError("BadUrl", `${path} is a directory, not a store`, {
       details: { path },
       hint: "Give the path of a file inside it.",
@@ -298,4 +297,12 @@ function openError(error: unknown, path: string): unknown {
     });
   }
   return sqliteError(error, path);
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
