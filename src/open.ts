@@ -6,7 +6,7 @@ import { createAgents } from "./agents/agents.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
-import { checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
+import { checkFields, checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
@@ -35,6 +35,23 @@ interface Settings {
   readonly migrate: boolean;
   readonly environment: Environment;
 }
+
+const OPTIONS = [
+  "durability",
+  "blobs",
+  "blobTtlMs",
+  "history",
+  "state",
+  "tasks",
+  "vectors",
+  "graph",
+  "memory",
+  "create",
+  "migrate",
+  "busyMs",
+  "poolSize",
+  "environment",
+] as const satisfies readonly (keyof OpenOptions)[];
 
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */
 export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
@@ -80,6 +97,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
 
 function checkOptions(options: OpenOptions): Settings {
   const given = checkRecord(options, "options");
+  checkFields(given, "options", OPTIONS);
   const whole = (name: string, fallback: number, min: number, max: number) =>
     given[name] === undefined ? fallback : checkInt(given[name], name, min, max);
   const ttl = given.blobTtlMs;
@@ -104,9 +122,15 @@ function parseUrl(url: unknown): Target {
   if (typeof url !== "string") throw invalid("url", 'a file path, ":memory:" or postgres://…', url);
   if (url === ":memory:") return { kind: "sqlite", path: url, shown: url };
   if (/^postgres(ql)?:/i.test(url)) return parsePostgres(url);
-  if (/^file:/i.test(url)) return sqliteTarget(fromFileUrl(url), url);
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url)) {
-    throw badUrl(url.replace(/\/\/[^@/]*@/, "//"), "there is no store of that kind");
+  if (/^file:\/\//i.test(url)) return sqliteTarget(fromFileUrl(url), url);
+  // As SQLite itself reads it: a path, relative to where we are.
+  if (/^file:/i.test(url)) return sqliteTarget(url.slice("file:".length), url);
+  // A single letter is a drive of Windows; more of them name a kind of store.
+  if (/^[a-z][a-z0-9+.-]+:/i.test(url)) {
+    throw badUrl(
+      url.replace(/\/\/[^@/]*@/, "//"),
+      "there is no store of that kind; a file with such a name needs ./ before it",
+    );
   }
   return sqliteTarget(url, url);
 }

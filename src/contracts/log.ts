@@ -7,7 +7,6 @@ export const EVENT_SCHEMA_VERSION = 1;
 export type EventType =
   | "session/created"
   | "session/updated"
-  | "session/erased"
   | "alias/set"
   | "alias/removed"
   | "message/added"

@@ -169,6 +169,9 @@ export type Outcome =
   | { readonly ok: false; readonly refused: Refusal };
 
 export type Refusal =
-  | { readonly reason: "session-exists" | "session-missing" | "session-deleted"; readonly session: string }
+  | {
+      readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-alias";
+      readonly session: string;
+    }
   | { readonly reason: "blob-missing" | "blob-expired"; readonly sha256: Uint8Array }
   | { readonly reason: "guard"; readonly guard: Guard; readonly actual: number | string | null };

@@ -61,10 +61,10 @@ export function checkInt(value: unknown, what: string, min: number, max: number)
 }
 
 /** A page size: the limit's value is the default and the most. */
-export function checkLimit(value: unknown, limit: LimitName, fallback?: number): number {
+export function checkLimit(value: unknown, limit: LimitName, fallback?: number, what = "limit"): number {
   if (value === undefined) return fallback ?? LIMITS[limit];
-  const n = checkInt(value, "limit", 0, Number.MAX_SAFE_INTEGER);
-  if (n > LIMITS[limit]) throw limitExceeded(limit, "limit", n);
+  const n = checkInt(value, what, 0, Number.MAX_SAFE_INTEGER);
+  if (n > LIMITS[limit]) throw limitExceeded(limit, what, n);
   return n;
 }
 
@@ -84,6 +84,12 @@ export function checkRecord(value: unknown, what: string): Readonly<Record<strin
   if (value === undefined) return {};
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(what, "an object", value);
   return value as Readonly<Record<string, unknown>>;
+}
+
+/** A field nobody reads is a mistake that would otherwise be kept silent. */
+export function checkFields(value: Readonly<Record<string, unknown>>, what: string, known: readonly string[]): void {
+  const stray = Object.keys(value).find((name) => !known.includes(name) && value[name] !== undefined);
+  if (stray !== undefined) throw invalid(what, `made of ${known.join(", ")}`, stray);
 }
 
 /** What JSON can hold as an object: no Date, no Map, no instance of a class. */

@@ -47,6 +47,15 @@ export function refusalError(refused: Refusal): HoldfastError {
         details: { kind: "session", id: refused.session },
         hint: "Create it first, or list what there is with sessions.list().",
       });
+    case "session-alias":
+      return new HoldfastError(
+        "AlreadyExists",
+        `${quote(refused.session)} is an alias of a session, not a session's id`,
+        {
+          details: { kind: "alias", id: refused.session },
+          hint: "Use the id: sessions.get() tells it for the alias.",
+        },
+      );
     case "session-deleted":
       return new HoldfastError(
         "SessionDeleted",

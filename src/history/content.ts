@@ -7,6 +7,7 @@ import { sha256, toRef } from "../core/bytes.ts";
 import {
   checkArray,
   checkBoolean,
+  checkFields,
   checkId,
   checkOneOf,
   checkRecord,
@@ -50,6 +51,8 @@ interface Gathered {
 export function readyMessage(input: MessageInput): ReadyMessage {
   const message = checkRecord(input as unknown, "message");
   if (input === undefined) throw invalid("message", "an object", input);
+  // What we do not know would be lost; metadata takes anything.
+  checkFields(message, "message", ["role", "content", "key", "metadata"]);
   const role = checkOneOf(message.role, "message.role", ROLES);
   const key = message.key === undefined ? undefined : checkId(message.key, "message.key");
   const gathered: Gathered = { named: [], carried: [], chars: 0 };
@@ -69,6 +72,7 @@ function blocksOf(value: unknown, what: string, gathered: Gathered, depth: numbe
     gathered.chars += value.length;
     return [{ type: "text", text: value }];
   }
+  if (!Array.isArray(value)) throw invalid(what, "a string or a list of content blocks", value);
   const blocks = checkArray(value, what, "blocksPerMessage");
   return blocks.map((block, i) => blockOf(block, `${what}[${i}]`, gathered, depth));
 }

@@ -1,4 +1,5 @@
 // History: the transcript of an agent in a session.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { AppendOptions, Erasure, History, HistoryRange, HistoryScope } from "../contracts/history.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
@@ -155,9 +156,9 @@ interface Range {
 
 function checkRange(range: HistoryRange | undefined): Range {
   const given = checkRecord(range, "range");
-  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage");
+  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
   if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
-    throw invalid("range", "with either last, or limit and offset", range);
+    throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
   }
   const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
   return {

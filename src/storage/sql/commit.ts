@@ -34,6 +34,7 @@ export interface BatchResult {
 
 export const SESSION_LOOKUP = `SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
+export const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
 /** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
 export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
@@ -47,6 +48,8 @@ interface LiveSession {
 interface Snapshot {
   readonly sessions: Map<string, { readonly position: Position; readonly deleted: boolean }>;
   readonly agents: Map<string, number>;
+  /** Names in question that are aliases: no session may be created under one. */
+  readonly aliases: ReadonlySet<string>;
   /** Until when each blob in question lives. */
   readonly blobs: Map<string, number>;
   readonly guards: Map<string, Param>;
@@ -72,6 +75,7 @@ export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): P
   const snapshot: Snapshot = {
     sessions: new Map(known.map(({ id, position }) => [id, { position, deleted: false }])),
     agents: remembered.agents,
+    aliases: new Set(),
     blobs: new Map(),
     guards: new Map(),
   };
@@ -130,10 +134,11 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   // One order for everybody, so that rows are locked in one order.
   const asked = [...guards.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
-  const [sessionRows, agentRows, blobRows, ...guardRows] = yield {
+  const [sessionRows, agentRows, aliasRows, blobRows, ...guardRows] = yield {
     steps: [
       { kind: "lookup", sql: SESSION_LOOKUP, keys: sessionIds(batch), lock: true },
       { kind: "lookup", sql: AGENT_LOOKUP, keys: agentIds(batch), lock: false },
+      { kind: "lookup", sql: ALIAS_LOOKUP, keys: sessionIds(batch), lock: false },
       { kind: "lookup", sql: BLOB_LOOKUP, keys: used, lock: true },
       ...asked.map(
         ([, guard]): Step => ({ kind: "query", sql: GUARDS[guard.check] + dialect.lockRow, params: [...guard.key] }),
@@ -144,6 +149,7 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   return {
     sessions: new Map((sessionRows ?? []).map((row) => [String(row.id), sessionOf(row)])),
     agents: new Map((agentRows ?? []).map((row) => [String(row.id), Number(row.no)])),
+    aliases: new Set((aliasRows ?? []).map((row) => String(row.name))),
     blobs: new Map((blobRows ?? []).map((row) => [toHex(row.sha256 as Uint8Array), livesUntil(row)])),
     guards: new Map(asked.map(([key], i) => [key, (guardRows[i]?.[0]?.value ?? null) as Param])),
   };
@@ -200,6 +206,7 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
     if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
     if (found?.deleted) return { reason: "session-deleted", session: use.id };
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
+    if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
   }
   for (const [sha256] of commit.uses ?? []) {
     const until = snapshot.blobs.get(toHex(sha256));

@@ -1,0 +1,86 @@
+// What open() takes and refuses, and names that must not mean two things.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES } from "../test/engines.ts";
+import { open } from "./open.ts";
+
+describe("open", () => {
+  let directory: string;
+  const before = process.cwd();
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "holdfast-open-"));
+    process.chdir(directory);
+  });
+  afterEach(() => {
+    process.chdir(before);
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  test("ST7 file: without slashes is a path from here, with them a URL", async () => {
+    await (await open("file:here.db")).close();
+    await (await open(`file://${directory}/there.db`)).close();
+    expect(["here.db", "there.db"].map((name) => existsSync(join(directory, name)))).toEqual([true, true]);
+  });
+
+  test.each([
+    "sqlite:x.db",
+    "sqlite:///x.db",
+    "mysql://h/d",
+    "https://host/store",
+    "",
+    "a\0b",
+    "postgres://h/d?schema=a-b",
+  ])("ST7 %j is BadUrl", async (url) => {
+    await expect(open(url)).rejects.toMatchObject({ code: "BadUrl" });
+  });
+
+  test("ST7 a password never shows in an error", async () => {
+    const error = await open("redis://me:secret@host/0").catch((caught: unknown) => caught);
+    expect(JSON.stringify(error)).not.toContain("secret");
+    const refused = await open("postgres://me:secret@127.0.0.1:1/db").catch((caught: unknown) => caught);
+    expect(JSON.stringify(refused)).not.toContain("secret");
+    expect(String(refused)).not.toContain("secret");
+  });
+
+  test("ST7 an option nobody knows is refused, not ignored", async () => {
+    const misspelt = { durabilty: "normal" } as object;
+    await expect(open(":memory:", misspelt)).rejects.toMatchObject({ code: "InvalidArgument" });
+  });
+
+  test("ST5 a field of a message nobody would keep is refused, not dropped", async () => {
+    await using hf = await open(":memory:");
+    const message = { role: "user", content: "hi", name: "bob" } as const;
+    await expect(hf.history.append({ session: "s", agent: "a" }, message)).rejects.toMatchObject({
+      code: "InvalidArgument",
+    });
+    expect(await hf.sessions.get("s")).toBeNull();
+  });
+});
+
+for (const engine of ENGINES) {
+  describe(`names on ${engine.name}`, () => {
+    test("ST7 no session is made under a name that is an alias", async () => {
+      const ground = await engine.fresh();
+      const hf = await open(ground.url);
+      try {
+        await hf.sessions.create({ id: "s" });
+        await hf.sessions.setAlias("s", "latest");
+        const scope = { session: "latest", agent: "a" };
+        for (const attempt of [
+          () => hf.history.append(scope, { role: "user", content: "hi" }),
+          () => hf.state.set("latest", { a: 1 }),
+          () => hf.sessions.create({ id: "latest" }),
+          () => hf.tasks.createTaskList("latest", ["x"]),
+        ]) {
+          await expect(attempt()).rejects.toMatchObject({ code: "AlreadyExists" });
+        }
+        expect((await hf.sessions.get("latest"))?.id).toBe("s");
+      } finally {
+        await hf.close();
+        await ground.end();
+      }
+    });
+  });
+}
