@@ -106,7 +106,9 @@ function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): 
 
 function read(depot: Depot, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
   if (stored.form > FORM.zstd) return readBlob(depot, stored.sha256);
-  const row = { ...stored, key: stored.blob_key };
+  // Field by field: spreading a row of the driver's costs more than hashing it.
+  const { sha256: digest, size, form, body, store, blob_key: key } = stored;
+  const row = { sha256: digest, size, form, body, store, key };
   if (row.body === null)
     return Promise.resolve(readPlain(depot, row, "bytes")).catch(() => readBlob(depot, row.sha256));
   try {
