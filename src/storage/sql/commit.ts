@@ -1,10 +1,11 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
-import type { BlobWrite, Commit, EventDraft, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
+import type { Commit, EventDraft, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { envelope, genesis, nextHash } from "../../core/chain.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP } from "./driver.ts";
+import { mergeBlobs, mergeUses } from "./merge.ts";
 import { type Context, Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, INSERT, PUT_BLOB, REGISTER_AGENT, USE_BLOB } from "./specs.ts";
 import { GUARDS } from "./statements.ts";
@@ -342,52 +343,6 @@ function addEvent(
     for (const one of draft.writes) script.write(one, context);
   }
   return { session: draft.session, seq, hash };
-}
-
-/** One row per blob, references added up, in the order of their hashes: the order in which rows are locked. */
-function mergeBlobs(accepted: readonly Commit[]): Param[][] {
-  const merged = new Map<string, { blob: BlobWrite; refs: number }>();
-  for (const blob of accepted.flatMap((commit) => commit.blobs ?? [])) {
-    const key = toHex(blob.sha256);
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { blob, refs: blob.refs });
-    else {
-      known.refs += blob.refs;
-      if (later(blob.expiresAt, known.blob.expiresAt)) known.blob = { ...known.blob, expiresAt: blob.expiresAt };
-    }
-  }
-  return [...merged]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, { blob, refs }]) => [
-      blob.sha256,
-      blob.size,
-      blob.media,
-      blob.utf8 ? 1 : 0,
-      blob.form,
-      blob.stored,
-      blob.body,
-      blob.store,
-      blob.key,
-      refs,
-      blob.expiresAt,
-      blob.at,
-    ]);
-}
-
-/** References added per blob that was there before, in the order of the hashes. */
-function mergeUses(accepted: readonly Commit[]): Param[][] {
-  const merged = new Map<string, { readonly sha256: Uint8Array; refs: number }>();
-  for (const [sha256, refs] of accepted.flatMap((commit) => commit.uses ?? [])) {
-    const key = toHex(sha256);
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { sha256, refs });
-    else known.refs += refs;
-  }
-  return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { sha256, refs }]) => [refs, sha256]);
-}
-
-function later(a: number | null, b: number | null): boolean {
-  return b !== null && (a === null || a > b);
 }
 
 function result(verdicts: readonly Verdict[], writing: Writing): BatchResult {
