@@ -18,7 +18,7 @@ export const GLOBAL_OPTIONS = {
   },
   json: { type: "flag", summary: "print one JSON document; errors are JSON on stderr" },
   help: { type: "flag", short: "h", summary: "explain the command" },
-  version: { type: "flag", summary: "print the version" },
+  version: { type: "flag", short: "v", summary: "print the version" },
 } as const satisfies Options;
 
 /** What the user asked for, before the command's own rules are applied. */
@@ -44,10 +44,10 @@ interface Given {
 export function readRequest(argv: readonly string[], commands: readonly AnyCommand[]): Request {
   const all = allOptions(commands);
   const { given, words } = tokenize(argv, all);
-  // `holdfast help sessions rm` is `holdfast sessions rm --help`.
-  const isHelp = words[0] === "help" && !commands.some((command) => command.name === "help");
-  if (isHelp) given.push({ name: "help", typed: "help", value: undefined, inline: false });
-  const names = isHelp ? words.slice(1) : words;
+  // `holdfast help sessions rm` is `holdfast sessions rm --help`, and `holdfast version` is `holdfast --version`.
+  const word = (["help", "version"] as const).find((one) => one === words[0]);
+  if (word !== undefined) given.push({ name: word, typed: word, value: undefined, inline: false });
+  const names = word === undefined ? words : words.slice(1);
   // Told first: the value of an option nobody knows looks like the name of a command.
   const stranger = given.find((one) => all[one.name] === undefined);
   if (stranger !== undefined) {
@@ -69,7 +69,11 @@ function resolve(names: readonly string[], given: readonly Given[], commands: re
   }
   if (!isGroup(named)) return { named, command: named, path: name, given, operands: names.slice(1) };
 
-  const sub = named.commands.find((command) => command.name === second);
+  const sub =
+    named.commands.find((command) => command.name === second) ??
+    named.commands.find(({ aliases }) => {
+      return second !== undefined && aliases?.includes(second);
+    });
   if (sub !== undefined) return { named, command: sub, path: `${name} ${sub.name}`, given, operands: names.slice(2) };
   const fallback = named.commands.find((command) => command.name === named.fallback);
   const known = named.commands.map((command) => command.name);

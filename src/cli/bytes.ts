@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import * as path from "node:path";
+import type { BlobSource } from "../contracts/blobs.ts";
 import { fileFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -12,6 +13,42 @@ export async function* fileIn(file: string, io: Io): AsyncGenerator<Uint8Array> 
     for await (const chunk of source) yield typeof chunk === "string" ? Buffer.from(chunk, "utf8") : chunk;
   } catch (error) {
     throw fileFailure(error, file);
+  }
+}
+
+/** Larger text is stored as a stream of bytes. */
+const TEXT_MAX_BYTES = 1 << 20;
+
+/** What to store: a string when it is UTF-8 by its media type and in fact, and small enough; else the bytes. */
+export async function blobSource(file: string, mediaType: string | undefined, io: Io): Promise<BlobSource> {
+  const pieces = fileIn(file, io);
+  if (!isTextType(mediaType)) return pieces;
+  const head: Uint8Array[] = [];
+  let size = 0;
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+    head.push(next.value);
+    size += next.value.byteLength;
+    if (size > TEXT_MAX_BYTES) return joined(head, pieces);
+  }
+  const bytes = Buffer.concat(head);
+  return decodeText(bytes) ?? bytes;
+}
+
+async function* joined(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* head;
+  yield* rest;
+}
+
+export function isTextType(mediaType: string | undefined): boolean {
+  return mediaType !== undefined && /^(text\/|application\/json\s*($|;))/i.test(mediaType);
+}
+
+/** Exactly these bytes as text, a byte order mark included; undefined when they are not UTF-8. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
   }
 }
 

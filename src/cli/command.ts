@@ -45,6 +45,8 @@ interface Lesson {
 }
 
 export interface Command extends Lesson {
+  /** Other words for it, inside a group. */
+  readonly aliases?: readonly string[];
   readonly options: Options;
   readonly operands: readonly Operand[];
   /** Answers with the exit code; nothing means 0. */

@@ -2,6 +2,7 @@
 // HOLDFAST_DEBUG asks for it.
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import { EXIT, exitOf } from "./exit.ts";
+import { commandHint } from "./hints.ts";
 import type { Output } from "./output.ts";
 import { safeLine } from "./terminal.ts";
 
@@ -41,7 +42,11 @@ interface Failure {
 
 function describe(error: unknown): Failure {
   if (error instanceof UsageError) return { code: "Usage", message: error.message, exit: EXIT.usage };
-  if (isHoldfastError(error)) return { ...error.toJSON(), exit: exitOf(error.code) };
+  if (isHoldfastError(error)) {
+    const { hint: given, ...rest } = error.toJSON();
+    const hint = given === undefined ? undefined : commandHint(given);
+    return { ...rest, ...(hint === undefined ? {} : { hint }), exit: exitOf(error.code) };
+  }
   const message = error instanceof Error ? error.message : String(error);
   return {
     code: "Internal",

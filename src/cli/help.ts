@@ -7,6 +7,7 @@ import { padEnd, wrap } from "./terminal.ts";
 
 /** Wider lines are hard to read, however wide the terminal is. */
 const WIDEST = 80;
+const NO_BREAK = "\u00a0";
 
 export interface Section {
   readonly title: string;
@@ -50,7 +51,8 @@ export function commandHelp(command: AnyCommand, path: string, frame: Frame): st
     ...wrap(`${path}: ${command.summary}`, width).map(style.heading),
     "",
     style.heading("Usage"),
-    ...command.usage.map((usage) => `  holdfast ${usage}`),
+    ...command.usage.flatMap((usage) => usageLines(usage, width)),
+    ...aliasLines(command),
     "",
     ...wrap(command.description, width),
     "",
@@ -60,6 +62,19 @@ export function commandHelp(command: AnyCommand, path: string, frame: Frame): st
     ...examples,
     ...(command.next === undefined ? [] : ["", style.heading("Next"), ...indented(command.next, frame)]),
   ];
+}
+
+/** Broken between words, and not inside a pair of brackets if that can be helped. */
+function usageLines(usage: string, width: number): string[] {
+  const whole = usage.replace(/\[[^[\]]*\]/g, (option) => option.replaceAll(" ", NO_BREAK));
+  return wrap(`holdfast ${whole}`, width - 6).map((line, i) => {
+    return `${i === 0 ? "  " : "      "}${line.replaceAll(NO_BREAK, " ")}`;
+  });
+}
+
+function aliasLines(command: AnyCommand): string[] {
+  if (isGroup(command) || command.aliases === undefined) return [];
+  return [`  (${command.aliases.join(" and ")} ${command.aliases.length === 1 ? "means" : "mean"} ${command.name})`];
 }
 
 function groupLines(commands: readonly Command[], frame: Frame): string[] {
@@ -106,5 +121,6 @@ export function describeCommand(command: AnyCommand): Record<string, unknown> {
   const { name, summary, usage, description, examples } = command;
   const lesson = { name, summary, usage: usage.map((line) => `holdfast ${line}`), description, examples };
   if (isGroup(command)) return { ...lesson, commands: command.commands.map(describeCommand) };
-  return { ...lesson, operands: command.operands, options: command.options };
+  const { aliases = [], operands, options } = command;
+  return { ...lesson, aliases, operands, options };
 }

@@ -48,6 +48,8 @@ describe("holdfast", () => {
   test("tells its version", async () => {
     expect((await cli("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
     expect(JSON.parse((await cli("--version --json")).stdout).node).toBe(process.version);
+    const { stdout } = await cli("--version");
+    for (const asked of ["-v", "version"]) expect(await cli(asked)).toEqual({ code: 0, stdout, stderr: "" });
   });
 
   const paths = COMMANDS.flatMap((command) => [
@@ -61,7 +63,7 @@ describe("holdfast", () => {
     expect(stdout).toContain(`holdfast ${name}: `);
     expect(stdout).toContain("\nUsage\n  holdfast ");
     expect(stdout).toMatch(/\nExamples\n( {2}\$ .*\n( {6}.*\n)+)+/);
-    const prose = stdout.split("\n").filter((line) => !/^ {2}(\$ |holdfast )/.test(line));
+    const prose = stdout.split("\n").filter((line) => !/^ {2}\$ /.test(line));
     for (const line of prose) expect(displayWidth(line), line).toBeLessThanOrEqual(80);
     expect((await cli(`help ${name}`, { columns: 80, env: { NO_COLOR: "1" } })).stdout).toBe(stdout);
   });
@@ -104,6 +106,22 @@ describe("failures", () => {
     );
     expect(existsSync(path.join(cwd, "holdfast.db"))).toBe(false);
     expect(JSON.parse((await cli(`${argv} --json`)).stderr)).toMatchObject({ code: "NotFound", exit: 3 });
+  });
+
+  test("the way to create it names the same store", async () => {
+    const hint = async (argv: string, env = {}) => /hint: (.*)/.exec((await cli(argv, { env })).stderr)?.[1];
+    const named = "run `holdfast init --store nope.db` to create it, or pass another --store";
+    expect(await hint("sessions --store nope.db")).toBe(named);
+    expect(await hint("sessions", { HOLDFAST_STORE: "nope.db" })).toBe(named);
+    expect(await hint("sessions --store it's.db")).toContain("`holdfast init --store 'it'\\''s.db'`");
+  });
+
+  test.each(["init", "sessions"])("%s refuses a store in memory, which would be gone at once", async (name) => {
+    expect(await cli(`${name} --store :memory:`)).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "holdfast: a store in memory is gone when the command ends; name a file with --store\n",
+    });
   });
 
   test("a store in a directory that is not there is not there either; to create one is exit 6", async () => {

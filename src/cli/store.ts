@@ -4,7 +4,9 @@ import * as path from "node:path";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Session } from "../contracts/sessions.ts";
+import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { quoted } from "./terminal.ts";
 
 export const DEFAULT_STORE = "./holdfast.db";
 
@@ -42,7 +44,20 @@ export function withoutPassword(url: string): string {
     .replace(/([?&]password=)[^&#]*/gi, "$1***");
 }
 
+function isDefault({ name }: StoreChoice): boolean {
+  return name === DEFAULT_STORE;
+}
+
+function initHint(choice: StoreChoice): string {
+  // A hidden password makes a name that cannot be used again.
+  if (choice.name.includes("***")) return "run `holdfast init` with the same store to create it";
+  return `run \`holdfast init${isDefault(choice) ? "" : ` --store ${quoted(choice.name)}`}\` to create it`;
+}
+
 export async function openStore(choice: StoreChoice, options: OpenOptions = {}): Promise<Holdfast> {
+  if (choice.url === ":memory:") {
+    throw new UsageError("a store in memory is gone when the command ends; name a file with --store");
+  }
   // Loaded only now, so that --help does not wait for a database engine.
   const { fileBlobs, open } = await import("../index.ts");
   const blobs = choice.blobDirectory === undefined ? {} : { blobs: fileBlobs(choice.blobDirectory) };
@@ -53,7 +68,7 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
     const isAbsent = isHoldfastError(error) && (error.code === "NotFound" || error.code === "MissingDirectory");
     if (!isAbsent || options.create === true) throw error;
     throw new HoldfastError("NotFound", `no store at ${choice.name}`, {
-      hint: "run `holdfast init` to create it, or pass --store URL",
+      hint: `${initHint(choice)}, or pass ${isDefault(choice) ? "--store URL" : "another --store"}`,
       details: error.details,
       cause: error,
     });

@@ -20,6 +20,11 @@ export function safe(words: TemplateStringsArray, ...values: readonly (string | 
   return words.map((word, i) => word + (i < values.length ? safeLine(String(values[i])) : "")).join("");
 }
 
+/** As a word of a shell command that can be copied. */
+export function quoted(argument: string): string {
+  return /^[\w./:=@-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}
+
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 function escapeCharacter(character: string): string {

@@ -34,14 +34,23 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** "12 s", "3 min", "5 h", "12 d": short enough for a table. */
+/** Each unit up to where the next one begins. */
+const SPAN_UNITS = [
+  ["ms", 1, SECOND],
+  ["s", SECOND, MINUTE],
+  ["min", MINUTE, HOUR],
+  ["h", HOUR, 2 * DAY],
+] as const;
+
+/** "12 s", "3 min", "5 h", "12 d": rounded, and short enough for a table. */
 export function formatSpan(ms: number): string {
   const span = Math.max(0, ms);
-  if (span < SECOND) return `${Math.round(span)} ms`;
-  if (span < MINUTE) return `${Math.floor(span / SECOND)} s`;
-  if (span < HOUR) return `${Math.floor(span / MINUTE)} min`;
-  if (span < 2 * DAY) return `${Math.floor(span / HOUR)} h`;
-  return `${formatCount(Math.floor(span / DAY))} d`;
+  for (const [name, unit, end] of SPAN_UNITS) {
+    const count = Math.round(span / unit);
+    // 59.9 s would print as 60 s: the next unit begins where rounding reaches it.
+    if (count * unit < end) return `${count} ${name}`;
+  }
+  return `${formatCount(Math.round(span / DAY))} d`;
 }
 
 /** Clocks differ between machines, so what seems to lie ahead is "just now". */

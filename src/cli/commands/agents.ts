@@ -13,6 +13,7 @@ import { formatAge, formatCount, formatTime } from "../units.ts";
 
 const ls: Command = {
   name: "ls",
+  aliases: ["list"],
   summary: "list agents in order of creation",
   usage: ["agents [ls] [--tag T] [--type TYPE] [--limit N] [--cursor C]"],
   description: "Lists agents in order of creation, a page at a time.",

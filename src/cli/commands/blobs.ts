@@ -3,7 +3,7 @@
 import type { BlobStat, StoreOptions } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { type BytesOut, fileIn, fileOut, mediaTypeOf } from "../bytes.ts";
+import { type BytesOut, blobSource, decodeText, fileOut, isTextType, mediaTypeOf } from "../bytes.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { EXIT } from "../exit.ts";
@@ -20,7 +20,8 @@ const put: Command = {
   usage: ["blobs put FILE|- [--media-type TYPE] [--pin] [--ttl TIME]"],
   description:
     "Stores bytes and prints their ref, which is their SHA-256: the same bytes are kept once. An unpinned ref that " +
-    "no message refers to expires after 7 days, or after --ttl.",
+    "no message refers to expires after 7 days, or after --ttl. UTF-8 of a media type text/* or application/json is " +
+    "stored as text (up to 1 MiB), everything else as binary.",
   options: {
     "media-type": { type: "text", value: "TYPE", summary: "what it is (default: by the file's ending)" },
     pin: { type: "flag", summary: "keep it until it is unpinned" },
@@ -37,7 +38,7 @@ const put: Command = {
     const file = args.operand(0);
     const options = storeOptions(context, file);
     const holdfast = await context.open();
-    const ref = await holdfast.blobs.store(fileIn(file, io), options);
+    const ref = await holdfast.blobs.store(await blobSource(file, options.mediaType, io), options);
     if (args.flag("pin")) await holdfast.blobs.pin(ref);
     const stat = await needStat(holdfast, ref);
     // Only the ref on stdout: `ref=$(holdfast blobs put file)`.
@@ -110,7 +111,9 @@ async function copy(holdfast: Holdfast, ref: string, out: BytesOut): Promise<num
 async function contentOf(holdfast: Holdfast, ref: string): Promise<Record<string, unknown>> {
   const bytes = Buffer.from(await holdfast.blobs.resolve(ref));
   const { mediaType, encoding } = await needStat(holdfast, ref);
-  const content = encoding === "utf-8" ? { text: bytes.toString("utf8") } : { base64: bytes.toString("base64") };
+  // Text that was large, or that a program stored as bytes, is text all the same.
+  const text = encoding === "utf-8" || isTextType(mediaType) ? decodeText(bytes) : undefined;
+  const content = text === undefined ? { base64: bytes.toString("base64") } : { text };
   return { ref, size: bytes.byteLength, mediaType, encoding, ...content };
 }
 
@@ -173,7 +176,7 @@ function change(name: "pin" | "unpin", summary: string, description: string, don
       const ref = refOf(context);
       await holdfast.blobs[name](ref);
       const value = await needStat(holdfast, ref);
-      await context.output.answer(value, () => [`${done} ${ref}; ${lifetime(value)}`]);
+      await context.output.answer(value, () => [`${done} ${ref}${value.pinned ? "" : `; ${lifetime(value)}`}`]);
       return undefined;
     },
   };

@@ -90,7 +90,9 @@ async function tell(stage: Stage): Promise<Record<string, unknown>> {
 
 async function firstDay({ story, choice, suffix, signal, isTemporary }: Stage): Promise<Scene> {
   const isServer = /^postgres/i.test(choice.url);
-  const kind = isServer ? "This one lives in PostgreSQL." : "One file is the whole store. There is no server to start.";
+  const kind = isServer
+    ? "This one lives in PostgreSQL."
+    : "One file, with -wal and -shm beside it while it is open. There is no server to start.";
   await story.step("A store", kind);
   await story.shell(`export HOLDFAST_STORE=${choice.name}`);
   const made = await story.run("init");

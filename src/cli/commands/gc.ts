@@ -1,6 +1,8 @@
 // holdfast gc: gives back the space of blobs that nothing refers to.
+import type { GcReport } from "../../contracts/blobs.ts";
 import type { Command } from "../command.ts";
-import { facts } from "../table.ts";
+import { type Frame, facts } from "../table.ts";
+import { wrap } from "../terminal.ts";
 import { formatBytes, formatCount, plural } from "../units.ts";
 
 export const gc: Command = {
@@ -8,31 +10,36 @@ export const gc: Command = {
   summary: "delete blobs that nothing refers to",
   usage: ["gc [--dry-run]"],
   description:
-    "Deletes expired blobs that are not pinned and that no row refers to. It is careful: one run condemns a blob, a " +
-    "later run deletes it, so that a writer that needs it in between can save it. It runs safely beside writers.",
-  options: { "dry-run": { type: "flag", short: "n", summary: "tell what would go, delete nothing" } },
+    "Frees expired blobs that are not pinned and that no row refers to. It works by epochs: every run is one, and a " +
+    "blob is freed by the third run after it expired, so that a writer who is just storing the same bytes never " +
+    "loses them. It runs safely beside writers; run it regularly. A dry run tells what can be reclaimed in the end.",
+  options: { "dry-run": { type: "flag", short: "n", summary: "tell what can be reclaimed, delete nothing" } },
   operands: [],
   examples: [
-    { command: "holdfast gc --dry-run", does: "what would go?" },
-    { command: "holdfast gc", does: "one step of it; run it regularly" },
+    { command: "holdfast gc --dry-run", does: "what can be reclaimed?" },
+    { command: "holdfast gc", does: "one epoch; three of them free what has expired" },
   ],
   next: "holdfast stats shows what the store takes.",
   run: async (context) => {
     const { args, output } = context;
     const report = await (await context.open()).blobs.gc({ dryRun: args.flag("dry-run") });
-    const would = report.dryRun ? "would be " : "";
-    await output.answer(report, () => [
-      report.dryRun ? "dry run: nothing was changed" : `collected, epoch ${report.epoch}`,
-      ...facts(
-        [
-          [`${would}deleted`, `${plural(report.deleted, "blob")}, ${formatBytes(report.bytes)}`],
-          [`${would}condemned`, `${plural(report.condemned, "blob")}, deleted by a later run unless used meanwhile`],
-          [`${would}sealed`, report.sealed === 0 ? "" : formatCount(report.sealed)],
-          ["orphans", report.orphans === 0 ? "" : formatCount(report.orphans)],
-        ],
-        { ...output.frame, indent: 2 },
-      ),
-    ]);
+    await output.answer(report, () => [...lines(report, { ...output.frame, indent: 2 }), "", ...wrap(EPOCHS, WIDEST)]);
     return undefined;
   },
 };
+
+const WIDEST = 80;
+const EPOCHS = "gc works by epochs: every run is one, and a blob is freed by the third run after it expired.";
+
+function lines(report: GcReport, frame: Frame): string[] {
+  const freed = `${plural(report.deleted, "blob")}, ${formatBytes(report.bytes)}`;
+  const orphans: [string, string] = ["orphans", report.orphans === 0 ? "" : formatCount(report.orphans)];
+  if (report.dryRun) return ["dry run: nothing was changed", ...facts([["can be reclaimed:", freed], orphans], frame)];
+  const pairs: [string, string][] = [
+    ["deleted", freed],
+    ["condemned", `${plural(report.condemned, "blob")}, freed by the next run unless used meanwhile`],
+    ["sealed", report.sealed === 0 ? "" : formatCount(report.sealed)],
+    orphans,
+  ];
+  return [`collected, epoch ${report.epoch}`, ...facts(pairs, frame)];
+}

@@ -11,9 +11,9 @@ export const init: Command = {
   summary: "create a store",
   usage: ["init [--store URL]"],
   description:
-    "Creates an empty store: one SQLite file, or the tables of a PostgreSQL schema. A store that is there already is " +
-    "left as it is. Other commands never create one, so that a slip in --store leaves nothing behind. In your " +
-    "program, open(url) creates it by itself.",
+    "Creates an empty store: one SQLite file (with -wal and -shm beside it while it is open), or the tables of a " +
+    "PostgreSQL schema. A store that is there already is left as it is. Other commands never create one, so that a " +
+    "slip in --store leaves nothing behind. In your program, open(url) creates it by itself.",
   options: {},
   operands: [],
   examples: [

@@ -19,8 +19,12 @@ const PIECE = 1000;
 
 const show: Command = {
   name: "show",
+  aliases: ["list", "ls"],
   summary: "print a session's events in order",
-  usage: ["log [show] SESSION [--last N | --after SEQ [--limit N]] [--type TYPE]… [--follow]"],
+  usage: [
+    "log [show] SESSION [--last N | --after SEQ] [--type TYPE]… [--follow]",
+    "log [show] SESSION [--after SEQ] --limit N [--type TYPE]…",
+  ],
   description:
     "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are " +
     "compact: they name what was written and never repeat it. Each one's hash covers it and everything before it.",
@@ -43,6 +47,7 @@ const show: Command = {
     if (args.flag("last") && (args.flag("after") || args.flag("limit"))) {
       throw new UsageError("--last goes without --after and --limit");
     }
+    if (args.flag("follow") && args.flag("limit")) throw new UsageError("--follow goes without --limit: it has no end");
     const holdfast = await context.open();
     const session = await needSession(holdfast, args.operand(0));
     if (args.flag("follow")) return await follow(holdfast, session, context);
@@ -52,6 +57,7 @@ const show: Command = {
         ? ["no events"]
         : pieces(events).flatMap((piece) => table(columns(output), piece, output.frame));
     });
+    if (events.length === 0 && args.list("type").length > 0) await noteTypes(holdfast, session, context);
     const first = events[0];
     const isPart = !args.flag("after") && !args.flag("limit") && args.list("type").length === 0;
     if (isPart && first !== undefined && first.seq > 1) {
@@ -121,6 +127,19 @@ async function collect(
     after = page.at(-1)?.seq ?? after;
   }
   return found;
+}
+
+/** A type that no event has may be a slip: then those there are help. */
+async function noteTypes(holdfast: Holdfast, session: Session, { args, output }: Context): Promise<void> {
+  const present = new Set<string>();
+  for (let after = 0; after < session.seq; ) {
+    const page = await holdfast.log.read(session.id, { after, limit: LIMITS.eventsPage });
+    for (const { type } of page) present.add(type);
+    after = page.at(-1)?.seq ?? session.seq;
+  }
+  const strange = args.list("type").filter((type) => !present.has(type));
+  if (strange.length === 0) return;
+  await output.note(safeLine(`no ${strange.join(", ")} in this session; it has ${[...present].sort().join(", ")}`));
 }
 
 async function follow(holdfast: Holdfast, session: Session, context: Context): Promise<number> {

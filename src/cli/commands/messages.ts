@@ -17,8 +17,12 @@ const DEFAULT_LAST = 50;
 
 const show: Command = {
   name: "show",
+  aliases: ["list", "ls"],
   summary: "read a session's messages, oldest first",
-  usage: ["messages [show] SESSION [--agent A] [--last N | --after SEQ [--limit N]] [--follow]"],
+  usage: [
+    "messages [show] SESSION [--agent A] [--last N | --after SEQ] [--follow]",
+    "messages [show] SESSION [--agent A] [--after SEQ] --limit N",
+  ],
   description:
     "Prints messages oldest first: the last 50 unless you say otherwise. What models and tools wrote is made safe " +
     "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref.",
@@ -41,6 +45,7 @@ const show: Command = {
     if (args.flag("last") && (args.flag("after") || args.flag("limit"))) {
       throw new UsageError("--last goes without --after and --limit");
     }
+    if (args.flag("follow") && args.flag("limit")) throw new UsageError("--follow goes without --limit: it has no end");
     const holdfast = await context.open();
     const session = await needSession(holdfast, args.operand(0));
     const messages = await read(holdfast, session, context);
@@ -146,7 +151,7 @@ export const messages: CommandGroup = {
   name: "messages",
   summary: "read a session's messages, or add one",
   usage: [...show.usage, ...add.usage],
-  description: `${show.description} A session called "add" is read with: holdfast messages show add.`,
+  description: `${show.description} A session called "add" or "list" is read with: holdfast messages show add.`,
   commands: [show, add],
   fallback: "show",
   examples: [...show.examples.slice(0, 1), ...show.examples.slice(2), ...add.examples.slice(0, 1)],

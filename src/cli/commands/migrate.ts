@@ -9,13 +9,16 @@ export const migrate: Command = {
   usage: ["migrate"],
   description:
     "Applies the numbered schema changes that a store made by an older version lacks, each once, under a lock. " +
-    "Opening a store does the same; this command is for doing it at a time you choose, and for reading the versions.",
+    "Opening a store does the same; this command is for doing it at a time you choose, and for reading the versions." +
+    "\n\nTo have a copy to go back to: the newest writes of a SQLite store can be in agents.db-wal, beside " +
+    "agents.db, so a copy of the one file may lack them. Let sqlite3 make the copy (.backup, as below), or stop " +
+    "all writers and copy agents.db together with agents.db-wal if there is one.",
   options: {},
   operands: [],
   examples: [
     { command: "holdfast migrate", does: "./holdfast.db" },
     {
-      command: "cp agents.db agents.backup.db && holdfast migrate --store agents.db",
+      command: `sqlite3 agents.db ".backup copy.db" && holdfast migrate --store agents.db`,
       does: "with a copy to go back to",
     },
   ],

@@ -14,6 +14,7 @@ import { formatAge, formatCount, formatTime, plural } from "../units.ts";
 
 const ls: Command = {
   name: "ls",
+  aliases: ["list"],
   summary: "list sessions, newest first",
   usage: ["sessions [ls] [--agent A] [--tag T] [--status open|closed] [--request R] [--limit N] [--cursor C]"],
   description:

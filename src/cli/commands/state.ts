@@ -6,11 +6,12 @@ import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { needSession } from "../store.ts";
 import { table } from "../table.ts";
-import { safe } from "../terminal.ts";
+import { quoted, safe } from "../terminal.ts";
 import { parseDuration } from "../units.ts";
 
 const get: Command = {
   name: "get",
+  aliases: ["show", "list", "ls"],
   summary: "print a session's state, or one key of it",
   usage: ["state [get] SESSION [KEY]"],
   description: "Prints the whole state with its version, or the value of one key as JSON.",
@@ -33,9 +34,7 @@ const get: Command = {
       return undefined;
     }
     const value = await holdfast.state.getKey(id, key);
-    if (value === undefined) {
-      throw new HoldfastError("NotFound", `session "${id}" has no state "${key}"`, { details: { session: id, key } });
-    }
+    if (value === undefined) throw noKey(id, key);
     // JSON escapes control characters by itself, so it is safe on a terminal up to what safe\`\` adds.
     await output.answer(value, () =>
       JSON.stringify(value, null, 2)
@@ -46,15 +45,29 @@ const get: Command = {
   },
 };
 
-async function answer(state: Versioned, session: string, { output }: Context): Promise<void> {
+function noKey(session: string, key: string): HoldfastError {
+  const hint = `\`holdfast state ${quoted(session)}\` shows the keys there are`;
+  return new HoldfastError("NotFound", `session "${session}" has no state "${key}"`, {
+    hint,
+    details: { session, key },
+  });
+}
+
+async function answer(
+  state: Versioned,
+  session: string,
+  { output }: Context,
+  change: { readonly created?: boolean } = {},
+): Promise<void> {
   const entries = Object.entries(state.value);
-  await output.answer({ session, ...state }, () => {
-    if (entries.length === 0) return [`no state (version ${state.version})`];
+  const version = `version ${state.version}${change.created === true ? " (a new session)" : ""}`;
+  await output.answer({ session, ...state, ...change }, () => {
+    if (entries.length === 0) return [`no state (${version})`];
     const columns = [
       { title: "KEY", cell: ([key]: [string, Json]) => key, shrink: 1 },
       { title: "VALUE", cell: ([, value]: [string, Json]) => JSON.stringify(value), shrink: 2 },
     ];
-    return [...table(columns, entries, output.frame), "", output.style.faint(`version ${state.version}`)];
+    return [...table(columns, entries, output.frame), "", output.style.faint(version)];
   });
 }
 
@@ -66,7 +79,8 @@ const set: Command = {
   usage: ["state set SESSION KEY=JSON… [--text] [--ttl TIME]"],
   description:
     "Sets the given keys in one commit and leaves the others alone; writers of different keys never lose each " +
-    "other's. A value is JSON: 3, true, '\"text\"', '{\"a\":1}'. With --text every value is taken as text.",
+    "other's. A missing session is created. A value is JSON: 3, true, '\"text\"', '{\"a\":1}'. With " +
+    "--text every value is taken as text.",
   options: { text: { type: "flag", summary: "values are text, not JSON" }, ttl: TTL },
   operands: [
     { name: "SESSION", need: "one" },
@@ -83,8 +97,9 @@ const set: Command = {
     const ttl = args.text("ttl");
     const options = ttl === undefined || ttl === "never" ? {} : { ttlMs: parseDuration(ttl, "--ttl") };
     const holdfast = await context.open();
-    const { id } = await needSession(holdfast, args.operand(0));
-    await answer(await holdfast.state.patch(id, patch, options), id, context);
+    const session = await holdfast.sessions.get(args.operand(0));
+    const id = session?.id ?? args.operand(0);
+    await answer(await holdfast.state.patch(id, patch, options), id, context, { created: session === null });
     return undefined;
   },
 };
@@ -107,7 +122,8 @@ const rm: Command = {
   name: "rm",
   summary: "remove keys, or all of them",
   usage: ["state rm SESSION KEY…", "state rm SESSION --all"],
-  description: "Removes the given keys in one commit, or the whole state with --all.",
+  description:
+    "Removes the given keys in one commit, or the whole state with --all. Is one of them not there, none is removed.",
   options: { all: { type: "flag", summary: "the whole state" } },
   operands: [
     { name: "SESSION", need: "one" },
@@ -120,6 +136,9 @@ const rm: Command = {
     if (args.flag("all") === keys.length > 0) throw new UsageError("name the KEYs to remove, or pass --all");
     const holdfast = await context.open();
     const { id } = await needSession(holdfast, args.operand(0));
+    const { value } = await holdfast.state.getVersioned(id);
+    const absent = keys.find((key) => !Object.hasOwn(value, key));
+    if (absent !== undefined) throw noKey(id, absent);
     if (args.flag("all")) await holdfast.state.clear(id);
     else await holdfast.state.patch(id, {}, { remove: keys });
     await answer(await holdfast.state.getVersioned(id), id, context);

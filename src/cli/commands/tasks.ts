@@ -1,19 +1,20 @@
 // holdfast tasks: the Kanban boards of a conversation. Boards and tasks can be named as a person would: the
 // conversation's id for its root board, and a task's number as the board shows it.
-import { HoldfastError } from "../../contracts/errors.ts";
+import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { TASK_STATUSES, type Task, type TaskList } from "../../contracts/tasks.ts";
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { didYouMean } from "../suggest.ts";
-import { safe } from "../terminal.ts";
+import { quoted, safe } from "../terminal.ts";
 import { plural } from "../units.ts";
 
 const NAMES = "BOARD is a board's id, or the conversation's id for its root board. TASK is an id, or the number shown.";
 
 const show: Command = {
   name: "show",
+  aliases: ["list", "ls"],
   summary: "draw the boards of a conversation",
   usage: ["tasks [show] CONVERSATION"],
   description: "Draws every board of a conversation (a session): the root board, and those of sub-agents.",
@@ -112,12 +113,25 @@ const set: Command = {
     }
     const holdfast = await context.open();
     const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
-    const changed = await holdfast.tasks.updateStatus(board.id, task.id, status, args.text("note"));
+    const changed = await holdfast.tasks
+      .updateStatus(board.id, task.id, status, args.text("note"))
+      .catch((error: unknown) => {
+        throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
+      });
     if (changed === null) throw missing("task", args.operand(1));
     await output.answer({ board: board.id, task: changed }, () => [safe`${changed.title}: ${changed.status}`]);
     return undefined;
   },
 };
+
+function isFinal(error: unknown): error is HoldfastError {
+  return isHoldfastError(error) && error.code === "InvalidTransition";
+}
+
+function retryInstead(error: HoldfastError, board: string, task: string): HoldfastError {
+  const hint = `\`holdfast tasks retry ${quoted(board)} ${quoted(task)}\` starts it again`;
+  return new HoldfastError(error.code, error.message, { hint, details: error.details, cause: error });
+}
 
 const retry: Command = {
   name: "retry",

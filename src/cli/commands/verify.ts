@@ -14,13 +14,18 @@ export const verify: Command = {
   summary: "check the hash chains of sessions",
   usage: ["verify [SESSION…] [--anchor FILE] [--from FILE] [--blobs]"],
   description:
-    "Recomputes the hash chain of every session, or of those named, and compares it with what is stored. Damage is " +
-    "reported with the first bad seq, and the exit code is 5. Without an anchor the chain finds corruption and " +
-    "careless editing; an editor who also recomputes every hash is found only with --anchor.",
+    "Verifies the hash chain of each session's log (of all, or of those named): every event, its columns, and where " +
+    "the session row says the log ends. With --blobs also that every message, state value and attachment can be read " +
+    "and has its own hash. It does not compare the rows of messages, state and tasks with the log.\n\n" +
+    "Damage is reported with the first bad seq, and the exit code is 5. Without an anchor the chain finds corruption " +
+    "and careless editing; an editor who also recomputes every hash is found only with --anchor.",
   options: {
     anchor: { type: "text", value: "FILE", summary: "also require these points, kept from `holdfast log anchor`" },
     from: { type: "text", value: "FILE", summary: "trust these points and check only what follows them" },
-    blobs: { type: "flag", summary: "also read every message, state value and attachment, and check their hashes" },
+    blobs: {
+      type: "flag",
+      summary: "also that every message, state value and attachment can be read and has its own hash",
+    },
   },
   operands: [{ name: "SESSION", need: "any" }],
   examples: [
@@ -28,7 +33,9 @@ export const verify: Command = {
     { command: "holdfast verify chat-1 --blobs", does: "one session, with the content of its messages" },
     { command: "holdfast verify --anchor anchors.json", does: "against heads kept elsewhere" },
   ],
-  next: "Damage? Keep the file as it is and compare a copy with a backup; holdfast log ID --after 0 shows the events.",
+  next:
+    "Damage? Keep the file and its -wal as they are and compare a copy of both with a backup; holdfast log ID " +
+    "--after 0 shows the events.",
   run: async (context) => {
     const { args, output, io } = context;
     const anchors = await readAnchors(args.text("anchor"), io);

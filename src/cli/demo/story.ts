@@ -2,7 +2,7 @@
 import type { Captured } from "../capture.ts";
 import type { Context } from "../command.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
-import { safe, wrap } from "../terminal.ts";
+import { quoted, safe, wrap } from "../terminal.ts";
 
 export interface Claim {
   readonly claim: string;
@@ -92,8 +92,4 @@ export class Story {
     this.#lastLine = lines.at(-1) ?? this.#lastLine;
     if (!this.#context.output.json) await this.#context.output.lines(lines);
   }
-}
-
-function quoted(argument: string): string {
-  return /^[\w./:=@-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }

@@ -1,0 +1,177 @@
+// Where newcomers stumbled: other words for a listing, hints that are commands, text that stays text, true advice.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { capture } from "../capture.ts";
+import { commandHint } from "../hints.ts";
+import { main } from "../main.ts";
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  await run("init");
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const cli = (...argv: string[]) => capture(main, argv, { cwd });
+
+/** A command that must succeed: what it prints. */
+async function run(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(...argv);
+  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
+  return stdout;
+}
+
+const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
+
+/** Help as one line, however it was wrapped. */
+const lesson = async (...argv: string[]) => (await run(...argv, "--help")).replaceAll(/\s+/g, " ");
+
+describe("words for a listing", () => {
+  test.each([
+    ["sessions", ["ls", "list"], []],
+    ["agents", ["ls", "list"], []],
+    ["messages", ["show", "list", "ls"], ["chat-1"]],
+    ["log", ["show", "list", "ls"], ["chat-1"]],
+    ["tasks", ["show", "list", "ls"], ["chat-1"]],
+    ["state", ["get", "show", "list", "ls"], ["chat-1"]],
+  ])("%s takes %j", async (group, verbs, operands) => {
+    await run("messages", "add", "chat-1", "--agent", "helper", "hello");
+    const answer = await json(group, ...operands);
+    const [own = "", ...others] = verbs;
+    for (const verb of verbs) expect(await json(group, verb, ...operands)).toEqual(answer);
+    const help = await run(group, own, "--help");
+    for (const verb of others) expect(await run(group, verb, "--help")).toBe(help);
+    expect(help).toContain(`(${others.join(" and ")} mean`);
+  });
+
+  test("a session called like one of them is read by the full form", async () => {
+    await run("messages", "add", "list", "--agent", "helper", "hello");
+    expect(await json("messages", "show", "list")).toMatchObject({ session: "list", total: 1 });
+  });
+});
+
+describe("hints are commands", () => {
+  test("for a task that is final", async () => {
+    await run("tasks", "add", "chat-1", "one");
+    await run("tasks", "set", "chat-1", "1", "in_progress");
+    await run("tasks", "set", "chat-1", "1", "succeeded");
+    const { code, stderr } = await cli("tasks", "set", "chat-1", "1", "planned");
+    expect([code, stderr]).toEqual([4, expect.stringContaining("hint: `holdfast tasks retry chat-1 1` starts it")]);
+    const { hint } = JSON.parse((await cli("tasks", "set", "chat-1", "1", "planned", "--json")).stderr);
+    expect(hint).toContain("holdfast tasks retry chat-1 1");
+  });
+
+  test("for an agent that is there already", async () => {
+    await run("agents", "create", "helper");
+    const { code, stderr } = await cli("agents", "create", "helper");
+    expect([code, stderr]).toEqual([4, expect.stringContaining("`holdfast agents show ID`")]);
+    expect(stderr).not.toContain("()");
+  });
+
+  test("for whatever else the library says", () => {
+    expect(commandHint("List what there is with sessions.list().")).toBe("`holdfast sessions` lists those there are");
+    expect(commandHint("Wait for it, or give open() a longer busyMs.")).toBe("wait for it, then try again");
+    expect(commandHint("An operator can change it with saveBlocks().")).toBeUndefined();
+    expect(commandHint("mkdir -p /data/copy(1)")).toBe("mkdir -p /data/copy(1)");
+  });
+});
+
+describe("state", () => {
+  test("set creates a session that is not there, and says so", async () => {
+    expect(await run("state", "set", "new", "a=1")).toMatch(/\nversion \d+ \(a new session\)\n$/);
+    expect(await run("state", "set", "new", "a=2")).toMatch(/\nversion \d+\n$/);
+    expect(await json("state", "set", "other", "a=1")).toMatchObject({ session: "other", created: true });
+    expect(await json("state", "set", "other", "a=2")).toMatchObject({ created: false, value: { a: 2 } });
+  });
+
+  test("rm of a key that is not there writes nothing", async () => {
+    await run("state", "set", "s", "a=1");
+    const { seq } = await json("sessions", "show", "s");
+    for (const keys of [["nope"], ["a", "nope"], ["toString"]]) {
+      expect(await cli("state", "rm", "s", ...keys)).toMatchObject({ code: 3, stdout: "" });
+    }
+    expect((await json("sessions", "show", "s")).seq).toBe(seq);
+    expect(await json("state", "s")).toMatchObject({ value: { a: 1 } });
+  });
+});
+
+describe("blobs", () => {
+  const put = async (name: string, bytes: Uint8Array | string, ...options: string[]) => {
+    writeFileSync(path.join(cwd, name), bytes);
+    const { ref } = await json("blobs", "put", name, ...options);
+    return { put: bytes, got: await json("blobs", "get", ref) };
+  };
+
+  test.each([
+    ["notes.md", []],
+    ["data.json", []],
+    ["noname", ["--media-type", "text/plain"]],
+  ])("%s is text, to the last byte", async (name, options) => {
+    const { put: text, got } = await put(name, '\ufeff{"é": 1}\r\n', ...options);
+    expect(got).toMatchObject({ encoding: "utf-8", text });
+  });
+
+  test.each([
+    ["noname", "plain words"],
+    ["notes.txt", Uint8Array.from([0x68, 0xe9])],
+  ])("%s is binary when its type or its bytes do not say text", async (name, bytes) => {
+    const { got } = await put(name, bytes);
+    expect(got).toMatchObject({ encoding: "binary", base64: Buffer.from(bytes).toString("base64") });
+  });
+
+  test("a large text is stored as a stream and printed as text", async () => {
+    const { put: text, got } = await put("large.txt", "é words\n".repeat(200_000));
+    expect(got.encoding).toBe("binary");
+    expect(got.text === text).toBe(true);
+  });
+
+  test("live as long as they were told", async () => {
+    writeFileSync(path.join(cwd, "a.txt"), "words");
+    expect((await cli("blobs", "put", "a.txt")).stderr).toContain("expires in 7 d unless");
+  });
+});
+
+describe("log and messages", () => {
+  test("--follow has no --limit", async () => {
+    await run("messages", "add", "s", "--agent", "a", "hello");
+    for (const command of ["messages", "log"]) {
+      expect(await cli(command, "s", "--follow", "--limit", "1")).toMatchObject({ code: 2, stdout: "" });
+    }
+  });
+
+  test("a type that no event has is noted, with those there are", async () => {
+    await run("messages", "add", "s", "--agent", "a", "hello");
+    const { code, stdout, stderr } = await cli("log", "s", "--type", "message/add");
+    expect([code, stdout]).toEqual([0, "no events\n"]);
+    expect(stderr).toBe("no message/add in this session; it has message/added, session/created\n");
+    expect(await cli("log", "s", "--type", "message/added", "--after", "9")).toMatchObject({ stderr: "" });
+  });
+});
+
+describe("help tells the truth", () => {
+  test("about copies of a store", async () => {
+    const help = await lesson("migrate");
+    expect(help).not.toMatch(/\bcp /);
+    expect(help).toContain('sqlite3 agents.db ".backup copy.db"');
+    expect(help).toContain("copy agents.db together with agents.db-wal");
+    expect(await lesson("init")).toContain("-wal and -shm beside it while it is open");
+  });
+
+  test("about gc and verify", async () => {
+    expect(await lesson("gc")).toContain("freed by the third run after it expired");
+    const help = await lesson("verify");
+    expect(help).toContain("every event, its columns, and where the session row says the log ends");
+    expect(help).toContain("It does not compare the rows of messages, state and tasks with the log");
+  });
+
+  test("in usage lines that fit", async () => {
+    const lines = (await run("sessions", "ls", "--help")).split("\n");
+    const at = lines.indexOf("Usage");
+    expect(lines.slice(at + 1, at + 3)).toEqual([
+      "  holdfast sessions [ls] [--agent A] [--tag T] [--status open|closed]",
+      "      [--request R] [--limit N] [--cursor C]",
+    ]);
+  });
+});

@@ -1,0 +1,23 @@
+// Hints of the library name its calls; whoever types commands is told the command instead.
+
+const COMMANDS: readonly (readonly [RegExp, string])[] = [
+  [/\bsessions\.list\(\)/, "`holdfast sessions` lists those there are"],
+  [/\bsessions\.get\(\)/, "use the id; `holdfast sessions show ALIAS` tells it"],
+  [/\bagents\.update\(\)/, "leave the ID out, or take another; `holdfast agents show ID` shows the one that is there"],
+  [/\bagents\.list\(\)/, "`holdfast agents` lists those there are"],
+  [/\bforceRetry\(\)/, "`holdfast tasks retry CONVERSATION TASK` starts it again"],
+  [/\bcreateTaskList\(\)/, "`holdfast tasks add CONVERSATION TITLE` makes a board"],
+  [/\bbusyMs\b/, "wait for it, then try again"],
+  [/\bmigrate: true\b/, "run `holdfast migrate`"],
+  [/\bcreate: true\b/, "run `holdfast init`"],
+  [/\bfileBlobs\(/, "pass --blob-dir DIR (or set HOLDFAST_BLOB_DIR): where this store keeps its blobs"],
+  [/\bttlMs\b/, "store it again with `holdfast blobs put FILE`, with --pin or a longer --ttl"],
+  [/\b(resolve|resolveText|stream)\(\)/, "read it with `holdfast blobs get REF --out FILE`"],
+];
+
+/** The same advice as a command; undefined when it names a call that no command stands for. */
+export function commandHint(hint: string): string | undefined {
+  const known = COMMANDS.find(([call]) => call.test(hint));
+  if (known !== undefined) return known[1];
+  return /\w\(\)/.test(hint) ? undefined : hint;
+}
