@@ -1,0 +1,130 @@
+// Erased words are gone: from the rows, from the file's free pages and from the WAL; what others still name stays.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES } from "../../test/engines.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { open } from "../open.ts";
+
+describe("erasing on SQLite", () => {
+  let directory: string;
+  let file: string;
+  let hf: Holdfast;
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), "holdfast-erase-"));
+    file = join(directory, "store.db");
+    hf = await open(file);
+  });
+  afterEach(async () => {
+    await hf.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  /** How often the word stands in the files, wherever it may be. */
+  const times = (word: string) =>
+    [file, `${file}-wal`]
+      .filter((path) => existsSync(path))
+      .map((path) => readFileSync(path).toString("latin1").split(word).length - 1)
+      .reduce((a, b) => a + b, 0);
+
+  test("LG6 words of cleared messages and of a deleted session are in no file", async () => {
+    const scope = { session: "chat", agent: "helper" };
+    for (let i = 0; i < 40; i++) {
+      await hf.history.append(scope, { role: "user", content: `xyzzy-cleared ${i}` });
+      await hf.history.append({ ...scope, agent: "other" }, { role: "user", content: `plugh-kept ${i}` });
+    }
+    expect(times("xyzzy-cleared")).toBeGreaterThan(0);
+    await hf.history.clear(scope);
+    expect(times("xyzzy-cleared")).toBe(0);
+    expect(times("plugh-kept")).toBeGreaterThanOrEqual(40);
+    await hf.state.set("chat", { note: "plover-state" });
+    await hf.log.annotate("chat", { note: "y2-note" });
+    await hf.tasks.createTaskList("chat", ["foobar-task"]);
+    await hf.sessions.update("chat", { title: "quux-title" });
+    expect(["plover-state", "y2-note", "foobar-task", "quux-title"].every((word) => times(word) > 0)).toBe(true);
+    await hf.sessions.delete("chat");
+    const words = ["plugh-kept", "plover-state", "y2-note", "foobar-task", "quux-title"];
+    expect(words.filter((word) => times(word) > 0)).toEqual([]);
+  });
+
+  test("LG6 an attachment of several megabytes goes with its message, every part of it", async () => {
+    const scope = { session: "chat", agent: "helper" };
+    // Hardly compressible, so that the marks stand in the file as they are.
+    const data = Buffer.alloc(3_000_000);
+    for (let i = 0; i < data.length; i += 4) data.writeUInt32LE(Math.imul(i + 7, 2654435761) >>> 0, i);
+    for (let at = 0; at < data.length; at += 50_000) data.write("grue-attached", at);
+    const image = { type: "image", source: { data: new Uint8Array(data), mediaType: "image/png" } } as const;
+    await hf.history.append(scope, { role: "user", content: [image] });
+    expect(times("grue-attached")).toBeGreaterThan(10);
+    await hf.history.clear(scope);
+    expect(times("grue-attached")).toBe(0);
+    expect((await hf.stats()).blobs.count).toBe(0);
+  });
+
+  test("LG6 clearing removes the salt, so that a guess cannot be confirmed", async () => {
+    const scope = { session: "chat", agent: "helper" };
+    await hf.history.append(scope, { role: "user", content: "yes" });
+    await hf.history.clear(scope);
+    const db = new DatabaseSync(file, { readOnly: true });
+    const rows = db.prepare("SELECT content, salt, key, erased_seq FROM messages").all();
+    db.close();
+    expect(rows.map((row) => ({ ...row }))).toEqual([{ content: null, salt: null, key: null, erased_seq: 3 }]);
+    expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+  });
+});
+
+for (const engine of ENGINES) {
+  describe(`erasing on ${engine.name}`, () => {
+    test("LG6 what another message names or says stays, and goes with the last", async () => {
+      const ground = await engine.fresh();
+      const hf = await open(ground.url);
+      try {
+        const bytes = new TextEncoder().encode("shared attachment");
+        const image = { type: "image", source: { data: bytes, mediaType: "image/png" } } as const;
+        const scopes = ["a", "b"].map((session) => ({ session, agent: "helper" }));
+        const refs = [];
+        for (const scope of scopes) {
+          // Another text beside the same picture, and the same text in both.
+          const [one, two] = await hf.history.appendMany(scope, [
+            { role: "user", content: [{ type: "text", text: scope.session }, image] },
+            { role: "user", content: "the same words" },
+          ]);
+          const source = one?.content[1]?.type === "image" ? one.content[1].source : undefined;
+          refs.push(source?.ref ?? "", two?.ref ?? "");
+        }
+        await hf.history.clear({ session: "a", agent: "helper" });
+        for (const ref of refs) expect((await hf.blobs.verify(ref)).ok).toBe(true);
+        expect(await hf.history.count({ session: "b", agent: "helper" })).toBe(2);
+        expect(await hf.history.get({ session: "b", agent: "helper" })).toHaveLength(2);
+        await hf.sessions.delete("b");
+        for (const ref of refs) expect(await hf.blobs.exists(ref)).toBe(false);
+      } finally {
+        await hf.close();
+        await ground.end();
+      }
+    });
+
+    test("LG6 a clear takes what was there when it was asked for, and what is appended meanwhile stays", async () => {
+      const ground = await engine.fresh();
+      const hf = await open(ground.url);
+      const scope = { session: "chat", agent: "helper" };
+      try {
+        let cleared = 0;
+        let appended = 0;
+        const writing = (async () => {
+          for (; appended < 60; appended++) await hf.history.append(scope, { role: "user", content: `${appended}` });
+        })();
+        for (let i = 0; i < 6; i++) cleared += (await hf.history.clear(scope)).removed.messages ?? 0;
+        await writing;
+        expect(cleared + (await hf.history.count(scope))).toBe(60);
+        expect((await hf.sessions.get("chat"))?.messages).toBe(await hf.history.count(scope));
+        expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+      } finally {
+        await hf.close();
+        await ground.end();
+      }
+    });
+  });
+}
