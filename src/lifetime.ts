@@ -20,7 +20,7 @@ export class Lifetime {
   #call(member: unknown): unknown {
     if (typeof member !== "function") return member;
     return (...args: readonly unknown[]) => {
-      if (this.#closing !== null) return Promise.reject(closed());
+      if (this.#closing !== null) return refused();
       const result: unknown = member(...args);
       if (!(result instanceof Promise)) return result;
       this.#underWay.add(result);
@@ -39,6 +39,15 @@ export class Lifetime {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     await this.#end();
   }
+}
+
+/** Whichever way it is taken, awaited or iterated over: the answer is the error, and nobody has to listen to it. */
+function refused(): Promise<never> & AsyncIterable<never> {
+  const rejected = Promise.reject(closed());
+  rejected.catch(() => {});
+  return Object.assign(rejected, {
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(closed()) }),
+  });
 }
 
 function closed(): HoldfastError {

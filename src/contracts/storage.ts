@@ -80,7 +80,7 @@ export type StatementName =
   | "allState.erase"
   | "allAnnotations.erase"
   | "allEvents.erase"
-  | `${ErasedScope}.${"release" | "dropChildren" | "dropLinks" | "drop"}`
+  | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"

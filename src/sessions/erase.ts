@@ -14,8 +14,7 @@ const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: {
 /** The statements of one scope in the order that keeps every ref alive until its row has let go. */
 function erasureWrites(scope: ErasedScope, now: number, where: readonly Cell[], erase: readonly Cell[]): Write[] {
   return [
-    { op: "run", statement: `${scope}.release`, params: [...where, ...where] },
-    { op: "run", statement: `${scope}.dropChildren`, params: [now, now, ...where, now, ...where] },
+    { op: "run", statement: `${scope}.release`, params: where },
     { op: "run", statement: `${scope}.dropLinks`, params: [now, ...where] },
     { op: "run", statement: `${scope}.drop`, params: [now, ...where] },
     { op: "run", statement: `${scope}.erase`, params: erase },

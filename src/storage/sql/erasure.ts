@@ -46,17 +46,14 @@ function dead(where: Where): string {
   );
 }
 
-/** Parameters: the scope's twice; now and the scope's twice, with now between; now and the scope's; now and the scope's. */
-function texts(where: Where): Record<"release" | "dropChildren" | "dropLinks" | "drop" | "erase", string> {
+/** Parameters: the scope's; now and the scope's; now and the scope's. */
+function texts(where: Where): Record<Part, string> {
   return {
+    // Counted once for all: a count per blob would read the scope again for each.
     release:
-      `UPDATE blobs SET refs = refs - (SELECT count(*) FROM ${where.table} r WHERE ${where.rows} ` +
-      `AND r.${where.column} = blobs.no) WHERE no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows})`,
-    dropChildren:
-      "DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? " +
-      "AND no IN " +
-      `(SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (${dead(where)})) AND NOT EXISTS ` +
-      `(SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (${dead(where)}))`,
+      "UPDATE blobs SET refs = blobs.refs - g.n FROM " +
+      `(SELECT ${where.column} AS no, count(*) AS n FROM ${where.table} WHERE ${where.rows} GROUP BY ${where.column}) AS g ` +
+      "WHERE g.no = blobs.no",
     dropLinks: `DELETE FROM blob_links WHERE parent_no IN (${dead(where)})`,
     drop: `DELETE FROM blobs WHERE no IN (${dead(where)})`,
     erase: where.erase,
@@ -71,16 +68,15 @@ function erasable(where: Where): string {
   );
 }
 
-/** Blobs named inside the scope's payloads that are large, or outside the database. */
+/** Blobs named inside the scope's payloads: whether others name them too is settled one by one, under guards. */
 function named(where: Where): string {
   return (
     "SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no " +
-    "WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') " +
-    `AND l.parent_no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows})`
+    `WHERE l.ord < 0 AND l.parent_no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows})`
   );
 }
 
-type Part = "release" | "dropChildren" | "dropLinks" | "drop" | "erase";
+type Part = "release" | "dropLinks" | "drop" | "erase";
 
 export const statements = Object.fromEntries(
   Object.entries(SCOPES).flatMap(([scope, where]) =>

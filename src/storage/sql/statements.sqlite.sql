@@ -45,23 +45,23 @@ SELECT count(*) AS n FROM messages WHERE session_no = (SELECT no FROM sessions W
 -- messages.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- messages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
 -- run.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- run.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
 -- allMessages.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allMessages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL);
 -- allState.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allState.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT value FROM state WHERE session_no = ?);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT value FROM state WHERE session_no = ?);
 -- allAnnotations.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allAnnotations.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND (c.form >= 2 OR c.store <> '') AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
 -- state.current
 SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
 -- state.key
@@ -208,9 +208,7 @@ DELETE FROM aliases WHERE session_no = ?;
 -- session.tombstone
 UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, messages = 0, version = version + 1 WHERE no = ?;
 -- messages.release
-UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
--- messages.dropChildren
-DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks
 DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- messages.drop
@@ -218,9 +216,7 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- messages.erase
 UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- run.release
-UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
--- run.dropChildren
-DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- run.dropLinks
 DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- run.drop
@@ -228,9 +224,7 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- run.erase
 UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- allMessages.release
-UPDATE blobs SET refs = refs - (SELECT count(*) FROM messages r WHERE session_no = ? AND erased_seq IS NULL AND r.content = blobs.no) WHERE no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL);
--- allMessages.dropChildren
-DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM messages WHERE session_no = ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- allMessages.dropLinks
 DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
@@ -238,9 +232,7 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- allMessages.erase
 DELETE FROM messages WHERE session_no = ?;
 -- allState.release
-UPDATE blobs SET refs = refs - (SELECT count(*) FROM state r WHERE session_no = ? AND r.value = blobs.no) WHERE no IN (SELECT value FROM state WHERE session_no = ?);
--- allState.dropChildren
-DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = ? GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
 DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.drop
@@ -248,9 +240,7 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- allState.erase
 DELETE FROM state WHERE session_no = ?;
 -- allAnnotations.release
-UPDATE blobs SET refs = refs - (SELECT count(*) FROM annotations r WHERE session_no = ? AND r.payload = blobs.no) WHERE no IN (SELECT payload FROM annotations WHERE session_no = ?);
--- allAnnotations.dropChildren
-DELETE FROM blobs WHERE form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ? AND no IN (SELECT l.child_no FROM blob_links l WHERE l.parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no))) AND NOT EXISTS (SELECT 1 FROM blob_links o WHERE o.child_no = blobs.no AND o.parent_no NOT IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)));
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM annotations WHERE session_no = ? GROUP BY payload) AS g WHERE g.no = blobs.no;
 -- allAnnotations.dropLinks
 DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allAnnotations.drop
