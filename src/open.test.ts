@@ -42,11 +42,28 @@ describe("open", () => {
     const refused = await open("postgres://me:secret@127.0.0.1:1/db").catch((caught: unknown) => caught);
     expect(JSON.stringify(refused)).not.toContain("secret");
     expect(String(refused)).not.toContain("secret");
+    for (const url of [" postgres://u:secret@h/d", "postgres//u:secret@h", "pg:u:secret@h", "file://u:secret@h/x"]) {
+      const bad = await open(url).catch((caught: unknown) => caught);
+      expect(bad).toMatchObject({ code: "BadUrl" });
+      expect(`${String(bad)} ${JSON.stringify(bad)}`).not.toContain("secret");
+    }
+    await expect(open("postgres://u:%zz@h/d")).rejects.toMatchObject({ code: "BadUrl" });
   });
 
   test("ST7 an option nobody knows is refused, not ignored", async () => {
     const misspelt = { durabilty: "normal" } as object;
     await expect(open(":memory:", misspelt)).rejects.toMatchObject({ code: "InvalidArgument" });
+  });
+
+  test("ST7 what is iterated over after close is refused with Closed as well", async () => {
+    const hf = await open(":memory:");
+    await hf.sessions.create({ id: "s" });
+    await hf.close();
+    const drain = async (items: AsyncIterable<unknown>) => {
+      for await (const item of items) expect(item).toBeUndefined();
+    };
+    await expect(drain(hf.log.tail("s"))).rejects.toMatchObject({ code: "Closed" });
+    await expect(drain(hf.blobs.stream(`sha256:${"0".repeat(64)}`))).rejects.toMatchObject({ code: "Closed" });
   });
 
   test("ST5 a field of a message nobody would keep is refused, not dropped", async () => {

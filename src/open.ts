@@ -125,10 +125,11 @@ function parseUrl(url: unknown): Target {
   if (/^file:\/\//i.test(url)) return sqliteTarget(fromFileUrl(url), url);
   // As SQLite itself reads it: a path, relative to where we are.
   if (/^file:/i.test(url)) return sqliteTarget(url.slice("file:".length), url);
-  // A single letter is a drive of Windows; more of them name a kind of store.
-  if (/^[a-z][a-z0-9+.-]+:/i.test(url)) {
+  // A single letter is a drive of Windows; more of them name a kind of store. What follows may hold a password.
+  const scheme = /^[a-z][a-z0-9+.-]+:/i.exec(url.trim())?.[0];
+  if (scheme !== undefined || /:\/\/|^\W*postgres\S*@/i.test(url)) {
     throw badUrl(
-      url.replace(/\/\/[^@/]*@/, "//"),
+      `${scheme ?? "that URL"}…`,
       "there is no store of that kind; a file with such a name needs ./ before it",
     );
   }
@@ -138,8 +139,8 @@ function parseUrl(url: unknown): Target {
 function fromFileUrl(url: string): string {
   try {
     return fileURLToPath(url);
-  } catch (cause) {
-    throw badUrl(url, "it is not a file URL", cause);
+  } catch {
+    throw badUrl("file://…", "it is not a file URL of this machine");
   }
 }
 
@@ -152,6 +153,8 @@ function parsePostgres(text: string): Target {
   let url: URL;
   try {
     url = new URL(text);
+    // The client decodes them, and fails with what it could not.
+    for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
   } catch {
     throw badUrl("postgres://…", "it cannot be parsed; a password must be percent-encoded");
   }
@@ -164,10 +167,9 @@ function parsePostgres(text: string): Target {
   return { kind: "postgres", url: url.href, schema, shown };
 }
 
-function badUrl(shown: string, why: string, cause?: unknown): HoldfastError {
+function badUrl(shown: string, why: string): HoldfastError {
   return new HoldfastError("BadUrl", `cannot open ${shown}: ${why}`, {
     hint: 'Give a file path, ":memory:", or postgres://user@host/database?schema=name.',
-    ...(cause === undefined ? {} : { cause }),
   });
 }
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
+import { adjustableEnvironment } from "../testing/environment.ts";
 
 describe("erasing on SQLite", () => {
   let directory: string;
@@ -100,6 +101,51 @@ for (const engine of ENGINES) {
         expect(await hf.history.get({ session: "b", agent: "helper" })).toHaveLength(2);
         await hf.sessions.delete("b");
         for (const ref of refs) expect(await hf.blobs.exists(ref)).toBe(false);
+      } finally {
+        await hf.close();
+        await ground.end();
+      }
+    });
+
+    test("LG6 an attachment that another handle names just then is not taken", async () => {
+      const ground = await engine.fresh();
+      const [one, two] = [await open(ground.url), await open(ground.url)];
+      try {
+        for (let round = 0; round < 25; round++) {
+          const source = { data: new TextEncoder().encode(`picture ${round}`), mediaType: "image/png" };
+          const image = { type: "image", source } as const;
+          const say = (hf: Holdfast, session: string) =>
+            hf.history.append(
+              { session, agent: "a" },
+              { role: "user", content: [{ type: "text", text: session }, image] },
+            );
+          await say(one, `gone${round}`);
+          const [, kept] = await Promise.all([
+            one.history.clear({ session: `gone${round}`, agent: "a" }),
+            say(two, `kept${round}`),
+          ]);
+          const block = kept.content[1];
+          const ref = block?.type === "image" ? (block.source.ref ?? "") : "";
+          expect(await two.blobs.resolveText(ref)).toBe(`picture ${round}`);
+        }
+      } finally {
+        await one.close();
+        await two.close();
+        await ground.end();
+      }
+    });
+
+    test("LG6 a clock that went back keeps nothing alive", async () => {
+      const ground = await engine.fresh();
+      const environment = adjustableEnvironment();
+      const hf = await open(ground.url, { environment });
+      try {
+        environment.advance(3_600_000);
+        const message = await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: "ahead" });
+        const behind = await open(ground.url);
+        await behind.history.clear({ session: "s", agent: "a" });
+        expect(await behind.blobs.exists(message.ref)).toBe(false);
+        await behind.close();
       } finally {
         await hf.close();
         await ground.end();
