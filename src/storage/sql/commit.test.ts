@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../../test/engines.ts";
 import type { Commit, EventDraft, Outcome } from "../../contracts/storage.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
+import { genesis, nextHash } from "../../core/chain.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { SqlStorage } from "./store.ts";
 
@@ -129,6 +130,31 @@ for (const engine of ENGINES) {
       }
       const events = await storage.query("events.read", "s", 0, 100);
       expect(events.map((event) => event.seq)).toEqual(Array.from({ length: 11 }, (_, i) => i + 1));
+    });
+
+    test("LG2 a handle that remembers a session sees that the same seq was reached another way", async () => {
+      for (const text of ["a", "b"]) await storage.commit(append("s", text));
+      // What a server does that lost its last commits and went on with others.
+      const [before] = await storage.query("events.at", "s", 2);
+      await ground.driver.transact(function* () {
+        yield {
+          steps: [
+            { kind: "query", sql: "DELETE FROM events WHERE seq = 3", params: [] },
+            { kind: "query", sql: "UPDATE sessions SET seq = 2, chain = ?", params: [before?.hash ?? null] },
+          ],
+          last: true,
+        };
+      });
+      const other = new SqlStorage(await ground.another(), realEnvironment());
+      await other.commit(append("s", "another b"));
+      await storage.commit(append("s", "c"));
+      const events = await storage.query("events.read", "s", 0, 100);
+      let chain: Uint8Array = genesis("s");
+      for (const event of events) {
+        chain = nextHash(chain, event.body);
+        expect(Buffer.from(event.hash)).toEqual(Buffer.from(chain));
+      }
+      expect(events).toHaveLength(4);
     });
 
     test("LG6 a handle that remembers a session cannot write to it after another handle deleted it", async () => {

@@ -84,7 +84,10 @@ export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): P
   const fence: Step = {
     kind: "bulk",
     spec: FENCE_SESSION,
-    rows: writing.moved.map((row) => [...row.params, positionOf(snapshot, row.id).seq]),
+    rows: writing.moved.map((row) => {
+      const was = positionOf(snapshot, row.id);
+      return [...row.params, was.seq, was.chain];
+    }),
   };
   yield { steps: [fence, ...writing.steps], last: true };
   return result(

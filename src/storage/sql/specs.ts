@@ -109,13 +109,16 @@ export const ADVANCE_SESSION: BulkSpec = {
   suffix: "",
 };
 
-/** The same for sessions a commit remembers: it fails unless they are still where they were. */
+/**
+ * The same for sessions a commit remembers: it fails unless they are still where they were, by seq and by chain, for a
+ * server that lost commits may have reached the same seq another way.
+ */
 export const FENCE_SESSION: BulkSpec = {
   name: "sessions.fence",
   table: "sessions",
   verb: "fence",
-  columns: [...ADVANCE_SESSION.columns, int("was_seq")],
-  key: ["no", "was_seq"],
+  columns: [...ADVANCE_SESSION.columns, int("was_seq"), bytes("was_chain")],
+  key: ["no", "was_seq", "was_chain"],
   suffix: " AND sessions.deleted_at IS NULL",
 };
 

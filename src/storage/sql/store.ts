@@ -55,6 +55,7 @@ export class SqlStorage implements Storage {
       } catch (error) {
         // Another connection wrote to one of these sessions, or deleted it: read them again.
         if (!(error instanceof StaleFence)) throw error;
+        this.#remembered.agents.clear();
       }
     }
     for (const id of batch.flatMap((commit) => (commit.sessions ?? []).map((use) => use.id))) {
