@@ -23,9 +23,7 @@ export function openBare(file: string): DatabaseSync {
 export function bytesPerAppend(storeFile: string): number {
   const db = new DatabaseSync(storeFile, { readOnly: true });
   try {
-    const newest = ["events", "messages", "blobs"].map((table) =>
-      db.prepare(`SELECT * FROM ${table} ORDER BY rowid DESC LIMIT 1`).get(),
-    );
+    const newest = ["events"].map((table) => db.prepare(`SELECT * FROM ${table} ORDER BY rowid DESC LIMIT 1`).get());
     return newest.flatMap((row) => Object.values(row ?? {})).reduce<number>((sum, cell) => sum + cellBytes(cell), 0);
   } finally {
     db.close();

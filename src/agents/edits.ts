@@ -28,7 +28,7 @@ export async function writeVersion(
   ];
   if (stored !== null) return { blobs: [], uses: [[stored, 1]], writes: rows(stored) };
   const payload = await payloads.prepare(encodeText(block.value), VALUE);
-  return { blobs: payload.blobs, uses: [], writes: [...payload.writes, ...rows(payload.sha256)] };
+  return { blobs: payload.blobs, uses: payload.uses, writes: [...payload.writes, ...rows(payload.sha256)] };
 }
 
 /** The block with another value, one version on. */

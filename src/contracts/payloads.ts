@@ -1,5 +1,5 @@
 // How the rules put a payload beside their rows without knowing where bytes live.
-import type { BlobWrite, Write } from "./storage.ts";
+import type { BlobWrite, Commit, Write } from "./storage.ts";
 
 export interface PreparedPayload {
   readonly sha256: Uint8Array;
@@ -8,6 +8,10 @@ export interface PreparedPayload {
   /** What the commit must hold so that the ref is never dangling. The payload's own blob counts one reference. */
   readonly blobs: readonly BlobWrite[];
   readonly writes: readonly Write[];
+  /** Blobs that must still be there when the commit happens, because it takes over what they hold. */
+  readonly uses: NonNullable<Commit["uses"]>;
+  /** The bytes, when they are few and the row has room for them; there is no blob then. */
+  readonly words: Uint8Array | null;
 }
 
 export interface PayloadOptions {
@@ -15,13 +19,18 @@ export interface PayloadOptions {
   readonly utf8: boolean;
   /** Blobs this payload names inside: they live as long as it does. They must be live when the commit happens. */
   readonly children?: readonly Uint8Array[];
+  /** The row can hold the bytes itself when they are few. */
+  readonly inRow?: boolean;
+  /** Nobody else has these bytes: they need no copy to wait for their commit. */
+  readonly owned?: boolean;
 }
 
 /** The blob columns a read joins beside its row. */
 export interface StoredPayload {
   readonly sha256: Uint8Array;
   readonly size: number;
-  readonly form: number;
+  /** null: the row names a blob that is not there. */
+  readonly form: number | null;
   readonly body: Uint8Array | null;
   readonly store: string;
   readonly blob_key: string | null;
@@ -34,6 +43,8 @@ export interface Payloads {
   discard(
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;
+  /** Content that stands in a row, so that others can make a blob of it to name; null when there is none. */
+  inRow(sha256: Uint8Array): Promise<Uint8Array | null>;
   /** The bytes, verified; BlobCorrupted when they are not what was written. */
   read(stored: StoredPayload): Uint8Array | Promise<Uint8Array>;
 }

@@ -33,6 +33,17 @@ export interface EventRow {
   readonly hash: Uint8Array;
 }
 
+/** The columns of the message are NULL where the event added none; those of its content also when it was erased. */
+export interface WholeEventRow extends EventRow {
+  readonly agent: string | null;
+  readonly role: string | null;
+  readonly run: string | null;
+  readonly key: string | null;
+  readonly sha256: Uint8Array | null;
+  readonly salt: Uint8Array | null;
+  readonly erased_seq: number | null;
+}
+
 export interface MessageRow {
   readonly session: string;
   readonly agent: string;
@@ -43,7 +54,8 @@ export interface MessageRow {
   readonly at: number;
   readonly sha256: Uint8Array;
   readonly size: number;
-  readonly form: number;
+  /** null: the row names a blob that is not there. */
+  readonly form: number | null;
   readonly body: Uint8Array | null;
   readonly store: string;
   readonly blob_key: string | null;
@@ -54,6 +66,12 @@ export interface DiscardedRow {
   readonly sha256: Uint8Array;
   readonly store: string;
   readonly key: string | null;
+}
+
+/** Short contents in their rows. */
+export interface WordsRow {
+  readonly n: number;
+  readonly bytes: number;
 }
 
 /** One blob an erasure releases, with the rows of the scope that refer to it. */
@@ -211,6 +229,7 @@ export interface Queries {
 
   // log
   "events.read": Read<[session: string, after: number, limit: number], EventRow>;
+  "events.whole": Read<[session: string, after: number, limit: number], WholeEventRow>;
   "events.at": Read<[session: string, seq: number], EventRow>;
 
   // history: live messages only, in seq order
@@ -251,6 +270,18 @@ export interface Queries {
   "allMessages.named": Read<[session: number], DiscardedRow>;
   "allState.named": Read<[session: number], DiscardedRow>;
   "allAnnotations.named": Read<[session: number], DiscardedRow>;
+
+  "messages.words": Read<[session: number, agent: number, upTo: number], WordsRow>;
+  "run.words": Read<[session: number, agent: number, run: string, upTo: number], WordsRow>;
+  "allMessages.words": Read<[session: number], WordsRow>;
+
+  // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
+  "words.lag": Read<[], { readonly upto: number; readonly newest: number }>;
+  "words.get": Read<
+    [prefix: Uint8Array, sha256: Uint8Array],
+    { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
+  >;
+  "words.count": Read<[prefix: Uint8Array, sha256: Uint8Array], { readonly n: number }>;
 
   // state
   "state.current": Read<[...Branch, now: number], StateRow>;

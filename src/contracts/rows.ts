@@ -9,7 +9,7 @@ export type ColumnType = "serial" | "int" | "text" | "bytes" | "blobref";
 
 export interface TableShape {
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** What a put replaces and a remove names. */
+  /** What a put replaces and a remove names; none: rows are neither replaced nor removed one by one. */
   readonly key: readonly string[];
 }
 
@@ -76,27 +76,30 @@ export const TABLES = {
   session_tags: { columns: { tag: "text", session_no: "int" }, key: ["tag", "session_no"] },
   aliases: { columns: { name: "text", session_no: "int", created_at: "int" }, key: ["name"] },
   events: {
-    columns: { session_no: "int", seq: "int", type: "text", at: "int", body: "bytes", hash: "bytes" },
-    key: ["session_no", "seq"],
-  },
-  messages: {
     columns: {
       no: "serial",
       session_no: "int",
-      branch: "int",
       seq: "int",
+      branch: "int",
+      type: "text",
+      at: "int",
+      body: "bytes",
+      hash: "bytes",
       agent_no: "int",
       role: "text",
       run: "text",
       key: "text",
+      sha256: "bytes",
+      words: "bytes",
       content: "blobref",
       salt: "bytes",
       chars: "int",
-      at: "int",
       erased_seq: "int",
     },
-    key: ["no"],
+    // Never replaced, and removed only with their session.
+    key: [],
   },
+  word_refs: { columns: { prefix: "bytes", event_no: "int" }, key: ["prefix", "event_no"] },
   annotations: {
     columns: { session_no: "int", seq: "int", payload: "blobref", salt: "bytes" },
     key: ["session_no", "seq"],

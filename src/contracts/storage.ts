@@ -79,7 +79,10 @@ export type StatementName =
   | "state.closeAll"
   | "allState.erase"
   | "allAnnotations.erase"
-  | "allEvents.erase"
+  | "words.index"
+  | "words.indexed"
+  | "words.shorten"
+  | `${"messages" | "run" | "allMessages"}.unindex`
   | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
   | "tasks.removeAll"
   | "tasks.removeBoard"
@@ -130,6 +133,16 @@ export interface BlobWrite {
   readonly at: number;
 }
 
+export interface MessageDraft {
+  readonly role: string;
+  readonly key?: string;
+  readonly sha256: Uint8Array;
+  readonly salt: Uint8Array;
+  /** The content itself when it is short; otherwise it is the blob of this sha256. */
+  readonly words: Uint8Array | null;
+  readonly chars: number;
+}
+
 export interface EventDraft {
   readonly session: string;
   readonly type: string;
@@ -138,6 +151,8 @@ export interface EventDraft {
   readonly run?: string;
   readonly data?: JsonObject;
   readonly payloads?: Readonly<Record<string, { readonly sha256: Uint8Array; readonly salt: Uint8Array }>>;
+  /** The message this event adds, in the event's own row; the event names its agent and commits to its content. */
+  readonly message?: MessageDraft;
   /** Written with the event; session_no, branch and seq are filled in from it where the table has them. */
   readonly writes?: readonly Write[];
   /** Messages this event adds to, or (negative) takes from, the session's count. */
@@ -157,8 +172,16 @@ export interface Commit {
   readonly events?: readonly EventDraft[];
   /** Rows that belong to no event. Written after blobs and before events. */
   readonly writes?: readonly Write[];
-  /** Blobs that must be live already because rows of this commit refer to them: [sha256, references added]. */
-  readonly uses?: readonly (readonly [Uint8Array, number])[];
+  /**
+   * Nobody else adds events while this happens, and all that were added before are seen: row numbers come in order only
+   * to who waits for that. Together with `solo`.
+   */
+  readonly settled?: boolean;
+  /**
+   * Blobs that must be live already because rows of this commit refer to them: [sha256, references added]. "parts": it
+   * holds the parts of a blob that arrived before this commit, which takes them over.
+   */
+  readonly uses?: readonly (readonly [sha256: Uint8Array, references: number, holds?: "parts"])[];
 }
 
 export type Outcome =
@@ -173,5 +196,5 @@ export type Refusal =
       readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-alias";
       readonly session: string;
     }
-  | { readonly reason: "blob-missing" | "blob-expired"; readonly sha256: Uint8Array }
+  | { readonly reason: "blob-missing" | "blob-expired" | "parts-missing"; readonly sha256: Uint8Array }
   | { readonly reason: "guard"; readonly guard: Guard; readonly actual: number | string | null };

@@ -34,12 +34,14 @@ function canonicalArray(items: readonly unknown[], depth: number): string {
 }
 
 function canonicalObject(object: object, depth: number): string {
-  const entries = Object.entries(object)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  let text = "{";
-  for (const [index, [key, value]] of entries.entries()) {
-    text += `${index === 0 ? "" : ","}${canonicalString(key)}:${canonicalJson(value, depth + 1)}`;
+  // Strings compare by UTF-16 code units, which is the order asked for.
+  const keys = Object.keys(object).sort();
+  const values = object as Readonly<Record<string, unknown>>;
+  let text = "";
+  for (const key of keys) {
+    const value = values[key];
+    if (value === undefined) continue;
+    text += `${text === "" ? "{" : ","}${canonicalString(key)}:${canonicalJson(value, depth + 1)}`;
   }
-  return `${text}}`;
+  return text === "" ? "{}" : `${text}}`;
 }

@@ -75,6 +75,11 @@ export function refusalError(refused: Refusal): HoldfastError {
         details: { ref: toRef(refused.sha256) },
         hint: "Store the bytes again, and pin the ref while you need it.",
       });
+    case "parts-missing":
+      return new HoldfastError("Conflict", "the bytes waited for their commit for so long that they were collected", {
+        retryable: true,
+        hint: "Send them again, and do not keep them waiting for more than an hour.",
+      });
     case "guard":
       return new HoldfastError("Conflict", `${refused.guard.check} changed in the meantime`, {
         retryable: true,

@@ -5,7 +5,7 @@ import type { HistoryScope } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { BlobWrite, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
-import { toHex, toRef } from "../core/bytes.ts";
+import { sameBytes, toHex, toRef } from "../core/bytes.ts";
 import type { Carried, ReadyMessage } from "./content.ts";
 
 export interface Appending extends HistoryScope {
@@ -22,7 +22,13 @@ export interface PreparedMessage {
 /** At once when nothing has to be waited for, which is the rule: a small message in a database. */
 export function prepareMessage(ready: ReadyMessage, payloads: Payloads): PreparedMessage | Promise<PreparedMessage> {
   const children = [...ready.named, ...ready.carried.map((one) => one.sha256)];
-  const options = { media: "application/json", utf8: true, ...(children.length === 0 ? {} : { children }) };
+  const options = {
+    media: "application/json",
+    utf8: true,
+    inRow: true,
+    owned: true,
+    ...(children.length === 0 ? {} : { children }),
+  };
   const payload = payloads.prepare(ready.bytes, options);
   if (ready.carried.length === 0 && !(payload instanceof Promise)) return { ready, payload, carried: [] };
   return (async () => {
@@ -38,19 +44,31 @@ async function prepareCarried(carried: Carried, payloads: Payloads): Promise<Pre
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };
 }
 
+/** The same message with a blob of content it names, which so far stands in another message's row. */
+export async function carrying(
+  message: PreparedMessage,
+  bytes: Uint8Array,
+  digest: Uint8Array,
+  payloads: Payloads,
+): Promise<PreparedMessage> {
+  const named = message.ready.named.filter((one) => !sameBytes(one, digest));
+  if (named.length === message.ready.named.length) return message;
+  const carried = await prepareCarried({ bytes, sha256: digest, media: "application/json" }, payloads);
+  return { ...message, ready: { ...message.ready, named }, carried: [...message.carried, carried] };
+}
+
 export function appendCommit(scope: Appending, messages: readonly PreparedMessage[]): Commit {
   const blobs: BlobWrite[] = [];
   const writes: Write[] = [];
   const guards: Guard[] = [];
-  const uses = new Map<string, readonly [Uint8Array, number]>();
+  const uses = new Map<string, NonNullable<Commit["uses"]>[number]>();
   const events = messages.map((message) => {
     const { ready, payload, carried } = message;
-    for (const one of carried) {
+    for (const one of [...carried, payload]) {
       blobs.push(...one.blobs);
       writes.push(...one.writes);
+      for (const use of one.uses) uses.set(toHex(use[0]), use);
     }
-    blobs.push(...payload.blobs);
-    writes.push(...payload.writes);
     for (const named of ready.named) uses.set(toHex(named), [named, 0]);
     if (ready.key !== undefined) guards.push({ check: "message.key", key: [scope.session, ready.key], expect: null });
     return messageEvent(scope, message);
@@ -76,22 +94,14 @@ function messageEvent(scope: Appending, { ready, payload }: PreparedMessage): Ev
     data: ready.key === undefined ? { role: ready.role } : { key: ready.key, role: ready.role },
     payloads: { content: payload },
     messages: 1,
-    writes: [
-      {
-        op: "insert",
-        table: "messages",
-        row: {
-          agent_no: { agent: scope.agent },
-          role: ready.role,
-          run: scope.run ?? null,
-          key: ready.key ?? null,
-          content: payload.sha256,
-          salt: payload.salt,
-          chars: ready.chars,
-          at: scope.at,
-        },
-      },
-    ],
+    message: {
+      role: ready.role,
+      ...(ready.key === undefined ? {} : { key: ready.key }),
+      sha256: payload.sha256,
+      salt: payload.salt,
+      words: payload.words,
+      chars: ready.chars,
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import type { Message, MessageInput } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { sameBytes, toRef } from "../core/bytes.ts";
+import { fromRef, sameBytes, toRef } from "../core/bytes.ts";
 import {
   checkArray,
   checkId,
@@ -16,12 +16,13 @@ import {
   decodeJson,
   invalid,
 } from "../core/check.ts";
-import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
   appendCommit,
   appendedMessage,
+  carrying,
   keyTaken,
   type PreparedMessage,
   prepareMessage,
@@ -34,9 +35,13 @@ const PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
-  const write = async (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
+  const writeOnce = (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
     if (prepared.every((one) => one.ready.key === undefined)) return appendFresh(storage, scope, prepared);
     return decide(storage, () => appendKeyed(storage, payloads, scope, prepared));
+  };
+  const write = (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
+    if (prepared.every((one) => one.ready.named.length === 0)) return writeOnce(scope, prepared);
+    return writeNaming(payloads, prepared, (messages) => writeOnce(scope, messages));
   };
   const append = async (scope: Appending, made: readonly (PreparedMessage | Promise<PreparedMessage>)[]) => {
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
@@ -83,6 +88,25 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
   };
 }
 
+/** A message may name what stands in another's row: then it brings a blob of it along. */
+async function writeNaming(
+  payloads: Payloads,
+  prepared: readonly PreparedMessage[],
+  write: (messages: readonly PreparedMessage[]) => Promise<readonly Message[]>,
+): Promise<readonly Message[]> {
+  for (let messages = prepared; ; ) {
+    try {
+      return await write(messages);
+    } catch (error) {
+      const missing = error instanceof HoldfastError && error.code === "BlobNotFound" ? error.details.ref : null;
+      const digest = typeof missing === "string" ? fromRef(missing) : null;
+      const bytes = digest === null ? null : await payloads.inRow(digest);
+      if (digest === null || bytes === null) throw error;
+      messages = await Promise.all(messages.map((one) => carrying(one, bytes, digest, payloads)));
+    }
+  }
+}
+
 function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: string | undefined): Promise<Erasure> {
   return eraseMessages(storage, payloads, scope, run);
 }
@@ -112,11 +136,10 @@ async function appendFresh(
   scope: Appending,
   prepared: readonly PreparedMessage[],
 ): Promise<readonly Message[]> {
-  const commit = appendCommit(scope, prepared);
-  return decide(storage, async () => ({
-    commit,
-    answer: ({ events }) => prepared.map((one, i) => appendedMessage(scope, one, events[i]?.seq ?? 0)),
-  }));
+  // Nothing is read first and nothing guarded: there is nothing to decide again.
+  const outcome = await storage.commit(appendCommit(scope, prepared));
+  if (!outcome.ok) throw refusalError(outcome.refused);
+  return prepared.map((one, i) => appendedMessage(scope, one, outcome.events[i]?.seq ?? 0));
 }
 
 /** A key that is there already with the same content is answered with that message; with other content it is a conflict. */

@@ -176,6 +176,7 @@ async function annotate(
       sessions: [{ id: session, mode: "existing", at }],
       blobs: payload.blobs,
       writes: payload.writes,
+      uses: payload.uses,
       events: [
         {
           session,

@@ -35,6 +35,17 @@ for (const engine of ENGINES) {
       ["LG2 an event's time", "UPDATE events SET at = at + 1 WHERE seq = 5", 5],
       ["LG2 an event's hash", "UPDATE events SET hash = (SELECT hash FROM events WHERE seq = 4) WHERE seq = 5", 5],
       ["LG2 an event's body", "UPDATE events SET body = (SELECT body FROM events WHERE seq = 4) WHERE seq = 5", 5],
+      ["LG2 a message's role", "UPDATE events SET role = 'system' WHERE seq = 5", 5],
+      ["LG2 a message's agent", "UPDATE events SET agent_no = 2 WHERE seq = 5", 5],
+      ["LG2 a message's run", "UPDATE events SET run = 'r' WHERE seq = 5", 5],
+      ["LG2 a message's key", "UPDATE events SET key = 'k' WHERE seq = 5", 5],
+      [
+        "LG2 a message's content under another hash",
+        "UPDATE events SET sha256 = (SELECT sha256 FROM events WHERE seq = 4) WHERE seq = 5",
+        5,
+      ],
+      ["LG2 a message's salt", "UPDATE events SET salt = (SELECT salt FROM events WHERE seq = 4) WHERE seq = 5", 5],
+      ["LG6 a message half erased", "UPDATE events SET erased_seq = 9 WHERE seq = 5", 5],
       ["LG1 a removed event", "DELETE FROM events WHERE seq = 5", 5],
       ["LG2 the first event removed", "DELETE FROM events WHERE seq = 1", 1],
       ["LG2 a cut-off tail", "DELETE FROM events WHERE seq > 7", 8],
@@ -79,6 +90,7 @@ for (const engine of ENGINES) {
         if (seq === 4) body = Buffer.from(Buffer.from(body).toString().replace('"role":"user"', '"role":"tool"'));
         chain = nextHash(chain, body);
         await run("UPDATE events SET body = ?, hash = ? WHERE seq = ?", [body, chain, seq]);
+        if (seq === 4) await run("UPDATE events SET role = 'tool' WHERE seq = 4");
       }
       await run("UPDATE sessions SET chain = ?", [chain]);
       expect(await hf.log.verify("chat")).toMatchObject({ ok: true });

@@ -2,13 +2,14 @@
 // was hashed, and the end with what the session row says, so that a cut-off tail is seen too.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor, VerifyReport } from "../contracts/log.ts";
-import type { EventRow } from "../contracts/queries.ts";
+import type { WholeEventRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { fromHex, sameBytes, toHex } from "../core/bytes.ts";
-import { genesis, nextHash } from "../core/chain.ts";
+import { commitment, genesis, nextHash } from "../core/chain.ts";
 import { existingSession } from "../core/existing.ts";
 
 const PAGE = 1000;
+const SALT_BYTES = 16;
 
 interface Bad {
   readonly seq: number;
@@ -48,7 +49,7 @@ export async function verifyChain(
     if (toHex(known) !== anchor.hash) return bad({ seq: anchor.seq, reason: "the anchor has another hash" });
   }
   while (seq < end) {
-    const rows = await storage.query("events.read", session, seq, Math.min(PAGE, end - seq));
+    const rows = await storage.query("events.whole", session, seq, Math.min(PAGE, end - seq));
     if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });
     for (const event of rows) {
       const wrong = check(event, seq + 1, hash);
@@ -72,7 +73,7 @@ export async function verifyChain(
   return { ok: true, session, events, seq: end, hash: toHex(hash) };
 }
 
-function check(event: EventRow, expected: number, previous: Uint8Array): Bad | null {
+function check(event: WholeEventRow, expected: number, previous: Uint8Array): Bad | null {
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
   if (!sameBytes(nextHash(previous, event.body), event.hash))
     return { seq: expected, reason: "the hash does not match" };
@@ -85,6 +86,25 @@ function check(event: EventRow, expected: number, previous: Uint8Array): Bad | n
   ] as const) {
     if (body[name] !== column) return { seq: expected, reason: `the column ${name} is not what the envelope says` };
   }
+  const column = wrongColumn(event, body);
+  return column === null ? null : { seq: expected, reason: `the column ${column} is not what the envelope says` };
+}
+
+type Envelope = Readonly<Record<string, unknown>>;
+
+/** Of the message this event added: the first column that is not what was hashed. */
+function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
+  const { role, agent, run, key, sha256, salt, erased_seq } = event;
+  const isMessage = event.type === "message/added";
+  if (!isMessage) return role === null && agent === null && sha256 === null ? null : "role";
+  const data = (body.data ?? {}) as Envelope;
+  if (role !== data.role) return "role";
+  if (agent !== body.agent) return "agent_no";
+  if (run !== (body.run ?? null)) return "run";
+  if (erased_seq !== null) return sha256 === null && salt === null && key === null ? null : "erased_seq";
+  if (key !== (data.key ?? null)) return "key";
+  const { content } = (body.commitments ?? {}) as Envelope;
+  if (sha256 === null || salt?.byteLength !== SALT_BYTES || commitment(salt, sha256) !== content) return "sha256";
   return null;
 }
 

@@ -66,12 +66,16 @@ describe("erasing on SQLite", () => {
 
   test("LG6 clearing removes the salt, so that a guess cannot be confirmed", async () => {
     const scope = { session: "chat", agent: "helper" };
-    await hf.history.append(scope, { role: "user", content: "yes" });
+    const { ref } = await hf.history.append(scope, { role: "user", content: "yes" });
+    expect(await hf.blobs.exists(ref)).toBe(true);
     await hf.history.clear(scope);
     const db = new DatabaseSync(file, { readOnly: true });
-    const rows = db.prepare("SELECT content, salt, key, erased_seq FROM messages").all();
+    const [row] = db.prepare("SELECT sha256, words, content, salt, key, erased_seq FROM events WHERE seq = 2").all();
+    const refs = db.prepare("SELECT count(*) AS n FROM word_refs").get();
     db.close();
-    expect(rows.map((row) => ({ ...row }))).toEqual([{ content: null, salt: null, key: null, erased_seq: 3 }]);
+    const gone = { sha256: null, words: null, content: null, salt: null, key: null };
+    expect({ ...row }).toEqual({ ...gone, erased_seq: 3 });
+    expect(refs?.n).toBe(0);
     expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
   });
 });

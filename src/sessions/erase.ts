@@ -2,7 +2,7 @@
 // was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { DiscardedRow, ErasableRow, SessionRow } from "../contracts/queries.ts";
+import type { DiscardedRow, ErasableRow, SessionRow, WordsRow } from "../contracts/queries.ts";
 import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 
@@ -11,9 +11,13 @@ const EXACT_ATTEMPTS = 16;
 
 const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
 
+type MessageScope = "messages" | "run" | "allMessages";
+
 /** The statements of one scope in the order that keeps every ref alive until its row has let go. */
 function erasureWrites(scope: ErasedScope, now: number, where: readonly Cell[], erase: readonly Cell[]): Write[] {
+  const unindex = (of: MessageScope): Write => ({ op: "run", statement: `${of}.unindex`, params: where });
   return [
+    ...(scope === "allState" || scope === "allAnnotations" ? [] : [unindex(scope)]),
     { op: "run", statement: `${scope}.release`, params: where },
     { op: "run", statement: `${scope}.dropLinks`, params: [now, ...where] },
     { op: "run", statement: `${scope}.drop`, params: [now, ...where] },
@@ -28,16 +32,18 @@ interface Tally {
   readonly kept: number;
 }
 
-/** What goes: blobs to which only these rows refer, which nobody pinned and whose own time is over. */
-function tally(rows: readonly ErasableRow[], now: number): Tally {
+const NO_WORDS: WordsRow = { n: 0, bytes: 0 };
+
+/** What goes: words in the rows, and blobs to which only these rows refer, which nobody pinned and whose own time is over. */
+function tally(rows: readonly ErasableRow[], now: number, words = NO_WORDS): Tally {
   const gone = rows.filter(
     (row) => row.rows >= row.refs && row.pinned === 0 && row.expires_at !== null && row.expires_at <= now,
   );
   return {
-    rows: rows.reduce((sum, row) => sum + row.rows, 0),
+    rows: rows.reduce((sum, row) => sum + row.rows, words.n),
     blobs: gone.length,
     // What is kept in parts has no bytes of its own; its size says what goes.
-    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), 0),
+    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), words.bytes),
     kept: rows.length - gone.length,
   };
 }
@@ -56,21 +62,23 @@ export async function eraseMessages(
     const upTo = session.seq;
     // Counted before the rows are read: a clear in between then makes the guard fail, whatever it took.
     const live = await countLive(storage, scope, upTo);
-    const [rows, named] = await Promise.all(
+    const [rows, named, [words]] = await Promise.all(
       run === undefined
-        ? [
+        ? ([
             storage.query("messages.erasable", session.no, agent.no, upTo),
             storage.query("messages.named", session.no, agent.no, upTo),
-          ]
-        : [
+            storage.query("messages.words", session.no, agent.no, upTo),
+          ] as const)
+        : ([
             storage.query("run.erasable", session.no, agent.no, run, upTo),
             storage.query("run.named", session.no, agent.no, run, upTo),
-          ],
+            storage.query("run.words", session.no, agent.no, run, upTo),
+          ] as const),
     );
-    if (rows.length === 0) return { answer: NOTHING };
     later = [...rows.filter(goesLater), ...named];
     const at = storage.environment.now();
-    const sum = tally(rows, at);
+    const sum = tally(rows, at, words);
+    if (sum.rows === 0) return { answer: NOTHING };
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
     return {
       commit: {
@@ -130,7 +138,10 @@ export async function eraseSession(storage: Storage, payloads: Payloads, id: str
       storage.query("allAnnotations.named", session.no),
     ]);
     later = [...scopes.flat().filter(goesLater), ...named.flat()];
-    const [messages, state, annotations] = scopes.map((rows) => tally(rows, at)) as [Tally, Tally, Tally];
+    const [words] = await storage.query("allMessages.words", session.no);
+    const messages = tally(scopes[0], at, words);
+    const state = tally(scopes[1], at);
+    const annotations = tally(scopes[2], at);
     return {
       commit: {
         solo: true,
@@ -165,7 +176,7 @@ function sessionWrites(session: SessionRow, at: number): Write[] {
     ...of("allAnnotations"),
     { op: "run", statement: "tasks.removeAll", params: where },
     { op: "run", statement: "boards.removeAll", params: where },
-    { op: "run", statement: "allEvents.erase", params: where },
+    { op: "run", statement: "words.shorten", params: [] },
     { op: "run", statement: "session.untag", params: where },
     { op: "run", statement: "session.unalias", params: where },
     { op: "run", statement: "session.tombstone", params: [at, session.no] },

@@ -169,6 +169,7 @@ function changeCommit(change: Change): Commit {
     sessions: [{ id: session, mode: "ensure", at }],
     blobs: change.values.flatMap(([, payload]) => payload.blobs),
     writes: change.values.flatMap(([, payload]) => payload.writes),
+    uses: change.values.flatMap(([, payload]) => payload.uses),
     events: [event],
     ...(change.guards === undefined || change.guards.length === 0 ? {} : { guards: change.guards }),
   };

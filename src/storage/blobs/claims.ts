@@ -13,6 +13,9 @@ export interface Claim {
   readonly at: number;
 }
 
+/** Of what lives by the rows that refer to it, or by a pin: without one its time is long over, by anybody's clock. */
+export const NO_TIME = 1;
+
 /** Chunks live by the blobs made of them: without one, their time has always been over. */
 export const PART: Omit<Claim, "at"> = { media: "application/octet-stream", utf8: false, refs: 0, expiresAt: 0 };
 

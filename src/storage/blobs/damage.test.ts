@@ -40,10 +40,11 @@ function tamper(sql: string, ...params: (string | number | Uint8Array)[]): void 
 /** Flips one bit in the middle of a body. */
 function flip(table: string, where: string, ...params: (string | number | Uint8Array)[]): void {
   const db = new DatabaseSync(file());
-  const row = db.prepare(`SELECT rowid AS id, body FROM ${table} WHERE ${where}`).get(...params);
+  const column = table === "events" ? "words" : "body";
+  const row = db.prepare(`SELECT rowid AS id, ${column} AS body FROM ${table} WHERE ${where}`).get(...params);
   const body = row?.body as Uint8Array;
   body[body.length >> 1] = (body[body.length >> 1] ?? 0) ^ 4;
-  db.prepare(`UPDATE ${table} SET body = ? WHERE rowid = ?`).run(body, row?.id as number);
+  db.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(body, row?.id as number);
   db.close();
 }
 
@@ -154,9 +155,13 @@ describe("BL3 damage", () => {
 
   test("of a message's payload is BlobCorrupted", async () => {
     const scope = { session: "s", agent: "a" };
-    for (const text of ["short", "long ".repeat(1000)]) {
+    for (const [table, text] of [
+      ["events", "short"],
+      ["blobs", "long ".repeat(1000)],
+    ] as const) {
       const { ref } = await store.history.append(scope, { role: "user", content: text });
-      flip("blobs", "sha256 = ?", Buffer.from(ref.slice(7), "hex"));
+      flip(table, "sha256 = ?", Buffer.from(ref.slice(7), "hex"));
+      await expect(store.blobs.resolve(ref)).rejects.toMatchObject({ code: "BlobCorrupted" });
       await expect(store.history.get(scope, { last: 1 })).rejects.toMatchObject({
         code: "BlobCorrupted",
         details: { ref },
@@ -164,12 +169,19 @@ describe("BL3 damage", () => {
     }
   });
 
+  test("of a row that names a blob which is not there is told, not passed over", async () => {
+    const scope = { session: "s", agent: "a" };
+    const { ref } = await store.history.append(scope, { role: "user", content: "long ".repeat(1000) });
+    tamper("DELETE FROM blobs");
+    await expect(store.history.get(scope)).rejects.toMatchObject({ code: "BlobNotFound", details: { ref } });
+  });
+
   test("of files is noticed, and so are files that are gone", async () => {
     await useFiles();
     const small = await store.blobs.store(noise(1_000, 11));
     const large = await store.blobs.store(noise(2_000_000, 12));
     const scope = { session: "s", agent: "a" };
-    const message = await store.history.append(scope, { role: "user", content: "kept outside" });
+    const message = await store.history.append(scope, { role: "user", content: "kept outside ".repeat(100) });
     const files = readdirSync(outside(), { recursive: true, encoding: "utf8" }).filter((name) =>
       /[0-9a-f]{64}-/.test(name),
     );

@@ -11,6 +11,7 @@ import type { Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
 import { turn } from "./turn.ts";
+import { findWords } from "./words.ts";
 
 export interface Dropped {
   readonly blobs: number;
@@ -21,7 +22,11 @@ export interface Dropped {
 export async function deleteBlob(depot: Depot, digest: Uint8Array): Promise<boolean> {
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const [row] = await depot.storage.query("blob.head", digest);
-    if (row === undefined || row.form === FORM.holder) return false;
+    if (row === undefined || row.form === FORM.holder) {
+      const inRow = await findWords(depot, digest);
+      if (inRow !== null) throw inUse(inRow);
+      return false;
+    }
     if (row.refs > 0 || row.linked === 1) throw inUse(row);
     if ((await dropBlobs(depot, [row])).blobs === 1) return true;
   }

@@ -5,21 +5,26 @@ import type { PayloadOptions, Payloads, PreparedPayload, StoredPayload } from ".
 import type { BlobWrite, Storage, Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { cut } from "./chunks.ts";
-import { type Claim, FORM, isExpired, renewal } from "./claims.ts";
+import { type Claim, FORM, isExpired, NO_TIME, renewal } from "./claims.ts";
 import { dropBlobs } from "./drop.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
-import { corrupted, DamagedPart, readBlob, readPlain } from "./read.ts";
+import { corrupted, DamagedPart, notFound, readBlob, readPlain } from "./read.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
+import { findWords } from "./words.ts";
 import { LARGE_BYTES } from "./write.ts";
 
-const NO_TIME = 1;
+const NONE: readonly never[] = [];
+
+/** Content up to this size stands in its message's row: a blob of its own would cost several times as much. */
+const IN_ROW_BYTES = 1024;
 
 export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {
   const depot: Depot = { storage, place: createPlace(storage, backend) };
   return {
     prepare: (bytes, options) => prepare(depot, bytes, options),
     read: (stored) => read(depot, stored),
+    inRow: async (digest) => (await findWords(depot, digest))?.body ?? null,
     discard: async (erased) => {
       await depot.place.drop(erased);
       await reap(
@@ -31,17 +36,23 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
 }
 
 function prepare(depot: Depot, given: Uint8Array, options: PayloadOptions): PreparedPayload | Promise<PreparedPayload> {
+  // Attachments are the caller's arrays, and a commit may wait for its turn.
+  const bytes = options.owned === true ? given : new Uint8Array(given);
+  const digest = sha256(bytes);
+  const salt = depot.storage.environment.random(16);
+  if (options.inRow === true && options.children === undefined && bytes.length <= IN_ROW_BYTES) {
+    return { sha256: digest, salt, blobs: NONE, writes: NONE, uses: NONE, words: bytes };
+  }
   const at = depot.storage.environment.now();
   // Rows keep it; without one its time is long over, whoever's clock it is judged by.
   const claim: Claim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: NO_TIME, at };
-  // Attachments are the caller's arrays, and a commit may wait for its turn.
-  const bytes = new Uint8Array(given);
-  const digest = sha256(bytes);
-  const ready = (blob: BlobWrite, writes: readonly Write[]): PreparedPayload => ({
+  const ready: Ready = (blob, writes, holder) => ({
     sha256: digest,
-    salt: depot.storage.environment.random(16),
+    salt,
     blobs: [blob],
     writes: [...writes, ...childWrites(digest, options.children)],
+    uses: holder === undefined ? NONE : [[holder, 0, "parts"]],
+    words: null,
   });
   if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, digest, bytes, claim, ready);
   if (depot.place.store !== "") return prepareOutside(depot, digest, bytes, claim, ready);
@@ -49,7 +60,8 @@ function prepare(depot: Depot, given: Uint8Array, options: PayloadOptions): Prep
   return blob instanceof Promise ? blob.then((made) => ready(made, [])) : ready(blob, []);
 }
 
-type Ready = (blob: BlobWrite, writes: readonly Write[]) => PreparedPayload;
+/** Parts on their way in are held by `holder` until the commit takes them over: it must not have been collected. */
+type Ready = (blob: BlobWrite, writes: readonly Write[], holder?: Uint8Array) => PreparedPayload;
 
 async function prepareLarge(
   depot: Depot,
@@ -65,7 +77,7 @@ async function prepareLarge(
     await upload.abandon();
     throw error;
   }
-  return ready(wholeWrite(depot, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest));
+  return ready(wholeWrite(depot, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest), upload.holder);
 }
 
 function* batches(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
@@ -92,7 +104,7 @@ async function prepareOutside(
   const [row] = await depot.storage.query("blob.head", digest);
   if (row !== undefined) {
     const holder = depot.storage.environment.random(32);
-    if (await hold(depot, holder, digest)) return ready(renewal(row, claim), dropHolder(holder));
+    if (await hold(depot, holder, digest)) return ready(renewal(row, claim), dropHolder(holder), holder);
   }
   return ready(await placePlain(depot, digest, bytes, claim), []);
 }
@@ -107,6 +119,7 @@ function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): 
 }
 
 function read(depot: Depot, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
+  if (stored.form === null) throw notFound(stored.sha256);
   if (stored.form > FORM.zstd) return readBlob(depot, stored.sha256);
   // Field by field: spreading a row of the driver's costs more than hashing it.
   const { sha256: digest, size, form, body, store, blob_key: key } = stored;

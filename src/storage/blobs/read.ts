@@ -11,6 +11,7 @@ import { needDictionaries } from "./dictionary.ts";
 import type { Depot, Placed } from "./place.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
 import { turn } from "./turn.ts";
+import { findWords } from "./words.ts";
 
 export type BlobWithBody = BlobRow & { readonly body: Uint8Array | null };
 
@@ -28,9 +29,11 @@ export class DamagedPart extends Error {
 /** The blob's row, or the reason why it cannot be given. */
 export async function findLive(depot: Depot, digest: Uint8Array): Promise<BlobWithBody> {
   const [row] = await depot.storage.query("blob.get", digest);
-  if (row === undefined || row.form === FORM.holder) throw notFound(digest);
-  if (isExpired(row, depot.storage.environment.now())) throw expired(digest);
-  return row;
+  const there = row !== undefined && row.form !== FORM.holder;
+  if (there && !isExpired(row, depot.storage.environment.now())) return row;
+  const inRow = await findWords(depot, digest);
+  if (inRow !== null) return inRow;
+  throw there ? expired(digest) : notFound(digest);
 }
 
 export async function readBlob(depot: Depot, digest: Uint8Array): Promise<Uint8Array> {

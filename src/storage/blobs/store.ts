@@ -4,7 +4,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
-import type { Storage } from "../../contracts/storage.ts";
+import type { Storage, Write } from "../../contracts/storage.ts";
 import { decodeText, encodeText, toHex, toRef } from "../../core/bytes.ts";
 import {
   checkBoolean,
@@ -24,6 +24,7 @@ import { createPlace, type Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { sealBlob } from "./seal.ts";
+import { findWords, IN_ROW, pinWords } from "./words.ts";
 import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
 
 export interface BlobsOptions {
@@ -150,7 +151,9 @@ async function gather(source: Source): Promise<Uint8Array> {
 
 async function find(depot: Depot, digest: Uint8Array): Promise<BlobRow | null> {
   const [row] = await depot.storage.query("blob.head", digest);
-  return row === undefined || row.form === FORM.holder ? null : row;
+  const there = row !== undefined && row.form !== FORM.holder;
+  if (there && !isExpired(row, depot.storage.environment.now())) return row;
+  return (await findWords(depot, digest)) ?? (there ? row : null);
 }
 
 async function findLiveRow(depot: Depot, digest: Uint8Array): Promise<BlobRow> {
@@ -163,10 +166,9 @@ async function findLiveRow(depot: Depot, digest: Uint8Array): Promise<BlobRow> {
 async function setPinned(depot: Depot, digest: Uint8Array, pinned: 0 | 1): Promise<void> {
   const row = pinned === 1 ? await findLiveRow(depot, digest) : await find(depot, digest);
   if (row === null) throw notFound(digest);
-  await commitOrThrow(depot, {
-    uses: [[digest, 0]],
-    writes: [{ op: "run", statement: "blob.pin", params: [pinned, digest] }],
-  });
+  const pin: Write = { op: "run", statement: "blob.pin", params: [pinned, digest] };
+  if (row.no !== IN_ROW) return commitOrThrow(depot, { uses: [[digest, 0]], writes: [pin] });
+  if (pinned === 1 && !(await pinWords(depot, digest, pin))) throw notFound(digest);
 }
 
 const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;

@@ -1,10 +1,9 @@
 // A large blob on its way in. Its chunks arrive in commits of a few megabytes; until the last one they are held by a
 // row of their own (form 4) under a random name. So they are never without an owner, a crash leaves an owner that
 // expires, and the last commit only hands them over.
-import { HoldfastError } from "../../contracts/errors.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
-import type { BlobWrite, Refusal, Write } from "../../contracts/storage.ts";
-import { sameBytes, sha256, toHex } from "../../core/bytes.ts";
+import type { BlobWrite, Commit, Refusal, Write } from "../../contracts/storage.ts";
+import { sha256, toHex } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import { type Claim, FORM, PART, renewal } from "./claims.ts";
 import { takeApart } from "./drop.ts";
@@ -43,9 +42,9 @@ export class Upload {
         return row === undefined ? placePlain(this.#depot, digest, chunk, claim) : renewal(row, claim);
       });
       const blobs: BlobWrite[] = [holderWrite(this.#depot, this.holder, at), ...(await Promise.all(parts))];
-      const used = [...(this.#chunks === 0 ? [] : [this.holder]), ...[...known.values()].map((row) => row.sha256)];
+      const used: NonNullable<Commit["uses"]> = [...known.values()].map((row) => [row.sha256, 0]);
       const writes = digests.map((digest, i) => link(this.holder, this.#chunks + i, digest));
-      const outcome = await storage.commit({ blobs, writes, uses: used.map((digest) => [digest, 0] as const) });
+      const outcome = await storage.commit({ blobs, writes, uses: this.#chunks === 0 ? used : [...used, this.use()] });
       await this.#depot.place.drop(blobs);
       if (outcome.ok) break;
       this.#missing(outcome.refused, known);
@@ -61,8 +60,11 @@ export class Upload {
 
   #missing(refused: Refusal, known: Map<string, BlobRow>): void {
     if (refused.reason !== "blob-missing") throw refusalError(refused);
-    if (sameBytes(refused.sha256, this.holder)) throw lost();
     known.delete(toHex(refused.sha256));
+  }
+
+  use(): readonly [Uint8Array, number, "parts"] {
+    return [this.holder, 0, "parts"];
   }
 
   async finish(digest: Uint8Array, size: number, claim: Claim): Promise<Uint8Array> {
@@ -71,7 +73,7 @@ export class Upload {
       return digest;
     }
     const outcome = await this.#depot.storage.commit({
-      uses: [[this.holder, 0]],
+      uses: [this.use()],
       blobs: [wholeWrite(this.#depot, digest, size, FORM.chunks, claim)],
       writes: this.handOver(digest),
     });
@@ -98,13 +100,6 @@ export class Upload {
 }
 
 const EMPTY = new Uint8Array(0);
-
-function lost(): HoldfastError {
-  return new HoldfastError("Conflict", "the upload stood still for so long that its first parts were collected", {
-    retryable: true,
-    hint: "Store the bytes again, from a source that does not pause for more than an hour.",
-  });
-}
 
 export function holderWrite(depot: Depot, holder: Uint8Array, at: number): BlobWrite {
   const claim = { media: "", utf8: false, refs: 0, expiresAt: at + UPLOAD_MS, at };

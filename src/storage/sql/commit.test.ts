@@ -97,14 +97,15 @@ for (const engine of ENGINES) {
         agents: [{ id: "a", at }],
         events: [
           note("s", "bad", {
-            writes: [
-              {
-                op: "insert",
-                table: "messages",
-                // No such blob: the number is NULL and the table's own check refuses the row.
-                row: { agent_no: { agent: "a" }, role: "user", content: sha256(encodeText("nobody")), chars: 0, at },
-              },
-            ],
+            agent: "a",
+            // No such blob: the number is NULL and the table's own check refuses the row.
+            message: {
+              role: "user",
+              sha256: sha256(encodeText("nobody")),
+              salt: encodeText("s"),
+              words: null,
+              chars: 0,
+            },
           }),
         ],
       };
@@ -166,7 +167,7 @@ for (const engine of ENGINES) {
         solo: true,
         sessions: [{ id: "s", mode: "existing", at }],
         writes: [
-          { op: "run", statement: "allEvents.erase", params: [row?.no ?? 0] },
+          { op: "run", statement: "allMessages.erase", params: [row?.no ?? 0] },
           { op: "run", statement: "session.tombstone", params: [at, row?.no ?? 0] },
         ],
       });

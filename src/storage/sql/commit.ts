@@ -1,24 +1,14 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
-import type { Commit, EventDraft, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
+import type { Commit, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
-import { envelope, genesis, nextHash } from "../../core/chain.ts";
+import { genesis } from "../../core/chain.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP } from "./driver.ts";
-import { mergeBlobs, mergeUses } from "./merge.ts";
-import { type Context, Script } from "./script.ts";
-import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, INSERT, PUT_BLOB, REGISTER_AGENT, USE_BLOB } from "./specs.ts";
+import { Script } from "./script.ts";
+import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS } from "./statements.ts";
-
-/** Where a session's log stands: read inside the transaction, or remembered and fenced. */
-export interface Position {
-  readonly no: number;
-  readonly seq: number;
-  readonly chain: Uint8Array;
-  readonly branch: number;
-  readonly messages: number;
-  readonly stateSeq: number;
-}
+import { type Position, type Writing, write } from "./writing.ts";
 
 /** What a handle may remember between commits: numbers never change; positions are fenced before they are used. */
 export interface Remembered {
@@ -41,11 +31,6 @@ export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
   `(SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 ${LOOKUP}`;
 
-interface LiveSession {
-  position: Position;
-  touchedAt: number | null;
-}
-
 interface Snapshot {
   readonly sessions: Map<string, { readonly position: Position; readonly deleted: boolean }>;
   readonly agents: Map<string, number>;
@@ -61,56 +46,45 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
   const verdicts = judge(batch, snapshot);
   const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
   const created = yield* createMissing(accepted, snapshot);
-  const writing = write(accepted, snapshot, created);
-  const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map((row) => row.params) };
+  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created);
+  const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map(({ now }) => advanced(now)) };
   yield { steps: [...writing.steps, advance], last: true };
-  return result(verdicts, writing);
+  return result(verdicts, snapshot.agents, writing);
 }
 
 /** On remembered sessions, without guards: the fence and everything else in one trip. */
 export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): Plan<BatchResult> {
-  const known = sessionIds(batch).flatMap((id) => {
-    const position = remembered.sessions.get(id);
-    return position === undefined ? [] : [{ id, position }];
-  });
-  const snapshot: Snapshot = {
-    sessions: new Map(known.map(({ id, position }) => [id, { position, deleted: false }])),
-    agents: remembered.agents,
-    aliases: new Set(),
-    blobs: new Map(),
-    guards: new Map(),
+  const position = (id: string): Position => {
+    const known = remembered.sessions.get(id);
+    if (known === undefined) throw new Error(`bug: session ${id} is not remembered`);
+    return known;
   };
-  const writing = write(batch, snapshot, new Set());
-  const fence: Step = {
-    kind: "bulk",
-    spec: FENCE_SESSION,
-    rows: writing.moved.map((row) => {
-      const was = positionOf(snapshot, row.id);
-      return [...row.params, was.seq, was.chain];
-    }),
-  };
-  yield { steps: [fence, ...writing.steps], last: true };
-  return result(
-    batch.map(() => "accepted"),
-    writing,
-  );
+  const writing = write(batch, position, remembered.agents, new Set());
+  const rows = writing.moved.map(({ now, was }) => [...advanced(now), was.seq, was.chain]);
+  yield { steps: [{ kind: "bulk", spec: FENCE_SESSION, rows }, ...writing.steps], last: true };
+  return { outcomes: writing.outcomes, sessions: writing.sessions, agents: remembered.agents };
+}
+
+function advanced({ seq, chain, at, messages, stateSeq, no }: Position & { readonly at: number }): Param[] {
+  return [seq, chain, at, messages, stateSeq, no];
 }
 
 export function canFence(batch: readonly Commit[], remembered: Remembered): boolean {
-  return batch.every(
-    (commit) =>
-      (commit.sessions?.length ?? 0) > 0 &&
-      (commit.guards?.length ?? 0) === 0 &&
-      (commit.uses?.length ?? 0) === 0 &&
-      // The fence is on the sessions that move: one that only loses rows must be read and locked.
-      (commit.sessions ?? []).every(
-        (use) =>
-          use.mode !== "create" &&
-          remembered.sessions.has(use.id) &&
-          (commit.events ?? []).some((event) => event.session === use.id),
-      ) &&
-      agentIds([commit]).every((id) => remembered.agents.has(id)),
-  );
+  return batch.every((commit) => canFenceOne(commit, remembered));
+}
+
+/** Plain loops here and in what writes: this is the way of every append. */
+function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembered: Remembered): boolean {
+  if (sessions === undefined || sessions.length === 0) return false;
+  if ((guards !== undefined && guards.length > 0) || (uses !== undefined && uses.length > 0)) return false;
+  for (const use of sessions) {
+    if (use.mode === "create" || !remembered.sessions.has(use.id)) return false;
+    if (use.agent !== undefined && !remembered.agents.has(use.agent)) return false;
+    // The fence is on the sessions that move: one that only loses rows must be read and locked.
+    if (!(events?.some((event) => event.session === use.id) ?? false)) return false;
+  }
+  for (const agent of agents ?? []) if (!remembered.agents.has(agent.id)) return false;
+  return true;
 }
 
 function sessionIds(batch: readonly Commit[]): string[] {
@@ -118,14 +92,11 @@ function sessionIds(batch: readonly Commit[]): string[] {
 }
 
 function agentIds(batch: readonly Commit[]): string[] {
-  return [
-    ...new Set(
-      batch.flatMap((commit) => [
-        ...(commit.agents ?? []).map((agent) => agent.id),
-        ...(commit.sessions ?? []).flatMap((use) => (use.agent === undefined ? [] : [use.agent])),
-      ]),
-    ),
-  ];
+  const named = batch.flatMap((commit) => [
+    ...(commit.agents ?? []).map((agent) => agent.id),
+    ...(commit.sessions ?? []).flatMap((use) => (use.agent === undefined ? [] : [use.agent])),
+  ]);
+  return [...new Set(named)];
 }
 
 function guardKey(guard: Guard): string {
@@ -138,8 +109,10 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   // One order for everybody, so that rows are locked in one order.
   const asked = [...guards.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
-  const [sessionRows, agentRows, aliasRows, blobRows, ...guardRows] = yield {
+  const settle: Step[] = batch.some((commit) => commit.settled) ? [{ kind: "settle", table: "events" }] : [];
+  const rows = yield {
     steps: [
+      ...settle,
       { kind: "lookup", sql: SESSION_LOOKUP, keys: sessionIds(batch), lock: true },
       { kind: "lookup", sql: AGENT_LOOKUP, keys: agentIds(batch), lock: false },
       { kind: "lookup", sql: ALIAS_LOOKUP, keys: sessionIds(batch), lock: false },
@@ -150,6 +123,7 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
     ],
     last: false,
   };
+  const [sessionRows, agentRows, aliasRows, blobRows, ...guardRows] = rows.slice(settle.length);
   return {
     sessions: new Map((sessionRows ?? []).map((row) => [String(row.id), sessionOf(row)])),
     agents: new Map((agentRows ?? []).map((row) => [String(row.id), Number(row.no)])),
@@ -212,10 +186,10 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
     if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
   }
-  for (const [sha256] of commit.uses ?? []) {
+  for (const [sha256, , holds] of commit.uses ?? []) {
     const until = snapshot.blobs.get(toHex(sha256));
-    if (until === undefined) return { reason: "blob-missing", sha256 };
-    if (until <= (commit.sessions?.[0]?.at ?? 0)) return { reason: "blob-expired", sha256 };
+    if (until === undefined) return { reason: holds === "parts" ? "parts-missing" : "blob-missing", sha256 };
+    if (holds === undefined && until <= (commit.sessions?.[0]?.at ?? 0)) return { reason: "blob-expired", sha256 };
   }
   for (const guard of commit.guards ?? []) {
     const actual = snapshot.guards.get(guardKey(guard)) ?? null;
@@ -261,99 +235,12 @@ function positionOf(snapshot: Snapshot, id: string): Position {
   return found.position;
 }
 
-interface Writing {
-  readonly steps: readonly Step[];
-  /** Where each session stands afterwards, in the order of their numbers. */
-  readonly moved: readonly { readonly id: string; readonly params: readonly Param[] }[];
-  readonly events: readonly Extract<Outcome, { ok: true }>[];
-  readonly sessions: ReadonlyMap<string, Position>;
-  readonly agents: ReadonlyMap<string, number>;
-}
-
-function write(accepted: readonly Commit[], snapshot: Snapshot, created: ReadonlySet<string>): Writing {
-  const script = new Script();
-  const live = new Map<string, LiveSession>();
-  const fresh = new Set(created);
-  for (const blob of mergeBlobs(accepted)) script.row(PUT_BLOB, blob);
-  script.flush();
-  for (const use of mergeUses(accepted)) script.row(USE_BLOB, use);
-  script.flush();
-  const agent = (id: string): number => {
-    const no = snapshot.agents.get(id);
-    if (no === undefined) throw new Error(`bug: agent ${id} is used in a slot and not named in the commit`);
-    return no;
-  };
-  const sessionOfBatch = (id: string): LiveSession => {
-    const known = live.get(id);
-    if (known !== undefined) return known;
-    const made: LiveSession = { position: positionOf(snapshot, id), touchedAt: null };
-    live.set(id, made);
-    return made;
-  };
-  const events = accepted.map((commit) => {
-    for (const use of commit.sessions ?? []) {
-      if (!fresh.delete(use.id) || announcesCreation(commit, use.id)) continue;
-      const by = use.agent === undefined ? {} : { agent: use.agent };
-      addEvent(script, sessionOfBatch(use.id), { session: use.id, type: "session/created", at: use.at, ...by }, agent);
-    }
-    const first = commit.sessions?.[0];
-    const base = first === undefined ? undefined : sessionOfBatch(first.id).position;
-    const context: Context = base === undefined ? { agent } : { agent, session: base.no, branch: base.branch };
-    for (const one of commit.writes ?? []) script.write(one, context);
-    const added = (commit.events ?? []).map((draft) => addEvent(script, sessionOfBatch(draft.session), draft, agent));
-    return { ok: true as const, events: added };
-  });
-  const moved = [...live]
-    .filter(([, session]) => session.touchedAt !== null)
-    .sort(([, a], [, b]) => a.position.no - b.position.no)
-    .map(([id, { position, touchedAt }]) => {
-      const { seq, chain, messages, stateSeq, no } = position;
-      return { id, params: [seq, chain, touchedAt, messages, stateSeq, no] };
-    });
-  // Only a session that moved is worth remembering; one that merely lost rows may have been deleted.
-  const sessions = new Map(moved.map(({ id }) => [id, sessionOfBatch(id).position]));
-  return { steps: script.steps(), moved, events, sessions, agents: snapshot.agents };
-}
-
-/** A rule that creates a session on purpose says so itself; one that only ensures it leaves that to the commit. */
-function announcesCreation(commit: Commit, session: string): boolean {
-  const own = commit.events?.find((event) => event.session === session);
-  return own?.type === "session/created";
-}
-
-function addEvent(
-  script: Script,
-  session: LiveSession,
-  draft: EventDraft,
-  agent: (id: string) => number,
-): { session: string; seq: number; hash: Uint8Array } {
-  const before = session.position;
-  const seq = before.seq + 1;
-  const body = envelope(draft, seq);
-  const hash = nextHash(before.chain, body);
-  session.position = {
-    no: before.no,
-    branch: before.branch,
-    seq,
-    chain: hash,
-    messages: before.messages + (draft.messages ?? 0),
-    stateSeq: draft.state === true ? seq : before.stateSeq,
-  };
-  session.touchedAt = draft.at;
-  script.row(INSERT.events, [before.no, seq, draft.type, draft.at, body, hash]);
-  if (draft.writes !== undefined) {
-    const context: Context = { agent, session: before.no, branch: before.branch, seq };
-    for (const one of draft.writes) script.write(one, context);
-  }
-  return { session: draft.session, seq, hash };
-}
-
-function result(verdicts: readonly Verdict[], writing: Writing): BatchResult {
-  const events = writing.events.values();
+function result(verdicts: readonly Verdict[], agents: ReadonlyMap<string, number>, writing: Writing): BatchResult {
+  const written = writing.outcomes.values();
   const outcomes = verdicts.map((verdict): Outcome | null => {
     if (verdict === "later") return null;
-    if (verdict === "accepted") return events.next().value ?? null;
+    if (verdict === "accepted") return written.next().value ?? null;
     return { ok: false, refused: verdict };
   });
-  return { outcomes, sessions: writing.sessions, agents: writing.agents };
+  return { outcomes, sessions: writing.sessions, agents };
 }

@@ -31,6 +31,8 @@ export type Step =
   | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[] }
   /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
   | { readonly kind: "lookup"; readonly sql: Sql; readonly keys: readonly Param[]; readonly lock: boolean }
+  /** Waits for those who write to the table and keeps others out until the end: SQLite's write lock does so anyway. */
+  | { readonly kind: "settle"; readonly table: string }
   | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
 
 /** `last` lets the engine commit together with these steps. */
@@ -55,7 +57,7 @@ export interface Driver {
   /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
   migrate(create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void>;
   /** Tells listeners in other processes; may be lost. */
-  announce(sessions: readonly string[]): void;
+  announce(sessions: Iterable<string>): void;
   /** Calls back when another process may have written; null stands for any session. Returns how to stop. */
   watch(heard: (sessions: readonly string[] | null) => void): () => void;
   reclaim(): Promise<void>;

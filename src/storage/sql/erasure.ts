@@ -1,7 +1,9 @@
-// Erasing content (rule LG6): the rows of a scope let go of their blobs, what nobody else refers to is deleted with its
-// parts, and only then do the rows forget it. One set of texts per scope, made from where the rows are. Blobs kept in
-// chunks or segments are taken apart afterwards, piece by piece (payloads.discard): one statement would hold everybody up.
+// Erasing content (rule LG6): words in the rows are overwritten; the rows of a scope let go of their blobs, what nobody
+// else refers to is deleted with its parts, and only then do the rows forget it. One set of texts per scope, made from
+// where the rows are. Blobs kept in chunks or segments are taken apart afterwards, piece by piece (payloads.discard):
+// one statement would hold everybody up.
 import type { ErasedScope } from "../../contracts/storage.ts";
+import { PREFIX } from "./words.ts";
 
 interface Where {
   readonly table: string;
@@ -13,20 +15,22 @@ interface Where {
 
 const LIVE = "erased_seq IS NULL";
 /** Parameter first: seq of the erasing event. */
-const FORGET = "UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE ";
+const FORGET =
+  "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE ";
 
 const MINE = `session_no = ? AND agent_no = ? AND seq <= ? AND ${LIVE}`;
 const OF_RUN = `session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND ${LIVE}`;
 const OF_SESSION = "session_no = ?";
+const MESSAGES_OF_SESSION = `${OF_SESSION} AND agent_no IS NOT NULL AND ${LIVE}`;
 
 const SCOPES: Readonly<Record<ErasedScope, Where>> = {
-  messages: { table: "messages", column: "content", rows: MINE, erase: FORGET + MINE },
-  run: { table: "messages", column: "content", rows: OF_RUN, erase: FORGET + OF_RUN },
+  messages: { table: "events", column: "content", rows: MINE, erase: FORGET + MINE },
+  run: { table: "events", column: "content", rows: OF_RUN, erase: FORGET + OF_RUN },
   allMessages: {
-    table: "messages",
+    table: "events",
     column: "content",
-    rows: `${OF_SESSION} AND ${LIVE}`,
-    erase: `DELETE FROM messages WHERE ${OF_SESSION}`,
+    rows: MESSAGES_OF_SESSION,
+    erase: `DELETE FROM events WHERE ${OF_SESSION}`,
   },
   allState: { table: "state", column: "value", rows: OF_SESSION, erase: `DELETE FROM state WHERE ${OF_SESSION}` },
   allAnnotations: {
@@ -78,15 +82,41 @@ function named(where: Where): string {
 
 type Part = "release" | "dropLinks" | "drop" | "erase";
 
-export const statements = Object.fromEntries(
-  Object.entries(SCOPES).flatMap(([scope, where]) =>
-    Object.entries(texts(where)).map(([part, text]) => [`${scope}.${part}`, text]),
-  ),
-) as Record<`${ErasedScope}.${Part}`, string>;
+/** A part of a hash is enough to confirm a guess, so the index of short contents forgets with the rows. */
+function unindex(where: Where): string {
+  return (
+    "DELETE FROM word_refs WHERE (prefix, event_no) IN " +
+    `(SELECT ${PREFIX("sha256")}, no FROM events WHERE ${where.rows} AND words IS NOT NULL)`
+  );
+}
 
-export const queries = Object.fromEntries(
-  Object.entries(SCOPES).flatMap(([scope, where]) => [
-    [`${scope}.erasable`, erasable(where)],
-    [`${scope}.named`, named(where)],
-  ]),
-) as Record<`${ErasedScope}.${"erasable" | "named"}`, string>;
+/** Short contents of the scope's messages and their bytes. */
+function words(where: Where): string {
+  return (
+    "SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes " +
+    `FROM events WHERE ${where.rows} AND words IS NOT NULL`
+  );
+}
+
+function each<S extends ErasedScope, P extends string>(
+  scopes: readonly S[],
+  texts: (where: Where) => Readonly<Record<P, string>>,
+): Readonly<Record<`${S}.${P}`, string>> {
+  const made = scopes.flatMap((scope) =>
+    Object.entries(texts(SCOPES[scope])).map(([part, text]) => [`${scope}.${part}`, text]),
+  );
+  return Object.fromEntries(made) as Record<`${S}.${P}`, string>;
+}
+
+const ALL = ["messages", "run", "allMessages", "allState", "allAnnotations"] as const;
+const OF_MESSAGES = ["messages", "run", "allMessages"] as const;
+
+export const statements = {
+  ...each(ALL, texts),
+  ...each(OF_MESSAGES, (where) => ({ unindex: unindex(where) })),
+};
+
+export const queries = {
+  ...each(ALL, (where) => ({ erasable: erasable(where), named: named(where) })),
+  ...each(OF_MESSAGES, (where) => ({ words: words(where) })),
+};

@@ -7,13 +7,15 @@ import type { Param } from "./driver.ts";
 /** One row per blob, references added up, in the order of their hashes: the order in which rows are locked. */
 export function mergeBlobs(accepted: readonly Commit[]): Param[][] {
   const merged = new Map<string, { blob: BlobWrite; refs: number }>();
-  for (const blob of accepted.flatMap((commit) => commit.blobs ?? [])) {
-    const key = toHex(blob.sha256);
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { blob, refs: blob.refs });
-    else {
-      known.refs += blob.refs;
-      if (later(blob.expiresAt, known.blob.expiresAt)) known.blob = { ...known.blob, expiresAt: blob.expiresAt };
+  for (const { blobs } of accepted) {
+    for (const blob of blobs ?? []) {
+      const key = toHex(blob.sha256);
+      const known = merged.get(key);
+      if (known === undefined) merged.set(key, { blob, refs: blob.refs });
+      else {
+        known.refs += blob.refs;
+        if (later(blob.expiresAt, known.blob.expiresAt)) known.blob = { ...known.blob, expiresAt: blob.expiresAt };
+      }
     }
   }
   return [...merged]
@@ -37,11 +39,13 @@ export function mergeBlobs(accepted: readonly Commit[]): Param[][] {
 /** References added per blob that was there before, in the order of the hashes. */
 export function mergeUses(accepted: readonly Commit[]): Param[][] {
   const merged = new Map<string, { readonly sha256: Uint8Array; refs: number }>();
-  for (const [sha256, refs] of accepted.flatMap((commit) => commit.uses ?? [])) {
-    const key = toHex(sha256);
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { sha256, refs });
-    else known.refs += refs;
+  for (const { uses } of accepted) {
+    for (const [sha256, refs] of uses ?? []) {
+      const key = toHex(sha256);
+      const known = merged.get(key);
+      if (known === undefined) merged.set(key, { sha256, refs });
+      else known.refs += refs;
+    }
   }
   return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { sha256, refs }]) => [refs, sha256]);
 }

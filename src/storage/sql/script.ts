@@ -36,15 +36,15 @@ export class Script {
   write(write: Write, context: Context): void {
     switch (write.op) {
       case "insert":
-        this.row(INSERT[write.table], values(write.table, COLUMNS[write.table] ?? [], write.row, context));
+        this.row(spec(INSERT, write.table), values(write.table, COLUMNS[write.table] ?? [], write.row, context));
         return;
       case "put":
         this.flush();
-        this.row(PUT[write.table], values(write.table, COLUMNS[write.table] ?? [], write.row, context));
+        this.row(spec(PUT, write.table), values(write.table, COLUMNS[write.table] ?? [], write.row, context));
         return;
       case "remove":
         this.flush();
-        this.row(REMOVE[write.table], values(write.table, TABLES[write.table].key, write.row, context));
+        this.row(spec(REMOVE, write.table), values(write.table, TABLES[write.table].key, write.row, context));
         return;
       case "run":
         this.flush();
@@ -65,6 +65,12 @@ export class Script {
     this.flush();
     return this.#steps;
   }
+}
+
+function spec(specs: Readonly<Record<string, BulkSpec>>, table: TableName): BulkSpec {
+  const found = specs[table];
+  if (found === undefined) throw new Error(`bug: rows of ${table} are not written like this`);
+  return found;
 }
 
 function values<T extends TableName>(table: T, columns: readonly string[], row: RowOf<T>, context: Context): Param[] {

@@ -40,9 +40,10 @@ function removeSpec(table: TableName, shape: TableShape): BulkSpec {
   return { name: `${table}.remove`, table, verb: "delete", columns, key: shape.key, suffix: "" };
 }
 
-function each(make: (table: TableName, shape: TableShape) => BulkSpec): Readonly<Record<TableName, BulkSpec>> {
-  const specs = Object.entries(TABLES).map(([table, shape]) => [table, make(table as TableName, shape)] as const);
-  return Object.fromEntries(specs) as Record<TableName, BulkSpec>;
+/** A table without a key is written in its own way only. */
+function each(make: (table: TableName, shape: TableShape) => BulkSpec): Readonly<Record<string, BulkSpec>> {
+  const keyed = Object.entries(TABLES as Readonly<Record<string, TableShape>>).filter(([, { key }]) => key.length > 0);
+  return Object.fromEntries(keyed.map(([table, shape]) => [table, make(table as TableName, shape)]));
 }
 
 export const INSERT = each(insertSpec);
@@ -83,6 +84,32 @@ export const PUT_BLOB: BulkSpec = {
     "expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL " +
     "WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END",
 };
+
+const EVENT = [int("session_no"), int("seq"), int("branch"), text("type"), int("at"), bytes("body"), bytes("hash")];
+const MESSAGE = [
+  ...EVENT,
+  int("agent_no"),
+  text("role"),
+  text("run"),
+  text("key"),
+  bytes("sha256"),
+  bytes("salt"),
+  int("chars"),
+  bytes("words"),
+];
+
+function eventSpec(name: string, columns: readonly BulkColumn[]): BulkSpec {
+  return { name, table: "events", verb: "insert", columns, key: [], suffix: "" };
+}
+
+export const ADD_EVENT = eventSpec("events.add", EVENT);
+/** Messages that are all short: nothing is looked up for them. */
+export const ADD_WORDS = eventSpec("events.addWords", MESSAGE);
+/** Messages of any length: the last parameter is the sha256 of the blob that holds the content, or NULL. */
+export const ADD_MESSAGE = eventSpec("events.addMessage", [
+  ...MESSAGE,
+  { name: "content", type: "bytes", value: BLOB_NUMBER },
+]);
 
 /** A row that refers to a blob which is there already counts, and keeps it from being condemned. */
 export const USE_BLOB: BulkSpec = {

@@ -14,46 +14,48 @@ SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.reque
 SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.request = ? AND s.deleted_at IS NULL AND s.no < ? AND (CAST(? AS TEXT) IS NULL OR s.status = ?) AND s.created_at >= ? AND s.created_at <= ? ORDER BY s.no DESC LIMIT ?;
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
+-- events.whole
+SELECT e.seq, e.type, e.at, e.body, e.hash, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
 -- events.at
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?;
 -- history.range
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.rangeRun
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ? AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ? AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.last
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.lastRun
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ? AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ? AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.session
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no IS NOT NULL AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.sessionLast
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no IS NOT NULL AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.sessionRun
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND run = ? AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no IS NOT NULL AND run = ? AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.sessionRunLast
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND run = ? AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no IS NOT NULL AND run = ? AND seq > ? AND at >= ? ORDER BY seq DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.byAgent
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE agent_no = (SELECT no FROM agents WHERE id = ?) AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.no;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE agent_no = (SELECT no FROM agents WHERE id = ?) AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.no;
 -- history.byKey
-SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, content FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND key = ? AND erased_seq IS NULL) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no JOIN blobs b ON b.no = m.content ORDER BY m.seq;
+SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND key = ? AND erased_seq IS NULL) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.count
-SELECT count(*) AS n FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?);
+SELECT count(*) AS n FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?);
 -- history.countUpTo
-SELECT (SELECT count(*) FROM messages m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS n FROM sessions s WHERE s.id = ?;
+SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS n FROM sessions s WHERE s.id = ?;
 -- history.countRun
-SELECT count(*) AS n FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ?;
+SELECT count(*) AS n FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ?;
 -- messages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- messages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
 -- run.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- run.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
 -- allMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM messages WHERE session_no = ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allMessages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL);
 -- allState.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allState.named
@@ -62,6 +64,12 @@ SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no 
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
+-- messages.words
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL;
+-- run.words
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL;
+-- allMessages.words
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL;
 -- state.current
 SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
 -- state.key
@@ -183,8 +191,14 @@ SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 E
 SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there FROM (SELECT DISTINCT blob_no AS no FROM blob_segments WHERE blob_no > ? ORDER BY blob_no LIMIT ?) o ORDER BY o.no;
 -- external.key
 SELECT 1 AS n FROM blobs WHERE key = ? UNION ALL SELECT 1 FROM segment_frames WHERE key = ?;
+-- words.lag
+SELECT (SELECT n FROM counters WHERE name = 'word_refs') AS upto, coalesce((SELECT max(no) FROM events), 0) AS newest;
+-- words.get
+SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
+-- words.count
+SELECT count(*) AS n FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL;
 -- stats.tables
-SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) AS rows FROM sessions UNION ALL SELECT 'session_tags' AS name, count(*) AS rows FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows FROM events UNION ALL SELECT 'messages' AS name, count(*) AS rows FROM messages UNION ALL SELECT 'annotations' AS name, count(*) AS rows FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows FROM blob_segments;
+SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) AS rows FROM sessions UNION ALL SELECT 'session_tags' AS name, count(*) AS rows FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows FROM blob_segments UNION ALL SELECT 'messages', count(*) FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -192,11 +206,13 @@ SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_ta
       CAST(coalesce(sum(CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END), 0) AS BIGINT) AS referenced
     FROM (SELECT form, size, stored, refs, CASE WHEN form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0) THEN 1 ELSE 0 END AS part FROM blobs) b
     GROUP BY CASE WHEN b.part = 1 THEN 2 ELSE b.form END
-    UNION ALL SELECT 3, 0, 0, CAST(coalesce(sum(stored), 0) AS BIGINT), 0 FROM segment_frames;
+    UNION ALL SELECT 3, 0, 0, CAST(coalesce(sum(stored), 0) AS BIGINT), 0 FROM segment_frames
+    UNION ALL SELECT 0, count(*), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT)
+      FROM events WHERE words IS NOT NULL;
 -- stats.sessions
 
-    SELECT s.id, s.seq AS events, s.messages, CAST(coalesce(sum(b.size), 0) AS BIGINT) AS bytes
-    FROM sessions s LEFT JOIN messages m ON m.session_no = s.no AND m.erased_seq IS NULL
+    SELECT s.id, s.seq AS events, s.messages, CAST(coalesce(sum(coalesce(b.size, length(m.words))), 0) AS BIGINT) AS bytes
+    FROM sessions s LEFT JOIN events m ON m.session_no = s.no AND m.agent_no IS NOT NULL AND m.erased_seq IS NULL
     LEFT JOIN blobs b ON b.no = m.content
     WHERE s.deleted_at IS NULL GROUP BY s.no, s.id, s.seq, s.messages ORDER BY bytes DESC, s.no LIMIT ?;
 -- session.describe
@@ -208,29 +224,29 @@ DELETE FROM aliases WHERE session_no = ?;
 -- session.tombstone
 UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, messages = 0, version = version + 1 WHERE no = ?;
 -- messages.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- messages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- messages.erase
-UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- run.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- run.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- run.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- run.erase
-UPDATE messages SET content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- allMessages.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM messages WHERE session_no = ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- allMessages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM messages WHERE session_no = ? AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
-DELETE FROM messages WHERE session_no = ?;
+DELETE FROM events WHERE session_no = ?;
 -- allState.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = ? GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
@@ -247,8 +263,12 @@ DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form
 DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allAnnotations.erase
 DELETE FROM annotations WHERE session_no = ?;
--- allEvents.erase
-DELETE FROM events WHERE session_no = ?;
+-- messages.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
+-- run.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
+-- allMessages.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
 -- state.close
 UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL;
 -- state.closeAll
@@ -319,6 +339,12 @@ DELETE FROM segment_frames WHERE segment_id = ? AND start >= ?;
 DELETE FROM segment_frames WHERE segment_id = ? AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = ?);
 -- gc.advance
 UPDATE counters SET n = n + 1 WHERE name = 'gc';
+-- words.index
+INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM events WHERE no > (SELECT n FROM counters WHERE name = 'word_refs') AND no <= ? AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING;
+-- words.indexed
+UPDATE counters SET n = ? WHERE name = 'word_refs' AND n < ?;
+-- words.shorten
+UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
 -- session.version
 SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- session.seq
@@ -326,9 +352,9 @@ SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- alias.session
 SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = ?;
 -- messages.live
-SELECT (SELECT count(*) FROM messages m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS value FROM sessions s WHERE s.id = ?;
+SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS value FROM sessions s WHERE s.id = ?;
 -- message.key
-SELECT seq AS value FROM messages WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND key = ?;
+SELECT seq AS value FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND key = ?;
 -- state.version
 SELECT state_seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- agent.version
@@ -386,14 +412,10 @@ INSERT INTO session_tags (tag, session_no) VALUES (?, ?), (?, ?);
 INSERT INTO aliases (name, session_no, created_at) VALUES (?, ?, ?);
 -- aliases.insert × 2
 INSERT INTO aliases (name, session_no, created_at) VALUES (?, ?, ?), (?, ?, ?);
--- events.insert × 1
-INSERT INTO events (session_no, seq, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?);
--- events.insert × 2
-INSERT INTO events (session_no, seq, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
--- messages.insert × 1
-INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?);
--- messages.insert × 2
-INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?);
+-- word_refs.insert × 1
+INSERT INTO word_refs (prefix, event_no) VALUES (?, ?);
+-- word_refs.insert × 2
+INSERT INTO word_refs (prefix, event_no) VALUES (?, ?), (?, ?);
 -- annotations.insert × 1
 INSERT INTO annotations (session_no, seq, payload, salt) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?);
 -- annotations.insert × 2
@@ -462,14 +484,10 @@ INSERT INTO session_tags (tag, session_no) VALUES (?, ?), (?, ?) ON CONFLICT (ta
 INSERT INTO aliases (name, session_no, created_at) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET session_no = excluded.session_no, created_at = excluded.created_at;
 -- aliases.put × 2
 INSERT INTO aliases (name, session_no, created_at) VALUES (?, ?, ?), (?, ?, ?) ON CONFLICT (name) DO UPDATE SET session_no = excluded.session_no, created_at = excluded.created_at;
--- events.put × 1
-INSERT INTO events (session_no, seq, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, at = excluded.at, body = excluded.body, hash = excluded.hash;
--- events.put × 2
-INSERT INTO events (session_no, seq, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, at = excluded.at, body = excluded.body, hash = excluded.hash;
--- messages.put × 1
-INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?) ON CONFLICT (no) DO UPDATE SET session_no = excluded.session_no, branch = excluded.branch, seq = excluded.seq, agent_no = excluded.agent_no, role = excluded.role, run = excluded.run, key = excluded.key, content = excluded.content, salt = excluded.salt, chars = excluded.chars, at = excluded.at, erased_seq = excluded.erased_seq;
--- messages.put × 2
-INSERT INTO messages (session_no, branch, seq, agent_no, role, run, key, content, salt, chars, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?) ON CONFLICT (no) DO UPDATE SET session_no = excluded.session_no, branch = excluded.branch, seq = excluded.seq, agent_no = excluded.agent_no, role = excluded.role, run = excluded.run, key = excluded.key, content = excluded.content, salt = excluded.salt, chars = excluded.chars, at = excluded.at, erased_seq = excluded.erased_seq;
+-- word_refs.put × 1
+INSERT INTO word_refs (prefix, event_no) VALUES (?, ?) ON CONFLICT (prefix, event_no) DO NOTHING;
+-- word_refs.put × 2
+INSERT INTO word_refs (prefix, event_no) VALUES (?, ?), (?, ?) ON CONFLICT (prefix, event_no) DO NOTHING;
 -- annotations.put × 1
 INSERT INTO annotations (session_no, seq, payload, salt) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?) ON CONFLICT (session_no, seq) DO UPDATE SET payload = excluded.payload, salt = excluded.salt;
 -- annotations.put × 2
@@ -538,14 +556,10 @@ DELETE FROM session_tags WHERE tag = ? AND session_no = ?;
 DELETE FROM aliases WHERE name = ?;
 -- aliases.remove × 2
 DELETE FROM aliases WHERE name = ?;
--- events.remove × 1
-DELETE FROM events WHERE session_no = ? AND seq = ?;
--- events.remove × 2
-DELETE FROM events WHERE session_no = ? AND seq = ?;
--- messages.remove × 1
-DELETE FROM messages WHERE ;
--- messages.remove × 2
-DELETE FROM messages WHERE ;
+-- word_refs.remove × 1
+DELETE FROM word_refs WHERE prefix = ? AND event_no = ?;
+-- word_refs.remove × 2
+DELETE FROM word_refs WHERE prefix = ? AND event_no = ?;
 -- annotations.remove × 1
 DELETE FROM annotations WHERE session_no = ? AND seq = ?;
 -- annotations.remove × 2
@@ -586,6 +600,18 @@ DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
 -- blobs.store × 2
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
+-- events.add × 1
+INSERT INTO events (session_no, seq, branch, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?);
+-- events.add × 2
+INSERT INTO events (session_no, seq, branch, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
+-- events.addWords × 1
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.addWords × 2
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.addMessage × 1
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+-- events.addMessage × 2
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
 -- blobs.use × 1
 UPDATE blobs SET refs = blobs.refs + ?, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL WHERE sha256 = ?;
 -- blobs.use × 2

@@ -19,7 +19,8 @@ const BULKS: readonly BulkSpec[] = [
 ];
 
 /** The one statement of a durable append to sessions a PostgreSQL handle remembers. */
-const APPEND = [FENCE_SESSION, specs.PUT_BLOB, INSERT.events, INSERT.messages];
+const APPEND = [FENCE_SESSION, specs.ADD_WORDS];
+const APPEND_ANY = [FENCE_SESSION, specs.PUT_BLOB, specs.ADD_MESSAGE];
 
 function printed(dialect: Dialect): string {
   const named = (texts: Readonly<Record<string, string>>, suffix = "") =>
@@ -31,7 +32,12 @@ function printed(dialect: Dialect): string {
   const together =
     dialect.engine === "sqlite"
       ? []
-      : [1, 2].map((width) => `-- append × ${width}\n${renderTogether(APPEND.map((spec) => ({ spec, width })))};`);
+      : [APPEND, APPEND_ANY].flatMap((trip) =>
+          [1, 2].map(
+            (width) =>
+              `-- ${trip === APPEND ? "append, short" : "append"} × ${width}\n${renderTogether(trip.map((spec) => ({ spec, width })))};`,
+          ),
+        );
   return `${[...named(QUERIES), ...named(STATEMENTS), ...named(GUARDS, dialect.lockRow), ...lookups, ...bulks, ...together].join("\n")}\n`;
 }
 
@@ -82,6 +88,8 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["sessions with a tag", QUERIES["sessions.byTag"]],
   ["sessions of a request", QUERIES["sessions.byRequest"]],
   ["events by seq", QUERIES["events.read"]],
+  ["events to verify", QUERIES["events.whole"]],
+  ["short content by hash", QUERIES["words.get"]],
   ["an agent's history", QUERIES["history.range"]],
   ["the last messages", QUERIES["history.last"]],
   ["a run's messages", QUERIES["history.rangeRun"]],

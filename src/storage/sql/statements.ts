@@ -10,6 +10,7 @@ import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
 import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
+import * as words from "./words.ts";
 
 export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...sessions.queries,
@@ -20,17 +21,18 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...agents.queries,
   ...tasks.queries,
   ...blobs.queries,
+  ...words.queries,
   ...stats.queries,
 };
 
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {
   ...sessions.statements,
   ...erasure.statements,
-  "allEvents.erase": "DELETE FROM events WHERE session_no = ?",
   ...state.statements,
   ...agents.statements,
   ...tasks.statements,
   ...blobs.statements,
+  ...words.statements,
 };
 
 /** Each answers one value; no row is null. */

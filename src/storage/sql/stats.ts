@@ -12,6 +12,7 @@ function total(what: string): string {
 export const queries = {
   "stats.tables": Object.keys(TABLES)
     .map((table) => `SELECT '${table}' AS name, count(*) AS rows FROM ${table}`)
+    .concat("SELECT 'messages', count(*) FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL")
     .join(" UNION ALL "),
   "stats.blobs": `
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, ${total("1 - b.part")} AS n,
@@ -19,10 +20,12 @@ export const queries = {
       ${total("CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END")} AS referenced
     FROM (SELECT form, size, stored, refs, CASE WHEN ${PART} THEN 1 ELSE 0 END AS part FROM blobs) b
     GROUP BY CASE WHEN b.part = 1 THEN 2 ELSE b.form END
-    UNION ALL SELECT 3, 0, 0, ${total("stored")}, 0 FROM segment_frames`,
+    UNION ALL SELECT 3, 0, 0, ${total("stored")}, 0 FROM segment_frames
+    UNION ALL SELECT 0, count(*), ${total("length(words)")}, ${total("length(words)")}, ${total("length(words)")}
+      FROM events WHERE words IS NOT NULL`,
   "stats.sessions": `
-    SELECT s.id, s.seq AS events, s.messages, ${total("b.size")} AS bytes
-    FROM sessions s LEFT JOIN messages m ON m.session_no = s.no AND m.erased_seq IS NULL
+    SELECT s.id, s.seq AS events, s.messages, ${total("coalesce(b.size, length(m.words))")} AS bytes
+    FROM sessions s LEFT JOIN events m ON m.session_no = s.no AND m.agent_no IS NOT NULL AND m.erased_seq IS NULL
     LEFT JOIN blobs b ON b.no = m.content
     WHERE s.deleted_at IS NULL GROUP BY s.no, s.id, s.seq, s.messages ORDER BY bytes DESC, s.no LIMIT ?`,
 } as const satisfies Partial<Record<QueryName, string>>;

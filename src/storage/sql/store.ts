@@ -3,10 +3,11 @@ import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
 import type { Commit, Outcome, Storage } from "../../contracts/storage.ts";
-import { type BatchResult, canFence, commitPlan, fencedPlan, type Position, type Remembered } from "./commit.ts";
+import { type BatchResult, canFence, commitPlan, fencedPlan, type Remembered } from "./commit.ts";
 import { type Driver, type Param, StaleFence } from "./driver.ts";
 import { CommitQueue } from "./queue.ts";
 import { QUERIES } from "./statements.ts";
+import type { Position } from "./writing.ts";
 
 /** Sessions and agents a handle remembers; the oldest are forgotten. */
 const REMEMBERED = 10_000;
@@ -40,9 +41,10 @@ export class SqlStorage implements Storage {
     const result = await this.#run(batch);
     remember(this.#remembered.sessions, result.sessions);
     remember(this.#remembered.agents, result.agents);
-    const changed = [...new Set(batch.flatMap((commit) => (commit.events ?? []).map((event) => event.session)))];
-    if (changed.length > 0) {
-      this.#hear(changed);
+    const changed = new Set<string>();
+    for (const { events } of batch) for (const event of events ?? []) changed.add(event.session);
+    if (changed.size > 0) {
+      if (this.#listeners.size > 0) this.#hear(changed);
       this.#driver.announce(changed);
     }
     return result.outcomes;
@@ -92,7 +94,7 @@ export class SqlStorage implements Storage {
     });
   }
 
-  #hear(sessions: readonly string[] | null): void {
+  #hear(sessions: Iterable<string> | null): void {
     const heard = sessions ?? [...this.#listeners.keys()];
     for (const session of heard) for (const stop of [...(this.#listeners.get(session) ?? [])]) stop();
   }

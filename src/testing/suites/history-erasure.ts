@@ -98,7 +98,6 @@ export const historyErasureCases: readonly Case[] = [
     const twin = await history.append(other, say("said twice"));
     assert.equal(kept.ref, twin.ref);
     const erasure = await history.clear(scope);
-    assert.ok((erasure.removed.blobs ?? 0) >= 1, JSON.stringify(erasure));
     assert.ok((erasure.removed.bytes ?? 0) >= 1, JSON.stringify(erasure));
     await refuses(["BlobNotFound", "BlobExpired"], () => blobs.resolve(gone.ref));
     assert.ok((await blobs.resolve(twin.ref)).byteLength > 0);

@@ -6,6 +6,7 @@ import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from 
 import { historyContentCases } from "./history-content.ts";
 import { historyErasureCases } from "./history-erasure.ts";
 import { historyRangeCases } from "./history-range.ts";
+import { historyRefsCases } from "./history-refs.ts";
 import { historyRaceCases } from "./races.ts";
 
 export function runHistorySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
@@ -15,6 +16,7 @@ export function runHistorySuite(name: string, make: MakeFixture, options?: Suite
     ...historyRangeCases,
     ...historyContentCases,
     ...historyErasureCases,
+    ...historyRefsCases,
     ...historyRaceCases,
   ];
   runCases(`history: ${name}`, cases, make, options);

@@ -115,6 +115,8 @@ class PostgresDriver implements Driver {
         return send(connection, this.#text(step.sql), step.params);
       case "lookup":
         return send(connection, this.#lookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
+      case "settle":
+        return send(connection, `LOCK TABLE ${step.table} IN SHARE ROW EXCLUSIVE MODE`, []);
       case "bulk": {
         const { one, many } = this.#bulk(step.spec);
         const [row] = step.rows;
@@ -180,7 +182,7 @@ class PostgresDriver implements Driver {
   }
 
   /** After the commit, from one connection, many at a time: NOTIFY inside commits would queue them behind each other. */
-  announce(sessions: readonly string[]): void {
+  announce(sessions: Iterable<string>): void {
     for (const session of sessions) this.#announced.add(session);
     if (this.#announcing) return;
     this.#announcing = true;

@@ -120,6 +120,8 @@ class SqliteDriver implements Driver {
         const text = this.#lookupText(step.sql);
         return step.keys.flatMap((key) => this.#writer.all(text, [key]));
       }
+      case "settle":
+        return [];
       case "bulk":
         this.#bulk(step.spec, step.rows);
         return [];

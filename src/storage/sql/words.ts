@@ -1,0 +1,30 @@
+// Short contents by their hash. They stand in the rows of their messages, and a hash on the way of every append would
+// cost as much as the rest of it; so this index is derived, lags behind, and is brought up to date by who asks for one.
+
+/** So much of a hash finds the row, which holds all of it. */
+export const PREFIX = (column: string) => `substr(${column}, 1, 8)`;
+
+const UPTO = "(SELECT n FROM counters WHERE name = 'word_refs')";
+const NEWEST = "coalesce((SELECT max(no) FROM events), 0)";
+const UNINDEXED = `no > ${UPTO} AND no <= ?`;
+
+export const queries = {
+  "words.lag": `SELECT ${UPTO} AS upto, ${NEWEST} AS newest`,
+  "words.get":
+    "SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r " +
+    "JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL " +
+    "ORDER BY e.no LIMIT 1",
+  "words.count":
+    "SELECT count(*) AS n FROM word_refs r JOIN events e ON e.no = r.event_no " +
+    "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL",
+} as const;
+
+export const statements = {
+  // In the order of the hashes, so that a page of the index is written once for all that belong on it.
+  "words.index":
+    `INSERT INTO word_refs (prefix, event_no) SELECT ${PREFIX("sha256")}, no FROM events WHERE ${UNINDEXED} ` +
+    "AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING",
+  "words.indexed": "UPDATE counters SET n = ? WHERE name = 'word_refs' AND n < ?",
+  // After rows were deleted: SQLite gives the highest numbers again.
+  "words.shorten": `UPDATE counters SET n = ${NEWEST} WHERE name = 'word_refs' AND n > ${NEWEST}`,
+} as const;

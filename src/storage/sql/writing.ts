@@ -1,0 +1,152 @@
+// The writing half of a batch: every event gets its seq and chain hash, every row its numbers. All of it is plain data
+// until the engine runs it.
+import type { Commit, EventDraft, MessageDraft, Outcome } from "../../contracts/storage.ts";
+import { envelope, nextHash } from "../../core/chain.ts";
+import type { BulkSpec, Param, Step } from "./driver.ts";
+import { mergeBlobs, mergeUses } from "./merge.ts";
+import { type Context, Script } from "./script.ts";
+import { ADD_EVENT, ADD_MESSAGE, ADD_WORDS, PUT_BLOB, USE_BLOB } from "./specs.ts";
+
+/** Where a session's log stands: read inside the transaction, or remembered and fenced. */
+export interface Position {
+  readonly no: number;
+  readonly seq: number;
+  readonly chain: Uint8Array;
+  readonly branch: number;
+  readonly messages: number;
+  readonly stateSeq: number;
+}
+
+export interface Writing {
+  readonly steps: readonly Step[];
+  /** Sessions whose log grew, in the order of their numbers. */
+  readonly moved: readonly { readonly was: Position; readonly now: Position & { readonly at: number } }[];
+  readonly outcomes: readonly Outcome[];
+  /** Only a session that moved is worth remembering; one that merely lost rows may have been deleted. */
+  readonly sessions: ReadonlyMap<string, Position>;
+}
+
+interface LiveSession {
+  readonly was: Position;
+  position: Position;
+  touchedAt: number | null;
+}
+
+export function write(
+  accepted: readonly Commit[],
+  position: (id: string) => Position,
+  agents: ReadonlyMap<string, number>,
+  created: ReadonlySet<string>,
+): Writing {
+  const batch = new Batch(accepted, position, agents);
+  const fresh = new Set(created);
+  const outcomes = accepted.map((commit) => batch.add(commit, fresh));
+  return { ...batch.moved(), outcomes, steps: batch.script.steps() };
+}
+
+class Batch {
+  readonly script = new Script();
+  readonly #live = new Map<string, LiveSession>();
+  readonly #position: (id: string) => Position;
+  readonly #agents: ReadonlyMap<string, number>;
+  readonly #messageSpec: BulkSpec;
+
+  constructor(accepted: readonly Commit[], position: (id: string) => Position, agents: ReadonlyMap<string, number>) {
+    this.#position = position;
+    this.#agents = agents;
+    for (const blob of mergeBlobs(accepted)) this.script.row(PUT_BLOB, blob);
+    this.script.flush();
+    for (const use of mergeUses(accepted)) this.script.row(USE_BLOB, use);
+    this.script.flush();
+    // One statement for all messages, because they are numbered in the order in which they are written.
+    const short = accepted.every(({ events }) => events?.every(({ message }) => message?.words !== null) ?? true);
+    this.#messageSpec = short ? ADD_WORDS : ADD_MESSAGE;
+  }
+
+  add(commit: Commit, fresh: Set<string>): Outcome {
+    if (fresh.size > 0) this.#announce(commit, fresh);
+    if (commit.writes !== undefined && commit.writes.length > 0) {
+      const context = this.#context(commit);
+      for (const one of commit.writes) this.script.write(one, context);
+    }
+    return { ok: true, events: commit.events?.map((draft) => this.#event(draft)) ?? [] };
+  }
+
+  /** A rule that creates a session on purpose says so itself; one that only ensures it leaves that to the commit. */
+  #announce(commit: Commit, fresh: Set<string>): void {
+    for (const use of commit.sessions ?? []) {
+      if (!fresh.delete(use.id)) continue;
+      const own = commit.events?.find((event) => event.session === use.id);
+      if (own?.type === "session/created") continue;
+      const by = use.agent === undefined ? {} : { agent: use.agent };
+      this.#event({ session: use.id, type: "session/created", at: use.at, ...by });
+    }
+  }
+
+  #context(commit: Commit): Context {
+    const [first] = commit.sessions ?? [];
+    if (first === undefined) return { agent: this.#agent };
+    const { no, branch } = this.#session(first.id).position;
+    return { agent: this.#agent, session: no, branch };
+  }
+
+  #session(id: string): LiveSession {
+    const known = this.#live.get(id);
+    if (known !== undefined) return known;
+    const was = this.#position(id);
+    const made: LiveSession = { was, position: was, touchedAt: null };
+    this.#live.set(id, made);
+    return made;
+  }
+
+  readonly #agent = (id: string): number => {
+    const no = this.#agents.get(id);
+    if (no === undefined) throw new Error(`bug: agent ${id} is used and not named in the commit`);
+    return no;
+  };
+
+  #event(draft: EventDraft): { session: string; seq: number; hash: Uint8Array } {
+    const session = this.#session(draft.session);
+    const before = session.position;
+    const seq = before.seq + 1;
+    const body = envelope(draft, seq);
+    const hash = nextHash(before.chain, body);
+    session.position = {
+      no: before.no,
+      branch: before.branch,
+      seq,
+      chain: hash,
+      messages: before.messages + (draft.messages ?? 0),
+      stateSeq: draft.state === true ? seq : before.stateSeq,
+    };
+    session.touchedAt = draft.at;
+    const row: Param[] = [before.no, seq, before.branch, draft.type, draft.at, body, hash];
+    if (draft.message === undefined) this.script.row(ADD_EVENT, row);
+    else this.#message(row, draft, draft.message);
+    if (draft.writes !== undefined) {
+      const context: Context = { agent: this.#agent, session: before.no, branch: before.branch, seq };
+      for (const one of draft.writes) this.script.write(one, context);
+    }
+    return { session: draft.session, seq, hash };
+  }
+
+  #message(row: Param[], { agent, run }: EventDraft, message: MessageDraft): void {
+    if (agent === undefined) throw new Error("bug: a message has no agent");
+    const { role, key, sha256, salt, chars, words } = message;
+    row.push(this.#agent(agent), role, run ?? null, key ?? null, sha256, salt, chars, words);
+    if (this.#messageSpec === ADD_MESSAGE) row.push(words === null ? sha256 : null);
+    this.script.row(this.#messageSpec, row);
+  }
+
+  moved(): Pick<Writing, "moved" | "sessions"> {
+    const moved: { was: Position; now: Position & { at: number } }[] = [];
+    const sessions = new Map<string, Position>();
+    for (const [id, { was, position, touchedAt }] of this.#live) {
+      if (touchedAt === null) continue;
+      moved.push({ was, now: { ...position, at: touchedAt } });
+      sessions.set(id, position);
+    }
+    if (moved.length > 1) moved.sort((a, b) => a.now.no - b.now.no);
+    return { moved, sessions };
+  }
+}
