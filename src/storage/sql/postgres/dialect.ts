@@ -29,11 +29,12 @@ function renderBulk(spec: BulkSpec, width: number): string {
   const source = unnested(spec);
   const key = spec.key.map((name) => `${spec.table}.${name} = ${cellOf(spec, name)}`).join(" AND ");
   switch (spec.verb) {
-    case "insert": {
-      const columns = spec.columns.map((column) => column.name).join(", ");
-      const values = spec.columns.map((column) => cellOf(spec, column.name)).join(", ");
-      return `INSERT INTO ${spec.table} (${columns}) SELECT ${values} FROM ${source}${spec.suffix}`;
-    }
+    case "insert":
+      return insertText(
+        spec,
+        spec.columns.map((column) => cellOf(spec, column.name)),
+        source,
+      );
     case "update":
       return `UPDATE ${spec.table} SET ${assignments(spec)} FROM ${source} WHERE ${key}`;
     case "delete":
@@ -41,20 +42,46 @@ function renderBulk(spec: BulkSpec, width: number): string {
   }
 }
 
+function insertText(spec: BulkSpec, cells: readonly string[], source: string): string {
+  const columns = spec.columns.map((column) => column.name).join(", ");
+  return `INSERT INTO ${spec.table} (${columns}) SELECT ${cells.join(", ")} FROM ${source}${spec.suffix}`;
+}
+
 function given(spec: BulkSpec): readonly BulkColumn[] {
   return spec.columns.filter((column) => column.value.includes("?"));
 }
 
 function unnested(spec: BulkSpec): string {
+  const { arrays, names } = arraysOf(spec);
+  return `unnest(${arrays.join(", ")}) AS u(${names.join(", ")})`;
+}
+
+/**
+ * The same with a last column that numbers the rows. PostgreSQL takes an unnest for 10 rows and a series for 1,000, and
+ * where it believes in 10 it joins by comparing each with each. For joins among the rows of one statement only: where
+ * rows of a table are looked for, few is the better guess.
+ */
+function numbered(spec: BulkSpec): string {
+  const { arrays, names } = arraysOf(spec);
+  const series = `generate_series(1, cardinality(${arrays[0]}))`;
+  return `ROWS FROM (unnest(${arrays.join(", ")}), ${series}) AS u(${names.join(", ")}, n)`;
+}
+
+function arraysOf(spec: BulkSpec): { readonly arrays: readonly string[]; readonly names: readonly string[] } {
   const columns = given(spec);
-  const arrays = columns.map((column, i) => `$${i + 1}::${ARRAY_TYPES[column.type]}`).join(", ");
-  return `unnest(${arrays}) AS u(${columns.map((_, i) => `c${i}`).join(", ")})`;
+  return {
+    arrays: columns.map((column, i) => `$${i + 1}::${ARRAY_TYPES[column.type]}`),
+    names: columns.map((_, i) => `c${i}`),
+  };
 }
 
 function cellOf(spec: BulkSpec, name: string): string {
   const column = spec.columns.find((one) => one.name === name);
-  const index = given(spec).findIndex((one) => one.name === name);
-  return column === undefined ? "NULL" : column.value.replace("?", `u.c${index}`);
+  return column === undefined ? "NULL" : column.value.replace("?", `u.c${indexOf(spec, name)}`);
+}
+
+function indexOf(spec: BulkSpec, name: string): number {
+  return given(spec).findIndex((one) => one.name === name);
 }
 
 function assignments(spec: BulkSpec): string {
@@ -78,10 +105,10 @@ function fenceParts(spec: BulkSpec, width: number): { readonly parts: readonly s
     return { parts: [render(`moved AS (${update})`)], held: "SELECT 1 / count(*) AS held FROM moved" };
   }
   const [first = ""] = spec.key;
-  const array = `$${given(spec).findIndex((column) => column.name === first) + 1}::bigint[]`;
+  const array = `$${indexOf(spec, first) + 1}::bigint[]`;
   const update =
     // The array again, so that any plan finds the rows by their numbers; the count, so that all locks come first.
-    `UPDATE ${spec.table} SET ${assignments(spec)} FROM ${unnested(spec)} WHERE ${spec.table}.${first} = ANY(${array}) ` +
+    `UPDATE ${spec.table} SET ${assignments(spec)} FROM ${numbered(spec)} WHERE ${spec.table}.${first} = ANY(${array}) ` +
     `AND ${fenceKey(spec, (name) => cellOf(spec, name))} AND (SELECT count(*) FROM locked) >= 0 RETURNING 1`;
   return {
     parts: [
@@ -107,16 +134,35 @@ export function renderTogether(steps: readonly { readonly spec: BulkSpec; readon
   if (new Set(steps.map(({ spec }) => spec)).size !== steps.length) return null;
   const { parts, held } = fenceParts(fence.spec, fence.width);
   let offset = given(fence.spec).length;
-  const stored = inserts.some(({ spec }) => spec.name === "blobs.store");
+  const stores = inserts.some(({ spec }) => spec.name === "blobs.store");
   const rest = inserts.map(({ spec, width }, i) => {
-    const text = shift(renderBulk(spec, width), offset);
+    const isStore = spec.name === "blobs.store";
+    const text = shift(stores && !isStore ? renderBeside(spec, width) : renderBulk(spec, width), offset);
     offset += given(spec).length;
-    if (spec.name === "blobs.store") return `stored AS (${text} RETURNING no, sha256)`;
-    const seen = "FROM (SELECT no, sha256 FROM stored UNION ALL SELECT no, sha256 FROM blobs) AS b WHERE b.sha256";
-    const looked = stored ? text.replaceAll(/FROM blobs WHERE sha256 = ([^)]+)\)/g, `${seen} = $1 LIMIT 1)`) : text;
-    return `w${i} AS (${looked})`;
+    return isStore ? `stored AS (${text} RETURNING no, sha256)` : `w${i} AS (${text})`;
   });
   return `WITH ${[...parts, ...rest].join(", ")} ${held}`;
+}
+
+/** How a row finds the number of its blob: see specs.ts. */
+const BLOB_LOOKUP = "(SELECT no FROM blobs WHERE sha256 = ?)";
+
+/** An insert beside `stored`: a row is asked for its blob there, many are joined with it. */
+function renderBeside(spec: BulkSpec, width: number): string {
+  if (width === 1) {
+    const lookup = /\(SELECT no FROM blobs WHERE sha256 = (\$\d+)\)/g;
+    return renderBulk(spec, 1).replace(lookup, "coalesce((SELECT no FROM stored WHERE sha256 = $1), $&)");
+  }
+  const joins: string[] = [];
+  const cells = spec.columns.map(({ name, value }) => {
+    const cell = cellOf(spec, name);
+    if (value !== BLOB_LOOKUP) return cell;
+    joins.push(` LEFT JOIN stored AS of_${name} ON of_${name}.sha256 = u.c${indexOf(spec, name)}`);
+    return `coalesce(of_${name}.no, ${cell})`;
+  });
+  if (joins.length === 0) return renderBulk(spec, width);
+  // In the order given, whichever way it joins: numbers of rows say which came first.
+  return insertText(spec, cells, `${numbered(spec)}${joins.join("")} ORDER BY u.n`);
 }
 
 function shift(text: string, by: number): string {
