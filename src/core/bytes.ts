@@ -12,8 +12,14 @@ export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
+const DIGEST_BYTES = 32;
+
+/** By way of a text: an array this small lives on the heap and costs a third of a buffer, which does not. */
 export function sha256(bytes: Uint8Array): Uint8Array {
-  return hash("sha256", bytes, "buffer");
+  const text = hash("sha256", bytes, "binary");
+  const digest = new Uint8Array(DIGEST_BYTES);
+  for (let i = 0; i < DIGEST_BYTES; i++) digest[i] = text.charCodeAt(i);
+  return digest;
 }
 
 export function toHex(bytes: Uint8Array): string {
@@ -24,10 +30,6 @@ export function toHex(bytes: Uint8Array): string {
 export function fromHex(text: string): Uint8Array | null {
   if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) return null;
   return Uint8Array.from(Buffer.from(text, "hex"));
-}
-
-export function toBase64Url(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

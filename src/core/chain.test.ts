@@ -18,12 +18,32 @@ describe("hash chain", () => {
     expect(Buffer.from(nextHash(first, body))).toEqual(sha(first, body));
   });
 
+  test("LG2 chains envelopes of any length, and no hash changes when the next one is made", () => {
+    let [chain, expected]: Uint8Array[] = [genesis("s"), sha("holdfast/1\ns")];
+    const made: Uint8Array[] = [];
+    for (const length of [0, 1, 4063, 4064, 4065, 100_000, 3]) {
+      const body = new Uint8Array(length).fill(length);
+      [chain, expected] = [nextHash(chain ?? body, body), sha(expected ?? body, body)];
+      expect(Buffer.from(chain)).toEqual(Buffer.from(expected));
+      made.push(chain);
+    }
+    expect(new Set(made.map((one) => Buffer.from(one).toString("hex"))).size).toBe(made.length);
+  });
+
   test("LG2 the envelope written by hand is the canonical one, whatever fields there are", () => {
     const payload = { sha256: sha("x"), salt: new Uint8Array(16).fill(9) };
     const drafts = [
       { session: "s", type: "t", at: 1 },
       { session: "s", type: "t", at: 1, run: "r", agent: 'a"\\\u0000' },
       { session: "s", type: "t", at: 1, data: { z: 1, a: { y: [1], b: null } }, payloads: { b: payload, a: payload } },
+      {
+        session: "s",
+        type: "t",
+        at: 1,
+        payloads: Object.fromEntries(
+          ["\uffff", "😀", "b", '"\\', "__proto__", "B", "2", "10"].map((name) => [name, payload]),
+        ),
+      },
     ];
     for (const draft of drafts) {
       const text = Buffer.from(envelope(draft, 12)).toString();

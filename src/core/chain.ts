@@ -1,16 +1,21 @@
 // The hash chain (rule LG2). hash_0 binds the session id; hash_n = SHA-256(hash_{n-1} + canonical JSON of the envelope).
 // What is hashed is what is stored: the envelope's bytes stand in the event's row.
+import { hash } from "node:crypto";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { EventDraft } from "../contracts/storage.ts";
-import { encodeText, sha256, toBase64Url } from "./bytes.ts";
+import { encodeText, sha256 } from "./bytes.ts";
 import { canonicalJson } from "./canonical.ts";
 
 export function genesis(session: string): Uint8Array {
   return sha256(encodeText(`holdfast/1\n${session}`));
 }
 
+/** For envelopes of ordinary length, one after the other: nothing here waits. */
+const desk = new Uint8Array(4096);
+
 export function nextHash(previous: Uint8Array, envelope: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(previous.byteLength + envelope.byteLength);
+  const length = previous.byteLength + envelope.byteLength;
+  const joined = length <= desk.byteLength ? desk.subarray(0, length) : new Uint8Array(length);
   joined.set(previous, 0);
   joined.set(envelope, previous.byteLength);
   return sha256(joined);
@@ -22,7 +27,7 @@ const pair = new Uint8Array(48);
 export function commitment(salt: Uint8Array, digest: Uint8Array): string {
   pair.set(salt, 0);
   pair.set(digest, 16);
-  return toBase64Url(sha256(pair));
+  return hash("sha256", pair, "base64url");
 }
 
 /** Canonical JSON of the envelope. The keys stand in canonical order here, so that the hot path sorts nothing. */
@@ -38,7 +43,9 @@ export function envelope(draft: EventDraft, seq: number): Uint8Array {
 }
 
 function commitments(payloads: NonNullable<EventDraft["payloads"]>): string {
-  // fromEntries defines own properties, so that a payload called __proto__ is one like any other.
-  const made = Object.entries(payloads).map(([name, one]) => [name, commitment(one.salt, one.sha256)] as const);
-  return canonicalJson(Object.fromEntries(made));
+  // Canonical as it is made: names in the order of their UTF-16 units, and base64url needs no escape in JSON.
+  const made = Object.entries(payloads)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, one]) => `${canonicalJson(name)}:"${commitment(one.salt, one.sha256)}"`);
+  return `{${made.join(",")}}`;
 }
