@@ -111,7 +111,7 @@ describe("killed writers", () => {
     await Promise.all([lane(0), lane(1)]);
     const before = acknowledged.count;
     await sleep(200);
-    expect(acknowledged.count, "the survivor does not write any more").toBeGreaterThan(before);
+    expect(acknowledged.count, `the survivor does not write any more ${survivor.errors}`).toBeGreaterThan(before);
     await survivor.kill();
     expect(survivor.errors).toBe("");
     expect(acknowledged.count).toBeGreaterThan(500);

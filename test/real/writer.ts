@@ -28,8 +28,18 @@ export interface WriterTold {
   readonly beside?: readonly Omit<WriterTold, "url" | "beside">[];
 }
 
+const nap = new Int32Array(new SharedArrayBuffer(4));
+
+/** All of it before anything else happens, however slowly the other side reads. */
 function say(line: string): void {
-  writeSync(1, `${line}\n`);
+  for (let left = Buffer.from(`${line}\n`); left.length > 0; ) {
+    try {
+      left = left.subarray(writeSync(1, left));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(nap, 0, 0, 1);
+    }
+  }
 }
 
 async function write(store: Holdfast, told: Omit<WriterTold, "url">): Promise<void> {

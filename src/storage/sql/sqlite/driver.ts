@@ -5,6 +5,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
+import { Checkpointer } from "./checkpointer.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, sqliteError } from "./errors.ts";
 
@@ -22,6 +23,11 @@ const POLL_MS = 20;
 const VACUUM_PAGES = 1000;
 /** WAL frames after which a commit also checkpoints. */
 const CHECKPOINT_FRAMES = 1000;
+/** The same once there is a thread for it, should it not keep up. */
+const LATE_CHECKPOINT_FRAMES = 16_000;
+/** Frames a commit takes beside those of its rows, and those of a row that carries bytes; estimates, on the high side. */
+const FRAMES_PER_COMMIT = 4;
+const FRAMES_PER_BODY = 8;
 
 const NO_BYTES = new Uint8Array(1).subarray(0, 0);
 
@@ -63,6 +69,9 @@ class SqliteDriver implements Driver {
   readonly #options: SqliteOptions;
   readonly #writer: Connection;
   readonly #reader: Connection;
+  #checkpointer: Checkpointer | null = null;
+  /** In the WAL since the last checkpoint, roughly. */
+  #frames = 0;
   readonly #lookups = new Map<string, string>();
   readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly wide: string | null }>();
 
@@ -78,12 +87,25 @@ class SqliteDriver implements Driver {
       try {
         const result = this.#drive(plan());
         this.#writer.run("COMMIT", []);
+        this.#committed();
         return result;
       } catch (error) {
         this.#rollback();
         throw error;
       }
     });
+  }
+
+  /** Who writes much gets a thread that checkpoints; until it is there, and should it not keep up, commits do it. */
+  #committed(): void {
+    this.#frames += FRAMES_PER_COMMIT;
+    if (this.#frames < CHECKPOINT_FRAMES || this.#options.path === ":memory:") return;
+    this.#frames = 0;
+    if (this.#checkpointer === null) {
+      this.#checkpointer = new Checkpointer(this.#options.path);
+      this.#writer.db.exec(`PRAGMA wal_autocheckpoint = ${LATE_CHECKPOINT_FRAMES}`);
+    }
+    this.#checkpointer.ask();
   }
 
   /**
@@ -141,6 +163,8 @@ class SqliteDriver implements Driver {
       texts = { one: sqlite.renderBulk(spec, 1), wide };
       this.#bulks.set(spec, texts);
     }
+    const hasBody = spec.table === "blobs" || spec.table === "segment_frames";
+    this.#frames += hasBody ? rows.length * FRAMES_PER_BODY : rows.length;
     let done = 0;
     if (texts.wide !== null) {
       for (; rows.length - done >= WIDE; done += WIDE) {
@@ -242,6 +266,7 @@ class SqliteDriver implements Driver {
   }
 
   async close(): Promise<void> {
+    await this.#checkpointer?.close();
     if (this.#reader !== this.#writer && this.#reader.db.isOpen) this.#reader.db.close();
     if (this.#writer.db.isOpen) this.#writer.db.close();
   }

@@ -1,0 +1,63 @@
+// Moves what commits left in the WAL into the database from a thread of its own. A commit that did it would hold the
+// event loop for as long as it takes to write and sync all those pages.
+import { Worker } from "node:worker_threads";
+
+/** Plain JavaScript in a string: it needs no file beside the bundle it ends up in. */
+const PROGRAM = `
+const { workerData } = require("node:worker_threads");
+const { DatabaseSync } = require("node:sqlite");
+const { path, shared, restartFrames } = workerData;
+const db = new DatabaseSync(path);
+db.exec("PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+const passive = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+const restart = db.prepare("PRAGMA wal_checkpoint(RESTART)");
+for (let seen = 0; ; ) {
+  Atomics.wait(shared, 0, seen);
+  if (Atomics.load(shared, 1) === 1) break;
+  seen = Atomics.load(shared, 0);
+  try {
+    // While somebody writes all the time the WAL is never all in the database, and would grow for ever.
+    if (passive.get().log >= restartFrames) restart.get();
+  } catch {
+    // Whatever is wrong, a commit meets it too, and says so to who can act on it.
+  }
+}
+db.close();
+`;
+
+/** From this many frames on, the WAL is begun anew; writers wait for that moment, by timers. */
+const RESTART_FRAMES = 4000;
+
+const ASKED = 0;
+const ENDING = 1;
+
+export class Checkpointer {
+  readonly #shared = new Int32Array(new SharedArrayBuffer(8));
+  readonly #worker: Worker;
+
+  constructor(path: string) {
+    this.#worker = new Worker(PROGRAM, {
+      eval: true,
+      workerData: { path, shared: this.#shared, restartFrames: RESTART_FRAMES },
+      execArgv: ["--disable-warning=ExperimentalWarning"],
+    });
+    // A thread that cannot start or dies is missed by nobody: commits checkpoint when the WAL gets long.
+    this.#worker.on("error", () => {});
+    this.#worker.unref();
+  }
+
+  /** Returns at once; what is asked meanwhile is done by the next round. */
+  ask(): void {
+    Atomics.add(this.#shared, ASKED, 1);
+    Atomics.notify(this.#shared, ASKED);
+  }
+
+  async close(): Promise<void> {
+    const ended = new Promise<void>((done) => this.#worker.once("exit", () => done()));
+    if (this.#worker.threadId === -1) return;
+    this.#worker.ref();
+    Atomics.store(this.#shared, ENDING, 1);
+    this.ask();
+    await ended;
+  }
+}
