@@ -153,26 +153,56 @@ describe("a project that installed it", () => {
 
 describe("an old Node", () => {
   const oldNode = olderNode();
-  const refusal = /^holdfast needs Node 22\.15 or newer; this is v\d+\.\d+\.\d+ \(.+\)\n$/;
+  const line = /holdfast needs Node 22\.15 or newer; this is v\d+\.\d+\.\d+ \(.+\)\n/;
+  const refusal = new RegExp(`^${line.source}$`);
+  // What opens a store, and tells nothing but the failure.
+  const opens = `import { isHoldfastError, open } from "holdfast"; import "holdfast/testing";
+    await open(":memory:").catch((error) => {
+      console.error(error.message);
+      process.exitCode = isHoldfastError(error) && error.code === "MissingDependency" ? 1 : 2;
+    });`;
 
-  test.skipIf(oldNode === undefined)(
-    oldNode ? "is refused in one line" : "is refused in one line (skipped: no Node older than 22.15 in the PATH)",
+  describe.skipIf(oldNode === undefined)(
+    oldNode ? "of this machine" : "of this machine (skipped: no Node older than 22.15 in the PATH)",
     () => {
-      const { status, stdout, stderr } = run(project, ["npx", "--offline", "holdfast", "--help"], oldNode);
-      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-      expect(stderr).toMatch(refusal);
+      test("is refused by the command in one line", () => {
+        const { status, stdout, stderr } = run(project, ["npx", "--offline", "holdfast", "--help"], oldNode);
+        expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+        expect(stderr).toMatch(refusal);
+      });
+
+      test("is refused by open() in one line", () => {
+        const { status, stdout, stderr } = run(project, ["node", "--input-type=module", "--eval", opens], oldNode);
+        expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+        expect(stderr).toMatch(refusal);
+      });
+
+      test("is told so also when nobody catches it", () => {
+        const { status, stderr } = run(project, ["node", "--input-type=module", "--eval", USE], oldNode);
+        expect(status).toBe(1);
+        expect(stderr).toMatch(new RegExp(`\nHoldfastError: ${line.source}`));
+      });
     },
   );
 
   test.each(["v14.21.3", "v20.20.2", "v22.14.0", "v23.7.0"])("is refused by its version alone: %s", (version) => {
+    // What it does not have must not even be asked for.
     const pretend = `data:text/javascript,
+      import { registerHooks } from "node:module";
+      const resolve = (name, context, next) => next(name === "node:sqlite" ? "node:nothing" : name, context);
+      registerHooks({ resolve });
       Object.defineProperty(process, "version", { value: "${version}" });
       Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version.slice(1)}" } });`;
-    const bin = path.join(copy, "bin/holdfast.js");
-    const { status, stdout, stderr } = run(project, ["node", "--import", pretend, bin, "--help"]);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toMatch(refusal);
-    expect(stderr).toContain(version);
+    const commands = [
+      [path.join(copy, "bin/holdfast.js"), "--help"],
+      ["--input-type=module", "--eval", opens],
+    ];
+    for (const command of commands) {
+      const { status, stdout, stderr } = run(project, ["node", "--import", pretend, ...command]);
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toMatch(refusal);
+      expect(stderr).toContain(version);
+    }
   });
 
   /** One that npx itself can still run on. */
