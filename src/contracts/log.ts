@@ -1,6 +1,6 @@
 // The log: one append-only, hash-chained list of compact events per session, seq contiguous from 1.
 // Promise: seq and hash are assigned inside the commit that writes the rows an event names; events are insert-only.
-import type { JsonObject } from "./json.ts";
+import type { JsonableObject, JsonObject } from "./json.ts";
 
 export const EVENT_SCHEMA_VERSION = 1;
 
@@ -94,9 +94,9 @@ export interface Log {
   /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. */
   anchor(session: string): Promise<Anchor>;
   /** A note of the caller's in the log; its payload is a blob. */
-  annotate(
+  annotate<T extends object>(
     session: string,
-    note: JsonObject,
+    note: JsonableObject<T>,
     options?: { readonly agent?: string; readonly run?: string },
   ): Promise<LogEvent>;
 }
