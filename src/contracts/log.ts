@@ -21,10 +21,13 @@ export type EventType =
   | "task/removed"
   | "annotation";
 
+/** Those of this version, for completion; a later version may have written others. */
+export type AnyEventType = EventType | (string & Record<never, never>);
+
 export interface LogEvent {
   readonly session: string;
   readonly seq: number;
-  readonly type: string;
+  readonly type: AnyEventType;
   readonly at: number;
   readonly schemaVersion: number;
   readonly agent?: string;
@@ -42,7 +45,7 @@ export interface ReadRange {
   readonly after?: number;
   /** 1000 when not given: read on with `after`. */
   readonly limit?: number;
-  readonly types?: readonly string[];
+  readonly types?: readonly AnyEventType[];
 }
 
 export interface Anchor {
@@ -79,7 +82,7 @@ export type VerifyReport =
 export interface TailOptions {
   /** Start behind this seq; 0 (default) replays the log first, "end" only what comes from now on. */
   readonly after?: number | "end";
-  readonly types?: readonly string[];
+  readonly types?: readonly AnyEventType[];
   readonly signal?: AbortSignal;
 }
 
