@@ -38,6 +38,12 @@ function run(cwd: string, command: readonly string[], node = process.execPath): 
   return { status, stdout, stderr: stderr.replace(/^npm (warn|notice).*\n/gim, "") };
 }
 
+/** From that folder, with "/". */
+function filesOf(folder: string, pattern: RegExp): string[] {
+  const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.map((name) => name.replaceAll(path.sep, "/")).filter((name) => pattern.test(name));
+}
+
 function succeed(cwd: string, ...command: string[]): string {
   const { status, stdout, stderr } = run(cwd, command);
   if (status !== 0) throw new Error(`${command.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
@@ -66,11 +72,28 @@ afterAll(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
 describe("the tarball", () => {
   const installed = path.join(project, "node_modules", manifest.name);
+  const read = (file: string) => fs.readFileSync(path.join(installed, file), "utf8");
 
   test("holds everything that package.json lists, and no sources or tests", () => {
-    const files = fs.readdirSync(installed, { recursive: true, encoding: "utf8" });
-    expect(files).toEqual(expect.arrayContaining(manifest.files));
-    expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([]);
+    expect(filesOf(installed, /./)).toEqual(expect.arrayContaining(manifest.files));
+    expect(filesOf(installed, /\.test\.|(?<!\.d)\.ts$/)).toEqual([]);
+  });
+
+  test("holds no source maps: what they map to is not in it, and the code is readable as it is", () => {
+    const code = filesOf(installed, /\.(js|ts|map)$/);
+    expect(code.filter((file) => file.endsWith(".map"))).toEqual([]);
+    const mapped = code.filter((file) => read(file).includes("//# sourceMappingURL"));
+    expect(mapped).toEqual([]);
+  });
+
+  test("holds every file that its pages link to", () => {
+    const links = filesOf(installed, /\.md$/).flatMap((page) => {
+      const targets = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map((match) => match[1] ?? "");
+      return targets.map((target) => ({ page, target, file: path.join(installed, path.dirname(page), target) }));
+    });
+    expect(links.map(({ target }) => target)).toContain("SPEC.md");
+    const dead = links.filter(({ file }) => !file.startsWith(installed) || !fs.existsSync(file));
+    expect(dead.map(({ page, target }) => `${page} links to ${target}`)).toEqual([]);
   });
 
   test("brings no dependencies", () => {
