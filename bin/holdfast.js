@@ -1,13 +1,12 @@
 #!/usr/bin/env node
 // The `holdfast` command. An old Node must be able to read this file in order to be told that it is too old, so the
 // syntax here is that of Node 14, and everything else is imported only after the check.
+import { nodeRefusal } from "../dist/core/node.js";
 
-const [major, minor] = process.versions.node.split(".").map(Number);
-// zstd came to Node in 22.15 and, on the short-lived 23 line, in 23.8.
-const tooOld = major < 22 || (major === 22 && minor < 15) || (major === 23 && minor < 8);
+const refusal = nodeRefusal();
 
-if (tooOld) {
-  console.error(`holdfast needs Node 22.15 or newer; this is ${process.version} (${process.execPath})`);
+if (refusal !== undefined) {
+  console.error(refusal);
   process.exitCode = 1;
 } else {
   silenceSqliteWarning();

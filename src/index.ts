@@ -1,4 +1,8 @@
-// The package's entry: open() and the words of its contracts.
+// The package's entry: open() and the words of its contracts. Nothing here may lead to a module of Node that an old
+// Node does not have, except through open().
+import { HoldfastError } from "./contracts/errors.ts";
+import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
+import { nodeRefusal } from "./core/node.ts";
 
 export type * from "./contracts/agents.ts";
 export type * from "./contracts/blobs.ts";
@@ -17,5 +21,12 @@ export type * from "./contracts/state.ts";
 export type * from "./contracts/tasks.ts";
 export { TASK_STATUSES } from "./contracts/tasks.ts";
 export type * from "./contracts/vectors.ts";
-export { open } from "./open.ts";
 export { fileBlobs } from "./storage/blobs/file.ts";
+
+/** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */
+export async function open(url: string, options?: OpenOptions): Promise<Holdfast> {
+  const refusal = nodeRefusal();
+  if (refusal !== undefined) throw new HoldfastError("MissingDependency", refusal);
+  const composed = await import("./open.ts");
+  return composed.open(url, options);
+}

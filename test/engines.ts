@@ -57,7 +57,7 @@ const sqlite: Engine = {
 
 export function postgresUrl(): string {
   const url = process.env.HOLDFAST_TEST_POSTGRES;
-  if (url === undefined) throw new Error("HOLDFAST_TEST_POSTGRES is not set; run the tests with `npm test -- <file>`");
+  if (!url) throw new Error("HOLDFAST_TEST_POSTGRES is not set; run the tests with `npm test -- <file>`");
   return url;
 }
 

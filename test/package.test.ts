@@ -38,6 +38,12 @@ function run(cwd: string, command: readonly string[], node = process.execPath): 
   return { status, stdout, stderr: stderr.replace(/^npm (warn|notice).*\n/gim, "") };
 }
 
+/** From that folder, with "/". */
+function filesOf(folder: string, pattern: RegExp): string[] {
+  const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.map((name) => name.replaceAll(path.sep, "/")).filter((name) => pattern.test(name));
+}
+
 function succeed(cwd: string, ...command: string[]): string {
   const { status, stdout, stderr } = run(cwd, command);
   if (status !== 0) throw new Error(`${command.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
@@ -66,11 +72,28 @@ afterAll(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
 describe("the tarball", () => {
   const installed = path.join(project, "node_modules", manifest.name);
+  const read = (file: string) => fs.readFileSync(path.join(installed, file), "utf8");
 
   test("holds everything that package.json lists, and no sources or tests", () => {
-    const files = fs.readdirSync(installed, { recursive: true, encoding: "utf8" });
-    expect(files).toEqual(expect.arrayContaining(manifest.files));
-    expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([]);
+    expect(filesOf(installed, /./)).toEqual(expect.arrayContaining(manifest.files));
+    expect(filesOf(installed, /\.test\.|(?<!\.d)\.ts$/)).toEqual([]);
+  });
+
+  test("holds no source maps: what they map to is not in it, and the code is readable as it is", () => {
+    const code = filesOf(installed, /\.(js|ts|map)$/);
+    expect(code.filter((file) => file.endsWith(".map"))).toEqual([]);
+    const mapped = code.filter((file) => read(file).includes("//# sourceMappingURL"));
+    expect(mapped).toEqual([]);
+  });
+
+  test("holds every file that its pages link to", () => {
+    const links = filesOf(installed, /\.md$/).flatMap((page) => {
+      const targets = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map((match) => match[1] ?? "");
+      return targets.map((target) => ({ page, target, file: path.join(installed, path.dirname(page), target) }));
+    });
+    expect(links.map(({ target }) => target)).toContain("SPEC.md");
+    const dead = links.filter(({ file }) => !file.startsWith(installed) || !fs.existsSync(file));
+    expect(dead.map(({ page, target }) => `${page} links to ${target}`)).toEqual([]);
   });
 
   test("brings no dependencies", () => {
@@ -153,26 +176,56 @@ describe("a project that installed it", () => {
 
 describe("an old Node", () => {
   const oldNode = olderNode();
-  const refusal = /^holdfast needs Node 22\.15 or newer; this is v\d+\.\d+\.\d+ \(.+\)\n$/;
+  const line = /holdfast needs Node 22\.15 or newer; this is v\d+\.\d+\.\d+ \(.+\)\n/;
+  const refusal = new RegExp(`^${line.source}$`);
+  // What opens a store, and tells nothing but the failure.
+  const opens = `import { isHoldfastError, open } from "holdfast"; import "holdfast/testing";
+    await open(":memory:").catch((error) => {
+      console.error(error.message);
+      process.exitCode = isHoldfastError(error) && error.code === "MissingDependency" ? 1 : 2;
+    });`;
 
-  test.skipIf(oldNode === undefined)(
-    oldNode ? "is refused in one line" : "is refused in one line (skipped: no Node older than 22.15 in the PATH)",
+  describe.skipIf(oldNode === undefined)(
+    oldNode ? "of this machine" : "of this machine (skipped: no Node older than 22.15 in the PATH)",
     () => {
-      const { status, stdout, stderr } = run(project, ["npx", "--offline", "holdfast", "--help"], oldNode);
-      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-      expect(stderr).toMatch(refusal);
+      test("is refused by the command in one line", () => {
+        const { status, stdout, stderr } = run(project, ["npx", "--offline", "holdfast", "--help"], oldNode);
+        expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+        expect(stderr).toMatch(refusal);
+      });
+
+      test("is refused by open() in one line", () => {
+        const { status, stdout, stderr } = run(project, ["node", "--input-type=module", "--eval", opens], oldNode);
+        expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+        expect(stderr).toMatch(refusal);
+      });
+
+      test("is told so also when nobody catches it", () => {
+        const { status, stderr } = run(project, ["node", "--input-type=module", "--eval", USE], oldNode);
+        expect(status).toBe(1);
+        expect(stderr).toMatch(new RegExp(`\nHoldfastError: ${line.source}`));
+      });
     },
   );
 
   test.each(["v14.21.3", "v20.20.2", "v22.14.0", "v23.7.0"])("is refused by its version alone: %s", (version) => {
+    // What it does not have must not even be asked for.
     const pretend = `data:text/javascript,
+      import { registerHooks } from "node:module";
+      const resolve = (name, context, next) => next(name === "node:sqlite" ? "node:nothing" : name, context);
+      registerHooks({ resolve });
       Object.defineProperty(process, "version", { value: "${version}" });
       Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version.slice(1)}" } });`;
-    const bin = path.join(copy, "bin/holdfast.js");
-    const { status, stdout, stderr } = run(project, ["node", "--import", pretend, bin, "--help"]);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toMatch(refusal);
-    expect(stderr).toContain(version);
+    const commands = [
+      [path.join(copy, "bin/holdfast.js"), "--help"],
+      ["--input-type=module", "--eval", opens],
+    ];
+    for (const command of commands) {
+      const { status, stdout, stderr } = run(project, ["node", "--import", pretend, ...command]);
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toMatch(refusal);
+      expect(stderr).toContain(version);
+    }
   });
 
   /** One that npx itself can still run on. */

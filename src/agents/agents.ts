@@ -1,6 +1,6 @@
 // Registered identities: what an agent is called, runs on and may use. An agent that only ever spoke is registered by
 // its first message; describing it is update(), and create() is for an id nobody has.
-import type { Agent, AgentFilter, AgentInput, Agents } from "../contracts/agents.ts";
+import type { Agent, AgentFilter, Agents } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
@@ -69,7 +69,7 @@ function checkFields(given: Readonly<Record<string, unknown>>): Described {
   return { columns, tags };
 }
 
-async function create(storage: Storage, input: AgentInput | undefined): Promise<Agent> {
+async function create(storage: Storage, input: unknown): Promise<Agent> {
   const given = checkRecord(input, "agent");
   const id = checkOptionalId(given.id, "id") ?? newId(storage.environment, "agent");
   const { columns, tags } = checkFields(given);
@@ -101,11 +101,7 @@ function writeAgent(next: AgentColumns, expect: number | null, tags: readonly st
   };
 }
 
-async function update(
-  storage: Storage,
-  agentId: string,
-  patch: Omit<AgentInput, "id"> & { readonly version?: number },
-): Promise<Agent> {
+async function update(storage: Storage, agentId: string, patch: unknown): Promise<Agent> {
   const id = checkId(agentId, "id");
   if (patch === undefined) throw invalid("patch", "an object", patch);
   const given = checkRecord(patch, "patch");

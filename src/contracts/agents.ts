@@ -1,7 +1,7 @@
 // Agents: registered identities with metadata and ordered core blocks that are needed on every request.
 // Promise: saveBlocks and loadBlocks write and read an agent's whole ordered set atomically; every edit of a block is
 // a version that can be read and restored.
-import type { JsonObject, Page } from "./json.ts";
+import type { JsonableObject, JsonObject, Page } from "./json.ts";
 
 export interface Agent {
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Agent {
   readonly version: number;
 }
 
-export interface AgentInput {
+export interface AgentInput<M extends object = JsonObject> {
   readonly id?: string;
   readonly name?: string;
   readonly agentType?: string;
@@ -25,7 +25,12 @@ export interface AgentInput {
   readonly system?: string | null;
   readonly toolIds?: readonly string[];
   readonly tags?: readonly string[];
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonableObject<M>;
+}
+
+export interface AgentPatch<M extends object = JsonObject> extends Omit<AgentInput<M>, "id"> {
+  /** Refuse with Conflict when the agent has another version. */
+  readonly version?: number;
 }
 
 export interface AgentFilter {
@@ -74,12 +79,12 @@ export interface EditOptions {
 
 export interface Agents {
   /** AlreadyExists when the id is taken. */
-  create(input?: AgentInput): Promise<Agent>;
+  create<M extends object = JsonObject>(input?: AgentInput<M>): Promise<Agent>;
   get(id: string): Promise<Agent | null>;
   /** In order of creation. */
   list(filter?: AgentFilter): Promise<Page<Agent>>;
   /** Only the given fields change. */
-  update(id: string, patch: Omit<AgentInput, "id"> & { readonly version?: number }): Promise<Agent>;
+  update<M extends object = JsonObject>(id: string, patch: AgentPatch<M>): Promise<Agent>;
   /** Its blocks go unless another agent shares them; its messages stay with their sessions. */
   delete(id: string): Promise<boolean>;
 

@@ -1,7 +1,7 @@
 // BlobStore of the storage contracts: content-addressed bytes, `sha256:<hex>` of what was given, one copy of each.
 // Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted naming
 // the blob; a ref expires by default unless it is pinned or a row refers to it.
-import type { Json } from "./json.ts";
+import type { Json, Jsonable } from "./json.ts";
 
 export interface StoreOptions {
   readonly mediaType?: string;
@@ -54,7 +54,7 @@ export type BlobCheck = { readonly ok: true; readonly size: number } | { readonl
 
 export interface Blobs {
   store(data: BlobSource, options?: StoreOptions): Promise<string>;
-  storeJson(value: Json, options?: Omit<StoreOptions, "mediaType">): Promise<string>;
+  storeJson<T>(value: Jsonable<T>, options?: Omit<StoreOptions, "mediaType">): Promise<string>;
   /** BlobNotFound, BlobExpired or BlobCorrupted when it cannot be given. */
   resolve(ref: string): Promise<Uint8Array>;
   resolveText(ref: string): Promise<string>;

@@ -1,6 +1,7 @@
 // HistoryProvider of the storage contracts: the ordered transcript of an agent in a session.
 // Promise: append order is seq order, under any concurrency; an acknowledged message is durable and is seen by
 // every later read; get, count, clear and clearRun touch only that agent's messages.
+import type { JsonObject } from "./json.ts";
 import type { Message, MessageInput } from "./messages.ts";
 
 export interface HistoryScope {
@@ -35,11 +36,15 @@ export interface Erasure {
 }
 
 export interface History {
-  append(scope: HistoryScope, message: MessageInput, options?: AppendOptions): Promise<Message>;
-  /** All or nothing: one commit. */
-  appendMany(
+  append<M extends object = JsonObject>(
     scope: HistoryScope,
-    messages: readonly MessageInput[],
+    message: MessageInput<M>,
+    options?: AppendOptions,
+  ): Promise<Message>;
+  /** All or nothing: one commit. */
+  appendMany<M extends readonly object[]>(
+    scope: HistoryScope,
+    messages: { readonly [I in keyof M]: MessageInput<M[I]> },
     options?: AppendOptions,
   ): Promise<readonly Message[]>;
   get(scope: HistoryScope, range?: HistoryRange): Promise<readonly Message[]>;

@@ -1,6 +1,6 @@
 // The log: one append-only, hash-chained list of compact events per session, seq contiguous from 1.
 // Promise: seq and hash are assigned inside the commit that writes the rows an event names; events are insert-only.
-import type { JsonObject } from "./json.ts";
+import type { JsonableObject, JsonObject } from "./json.ts";
 
 export const EVENT_SCHEMA_VERSION = 1;
 
@@ -21,10 +21,13 @@ export type EventType =
   | "task/removed"
   | "annotation";
 
+/** Those of this version, for completion; a later version may have written others. */
+export type AnyEventType = EventType | (string & Record<never, never>);
+
 export interface LogEvent {
   readonly session: string;
   readonly seq: number;
-  readonly type: string;
+  readonly type: AnyEventType;
   readonly at: number;
   readonly schemaVersion: number;
   readonly agent?: string;
@@ -42,7 +45,7 @@ export interface ReadRange {
   readonly after?: number;
   /** 1000 when not given: read on with `after`. */
   readonly limit?: number;
-  readonly types?: readonly string[];
+  readonly types?: readonly AnyEventType[];
 }
 
 export interface Anchor {
@@ -79,7 +82,7 @@ export type VerifyReport =
 export interface TailOptions {
   /** Start behind this seq; 0 (default) replays the log first, "end" only what comes from now on. */
   readonly after?: number | "end";
-  readonly types?: readonly string[];
+  readonly types?: readonly AnyEventType[];
   readonly signal?: AbortSignal;
 }
 
@@ -94,9 +97,9 @@ export interface Log {
   /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. */
   anchor(session: string): Promise<Anchor>;
   /** A note of the caller's in the log; its payload is a blob. */
-  annotate(
+  annotate<T extends object>(
     session: string,
-    note: JsonObject,
+    note: JsonableObject<T>,
     options?: { readonly agent?: string; readonly run?: string },
   ): Promise<LogEvent>;
 }

@@ -1,6 +1,6 @@
 // LongTermMemory of the storage contracts: facts that outlive sessions, scoped by (namespace, agent). No backend of this
 // package implements it yet; any object that satisfies it can be handed to open(). (ShortTermMemory is State.)
-import type { JsonObject } from "./json.ts";
+import type { JsonableObject, JsonObject } from "./json.ts";
 
 export interface MemoryScope {
   readonly agent: string;
@@ -17,10 +17,10 @@ export interface Memory {
 }
 
 export interface LongTermMemory {
-  save(
+  save<M extends object = JsonObject>(
     scope: MemoryScope,
     content: string,
-    options?: { readonly metadata?: JsonObject; readonly ttlSeconds?: number },
+    options?: { readonly metadata?: JsonableObject<M>; readonly ttlSeconds?: number },
   ): Promise<string>;
   search(scope: MemoryScope, query: string, options?: { readonly limit?: number }): Promise<readonly Memory[]>;
   get(scope: MemoryScope, memoryId: string): Promise<Memory | null>;

@@ -1,6 +1,6 @@
 // What a message is made of: a list of content blocks with a role. Bytes never stand inside: a block that carries
 // some is stored as a blob, and its block comes back with a ref.
-import type { Json, JsonObject } from "./json.ts";
+import type { Json, JsonableObject, JsonObject } from "./json.ts";
 
 export type Role = "user" | "assistant" | "system" | "tool" | "developer";
 
@@ -35,13 +35,13 @@ type ContentOf<M> = BlockTypes<M>[keyof BlockTypes<M>];
 export type ContentBlock = ContentOf<Media>;
 export type ContentBlockInput = ContentOf<MediaInput>;
 
-export interface MessageInput {
+export interface MessageInput<M extends object = JsonObject> {
   readonly role: Role;
   /** A string is short for one text block. */
   readonly content: string | readonly ContentBlockInput[];
   /** The caller's own id: appending it again to the same session is answered with the message already there. */
   readonly key?: string;
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonableObject<M>;
 }
 
 export interface Message {

@@ -1,6 +1,6 @@
 // Sessions: long-lived conversation threads, each the owner of a log.
 import type { Erasure } from "./history.ts";
-import type { JsonObject, Page } from "./json.ts";
+import type { JsonableObject, JsonObject, Page } from "./json.ts";
 
 export type SessionStatus = "open" | "closed";
 
@@ -24,20 +24,20 @@ export interface Session {
   readonly version: number;
 }
 
-export interface SessionInput {
+export interface SessionInput<M extends object = JsonObject> {
   readonly id?: string;
   readonly agent?: string;
   readonly title?: string;
   readonly tags?: readonly string[];
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonableObject<M>;
   readonly request?: string;
 }
 
-export interface SessionPatch {
+export interface SessionPatch<M extends object = JsonObject> {
   readonly title?: string | null;
   readonly status?: SessionStatus;
   readonly tags?: readonly string[];
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonableObject<M>;
   /** Refuse with Conflict when the session has another version. */
   readonly version?: number;
 }
@@ -55,12 +55,12 @@ export interface SessionFilter {
 
 export interface Sessions {
   /** AlreadyExists when the id is taken, also by a deleted session: ids are never used twice. */
-  create(input?: SessionInput): Promise<Session>;
+  create<M extends object = JsonObject>(input?: SessionInput<M>): Promise<Session>;
   /** By id or alias; null when there is none (a deleted session is none). */
   get(idOrAlias: string): Promise<Session | null>;
   /** Newest first. */
   list(filter?: SessionFilter): Promise<Page<Session>>;
-  update(id: string, patch: SessionPatch): Promise<Session>;
+  update<M extends object = JsonObject>(id: string, patch: SessionPatch<M>): Promise<Session>;
   /** Points the name at the session; a name another session has moves only when `move` is given. */
   setAlias(id: string, name: string, options?: { readonly move?: boolean }): Promise<void>;
   removeAlias(name: string): Promise<boolean>;

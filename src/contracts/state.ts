@@ -1,6 +1,6 @@
 // ShortTermMemory of the storage contracts: key/value state of a session, removed with it.
 // Promise: patches of different keys never lose each other; every change is one commit with its event.
-import type { Json, JsonObject } from "./json.ts";
+import type { Json, JsonableObject, JsonObject } from "./json.ts";
 
 export interface StateOptions {
   /** Keys written by this call are gone after so many milliseconds; never when not given. */
@@ -19,14 +19,19 @@ export interface State {
   getKey(session: string, key: string): Promise<Json | undefined>;
   getVersioned(session: string): Promise<Versioned>;
   /** Replaces the whole. */
-  set(session: string, value: JsonObject, options?: StateOptions): Promise<Versioned>;
+  set<T extends object>(session: string, value: JsonableObject<T>, options?: StateOptions): Promise<Versioned>;
   /** Replaces the given top-level keys; a key given as null keeps null, `remove` takes keys away. */
-  patch(
+  patch<T extends object>(
     session: string,
-    patch: JsonObject,
+    patch: JsonableObject<T>,
     options?: StateOptions & { readonly remove?: readonly string[] },
   ): Promise<Versioned>;
   /** Replaces the whole if the version is still the one given; null when it is not. */
-  compareAndSet(session: string, version: number, value: JsonObject, options?: StateOptions): Promise<Versioned | null>;
+  compareAndSet<T extends object>(
+    session: string,
+    version: number,
+    value: JsonableObject<T>,
+    options?: StateOptions,
+  ): Promise<Versioned | null>;
   clear(session: string): Promise<void>;
 }

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { ContentBlock, MessageInput, Role } from "../contracts/messages.ts";
+import type { ContentBlock, Role } from "../contracts/messages.ts";
 import { sha256, toRef } from "../core/bytes.ts";
 import {
   checkArray,
@@ -48,8 +48,8 @@ interface Gathered {
   chars: number;
 }
 
-export function readyMessage(input: MessageInput): ReadyMessage {
-  const message = checkRecord(input as unknown, "message");
+export function readyMessage(input: unknown): ReadyMessage {
+  const message = checkRecord(input, "message");
   if (input === undefined) throw invalid("message", "an object", input);
   // What we do not know would be lost; metadata takes anything.
   checkFields(message, "message", ["role", "content", "key", "metadata"]);

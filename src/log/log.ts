@@ -162,7 +162,7 @@ async function annotate(
   storage: Storage,
   payloads: Payloads,
   session: string,
-  note: JsonObject,
+  note: unknown,
   options: { readonly agent?: string; readonly run?: string } | undefined,
 ): Promise<LogEvent> {
   const bytes = encodeJson(checkPlain(note, "note"), "note", "metadataBytes");

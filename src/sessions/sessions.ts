@@ -3,14 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type {
-  Session,
-  SessionFilter,
-  SessionInput,
-  SessionPatch,
-  SessionStatus,
-  Sessions,
-} from "../contracts/sessions.ts";
+import type { Session, SessionFilter, SessionStatus, Sessions } from "../contracts/sessions.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
 import { decodeText, encodeText, toHex } from "../core/bytes.ts";
 import {
@@ -117,7 +110,7 @@ function describeWrites(described: Described, version: number): Write[] {
   ];
 }
 
-async function create(storage: Storage, input: SessionInput | undefined): Promise<Session> {
+async function create(storage: Storage, input: unknown): Promise<Session> {
   const given = checkRecord(input, "session");
   const id = checkOptionalId(given.id, "session.id") ?? newId(storage.environment, "ses");
   const agent = checkOptionalId(given.agent, "session.agent");
@@ -233,7 +226,7 @@ async function found(storage: Storage, by: Narrowed, params: ListParams): Promis
   }
 }
 
-async function update(storage: Storage, id: string, patch: SessionPatch): Promise<Session> {
+async function update(storage: Storage, id: string, patch: unknown): Promise<Session> {
   const given = checkPlain(patch, "patch");
   const expected =
     given.version === undefined ? undefined : checkInt(given.version, "version", 1, Number.MAX_SAFE_INTEGER);

@@ -10,7 +10,8 @@ const TEST_LINES_MAX = 700;
 const LINE_LENGTH_MAX = 140;
 const VAGUE = ["common", "helper", "helpers", "manager", "managers", "misc", "service", "services", "util", "utils"];
 const CODE_FOLDERS = ["bench", "bin", "examples", "scripts", "src", "test"];
-const IGNORED_FOLDERS = [".cache", ".git", "coverage", "dist", "node_modules"];
+/** In a linked worktree .git is a file, and it names a folder. */
+const IGNORED = [".cache", ".git", "coverage", "dist", "node_modules"];
 const TEXT = /\.(css|html|js|json|jsonl|md|mjs|sh|sql|svg|toml|ts|tsx|txt|ya?ml)$|^\.[^/]+$|^\.ci\/|^LICENSE$/;
 
 /** This file names what it forbids, in its rules and in the examples that break them. */
@@ -109,7 +110,8 @@ function files(): File[] {
 function walk(root: string, folder: string): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return IGNORED_FOLDERS.includes(entry.name) ? [] : walk(root, name);
+    if (IGNORED.includes(entry.name)) return [];
+    if (entry.isDirectory()) return walk(root, name);
     return entry.isFile() && TEXT.test(name) ? [name] : [];
   });
 }

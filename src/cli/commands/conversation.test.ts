@@ -103,7 +103,7 @@ describe("sessions", () => {
     expect((await json("sessions", "show", "chat-1")).messages).toBe(1);
     const erased = await cli(["sessions", "rm", "chat-1"], { stdin: typing("yes\n") });
     expect(erased.code).toBe(0);
-    expect(erased.stdout).toMatch(/^erased session chat-1\n {2}removed +.*1 messages.*\n {2}kept +.*\n$/);
+    expect(erased.stdout).toMatch(/^erased session chat-1\n {2}removed +.*1 message,.*\n {2}kept +.*\n$/);
     expect(await cli(["sessions", "show", "chat-1"])).toMatchObject({ code: 3 });
     expect(await cli(["messages", "chat-1"])).toMatchObject({ code: 3 });
     // Refused either as taken or as deleted: the id is not used again.

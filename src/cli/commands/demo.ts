@@ -23,7 +23,8 @@ export const demo: Command = {
   description:
     "Makes a store in a temporary directory, keeps a small conversation in it, starts a process that writes as fast " +
     "as it can, kills that process with -9, and checks that everything acknowledged is there. Then it changes one " +
-    "byte in a copy of the file and checks that verify names the place. No network, no model, nothing left behind.",
+    "byte in a copy of the file and checks that verify names the place. No network, no model, nothing left behind. " +
+    "With --store it uses that store of yours instead, under ids of its own, and leaves there what it wrote.",
   options: { keep: { type: "flag", summary: "keep the temporary directory, to look around in it" } },
   operands: [],
   examples: [

@@ -5,15 +5,14 @@ import type { Anchor, LogEvent } from "../../contracts/log.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { interruption } from "../io.ts";
 import type { Output } from "../output.ts";
 import { eachSession } from "../pages.ts";
+import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { displayWidth, padStart, safeLine, truncate } from "../terminal.ts";
-import { formatCount, formatTime } from "../units.ts";
+import { formatTime } from "../units.ts";
 
-const DEFAULT_LAST = 50;
 /** Events of one table: a longer answer is printed piece by piece, so that it needs little memory. */
 const PIECE = 1000;
 
@@ -29,11 +28,8 @@ const show: Command = {
     "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are " +
     "compact: they name what was written and never repeat it. Each one's hash covers it and everything before it.",
   options: {
-    last: { type: "number", summary: `the last N (default ${DEFAULT_LAST})` },
-    after: { type: "number", value: "SEQ", summary: "only events behind this seq; 0 is from the start" },
     type: { type: "list", value: "TYPE", summary: "only events of this type, such as message/added" },
-    limit: { type: "number", summary: "at most N, counted from the start" },
-    follow: { type: "flag", short: "f", summary: "go on with new events until Ctrl-C (--json: one document a line)" },
+    ...rangeOptions("events"),
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
@@ -44,25 +40,19 @@ const show: Command = {
   next: "holdfast verify SESSION checks the chain; holdfast log anchor SESSION keeps its head elsewhere.",
   run: async (context) => {
     const { args, output } = context;
-    if (args.flag("last") && (args.flag("after") || args.flag("limit"))) {
-      throw new UsageError("--last goes without --after and --limit");
-    }
-    if (args.flag("follow") && args.flag("limit")) throw new UsageError("--follow goes without --limit: it has no end");
+    const range = readRange(args);
     const holdfast = await context.open();
     const session = await needSession(holdfast, args.operand(0));
-    if (args.flag("follow")) return await follow(holdfast, session, context);
-    const events = await select(holdfast, session, context);
+    const types = args.list("type");
+    if (args.flag("follow")) return await watch(holdfast, session, range, context);
+    const events = await select(holdfast, session, range, types);
     await output.answer({ session: session.id, seq: session.seq, chain: session.chain, events }, () => {
       return events.length === 0
         ? ["no events"]
         : pieces(events).flatMap((piece) => table(columns(output), piece, output.frame));
     });
-    if (events.length === 0 && args.list("type").length > 0) await noteTypes(holdfast, session, context);
-    const first = events[0];
-    const isPart = !args.flag("after") && !args.flag("limit") && args.list("type").length === 0;
-    if (isPart && first !== undefined && first.seq > 1) {
-      await output.note(`the last ${events.length} of ${formatCount(session.seq)}; --after 0 shows all`);
-    }
+    if (types.length === 0) await noteRest(output, range, events.length, session.seq);
+    else if (events.length === 0) await noteTypes(holdfast, session, context);
     return undefined;
   },
 };
@@ -99,12 +89,13 @@ function pieces(events: readonly LogEvent[]): (readonly LogEvent[])[] {
   return Array.from({ length: Math.ceil(events.length / PIECE) }, (_, i) => events.slice(i * PIECE, (i + 1) * PIECE));
 }
 
-async function select(holdfast: Holdfast, session: Session, { args }: Context): Promise<readonly LogEvent[]> {
-  const [after, limit, types] = [args.number("after"), args.number("limit"), args.list("type")];
-  if (after !== undefined || limit !== undefined) {
-    return await collect(holdfast, session.id, after ?? 0, limit ?? Number.POSITIVE_INFINITY, types);
-  }
-  const last = args.number("last") ?? DEFAULT_LAST;
+async function select(
+  holdfast: Holdfast,
+  session: Session,
+  { after = 0, limit = Number.POSITIVE_INFINITY, last }: Range,
+  types: readonly string[],
+): Promise<readonly LogEvent[]> {
+  if (last === undefined) return await collect(holdfast, session.id, after, limit, types);
   // Only a filter makes it necessary to read from the start: seqs are contiguous.
   const from = types.length === 0 ? Math.max(0, session.seq - last) : 0;
   const events = await collect(holdfast, session.id, from, Number.POSITIVE_INFINITY, types);
@@ -142,22 +133,14 @@ async function noteTypes(holdfast: Holdfast, session: Session, { args, output }:
   await output.note(safeLine(`no ${strange.join(", ")} in this session; it has ${[...present].sort().join(", ")}`));
 }
 
-async function follow(holdfast: Holdfast, session: Session, context: Context): Promise<number> {
+async function watch(holdfast: Holdfast, session: Session, range: Range, context: Context): Promise<number> {
   const { args, output, io } = context;
   const types = args.list("type");
-  const last = args.number("last") ?? DEFAULT_LAST;
-  const after = args.number("after") ?? Math.max(0, session.seq - last);
-  const { signal, release } = interruption(io);
-  try {
-    const filter = types.length === 0 ? {} : { types };
-    for await (const event of holdfast.log.tail(session.id, { after, signal, ...filter })) {
-      if (output.json) await output.record(event);
-      else await output.line(eventLine(event, output));
-    }
-  } finally {
-    release();
-  }
-  return 0;
+  const after = range.last === undefined ? (range.after ?? 0) : Math.max(0, session.seq - range.last);
+  return await follow(holdfast, session.id, { after, ...(types.length === 0 ? {} : { types }) }, io, async (event) => {
+    if (output.json) await output.record(event);
+    else await output.line(eventLine(event, output));
+  });
 }
 
 const anchor: Command = {

@@ -6,14 +6,12 @@ import type { Session } from "../../contracts/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
-import { interruption } from "../io.ts";
+import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
 import { needSession } from "../store.ts";
 import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
-import { formatCount } from "../units.ts";
 
 const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
-const DEFAULT_LAST = 50;
 
 const show: Command = {
   name: "show",
@@ -28,10 +26,7 @@ const show: Command = {
     "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref.",
   options: {
     agent: { type: "text", value: "ID", summary: "only this agent's messages" },
-    last: { type: "number", summary: `the last N (default ${DEFAULT_LAST})` },
-    after: { type: "number", value: "SEQ", summary: "only messages behind this seq; 0 is from the start" },
-    limit: { type: "number", max: LIMITS.historyPage, summary: "at most N, counted from the start" },
-    follow: { type: "flag", short: "f", summary: "go on with new messages until Ctrl-C (--json: one document a line)" },
+    ...rangeOptions("messages", LIMITS.historyPage),
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
@@ -42,33 +37,29 @@ const show: Command = {
   next: "holdfast log SESSION shows everything else that happened; holdfast blobs get REF fetches an attachment.",
   run: async (context) => {
     const { args, output } = context;
-    if (args.flag("last") && (args.flag("after") || args.flag("limit"))) {
-      throw new UsageError("--last goes without --after and --limit");
-    }
-    if (args.flag("follow") && args.flag("limit")) throw new UsageError("--follow goes without --limit: it has no end");
+    const range = readRange(args);
+    const agent = args.text("agent");
     const holdfast = await context.open();
     const session = await needSession(holdfast, args.operand(0));
-    const messages = await read(holdfast, session, context);
-    if (args.flag("follow")) return await follow(holdfast, session, messages, context);
+    const messages = await read(holdfast, session.id, agent, range);
+    if (args.flag("follow")) return await watch(holdfast, session, messages, context);
     await output.answer({ session: session.id, total: session.messages, messages }, () => {
       if (messages.length === 0) return ["no messages"];
       return transcript(messages, context);
     });
-    const agent = args.text("agent");
-    if (agent === undefined && !args.flag("after") && !args.flag("limit") && messages.length < session.messages) {
-      await output.note(`the last ${messages.length} of ${formatCount(session.messages)}; --after 0 shows all`);
-    }
+    if (agent === undefined) await noteRest(output, range, messages.length, session.messages);
     return undefined;
   },
 };
 
-async function read(holdfast: Holdfast, session: Session, { args }: Context): Promise<readonly Message[]> {
-  const [agent, after, limit] = [args.text("agent"), args.number("after"), args.number("limit")];
-  const forward = { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) };
-  const isForward = after !== undefined || limit !== undefined;
-  const range = isForward ? forward : { last: args.number("last") ?? DEFAULT_LAST };
-  if (agent === undefined) return await holdfast.history.session(session.id, range);
-  return await holdfast.history.get({ session: session.id, agent }, range);
+async function read(
+  holdfast: Holdfast,
+  session: string,
+  agent: string | undefined,
+  range: Range,
+): Promise<readonly Message[]> {
+  if (agent === undefined) return await holdfast.history.session(session, range);
+  return await holdfast.history.get({ session, agent }, range);
 }
 
 function transcript(messages: readonly Message[], { output }: Context): string[] {
@@ -76,7 +67,7 @@ function transcript(messages: readonly Message[], { output }: Context): string[]
   return messages.flatMap((message, i) => [...(i === 0 ? [] : [""]), ...messageLines(message, now, output)]);
 }
 
-async function follow(
+async function watch(
   holdfast: Holdfast,
   session: Session,
   past: readonly Message[],
@@ -91,17 +82,11 @@ async function follow(
   };
   for (const message of past) await print(message);
   const after = Math.max(session.seq, past.at(-1)?.seq ?? 0);
-  const { signal, release } = interruption(io);
-  try {
-    for await (const event of holdfast.log.tail(session.id, { after, types: ["message/added"], signal })) {
-      // Read by seq: what was cleared meanwhile is not there to print.
-      const [message] = await holdfast.history.session(session.id, { after: event.seq - 1, limit: 1 });
-      if (message?.seq === event.seq) await print(message);
-    }
-  } finally {
-    release();
-  }
-  return 0;
+  return await follow(holdfast, session.id, { after, types: ["message/added"] }, io, async ({ seq }) => {
+    // Read by seq: what was cleared meanwhile is not there to print.
+    const [message] = await holdfast.history.session(session.id, { after: seq - 1, limit: 1 });
+    if (message?.seq === seq) await print(message);
+  });
 }
 
 const add: Command = {

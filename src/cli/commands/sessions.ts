@@ -192,7 +192,7 @@ function erasureLines({ removed, kept }: Erasure, { output }: Context): string[]
   const list = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
       .filter(([, count]) => count > 0)
-      .map(([kind, count]) => `${formatCount(count)} ${kind}`)
+      .map(([kind, count]) => plural(count, kind.replace(/s$/, ""), kind))
       .join(", ");
   const pairs: [string, string][] = [
     ["removed", list(removed) || "nothing"],

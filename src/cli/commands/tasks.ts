@@ -1,5 +1,5 @@
-// holdfast tasks: the Kanban boards of a conversation. Boards and tasks can be named as a person would: the
-// conversation's id for its root board, and a task's number as the board shows it.
+// holdfast tasks: the Kanban boards of a session, which the board contract calls a conversation. Boards and tasks can be
+// named as a person would: the session's id for its root board, and a task's number as the board shows it.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { TASK_STATUSES, type Task, type TaskList } from "../../contracts/tasks.ts";
@@ -10,24 +10,24 @@ import { didYouMean } from "../suggest.ts";
 import { quoted, safe } from "../terminal.ts";
 import { plural } from "../units.ts";
 
-const NAMES = "BOARD is a board's id, or the conversation's id for its root board. TASK is an id, or the number shown.";
+const NAMES = "BOARD is a board's id, or a session's id for its root board. TASK is an id, or the number shown.";
 
 const show: Command = {
   name: "show",
   aliases: ["list", "ls"],
-  summary: "draw the boards of a conversation",
-  usage: ["tasks [show] CONVERSATION"],
-  description: "Draws every board of a conversation (a session): the root board, and those of sub-agents.",
+  summary: "draw the boards of a session",
+  usage: ["tasks [show] SESSION"],
+  description: "Draws every board of a session: the root board, and those of sub-agents.",
   options: {},
-  operands: [{ name: "CONVERSATION", need: "one" }],
-  examples: [{ command: "holdfast tasks chat-1", does: "all boards of one conversation" }],
+  operands: [{ name: "SESSION", need: "one" }],
+  examples: [{ command: "holdfast tasks chat-1", does: "all boards of one session" }],
   next: "holdfast tasks set BOARD TASK STATUS moves a task; holdfast tasks retry BOARD TASK starts one again.",
   run: async (context) => {
     const holdfast = await context.open();
     const named = context.args.operand(0);
     const session = await holdfast.sessions.get(named);
     const boards = await holdfast.tasks.getBoardsByConversation(session?.id ?? named);
-    if (boards.length === 0 && session === null) throw missing("conversation", named, "`holdfast sessions` lists them");
+    if (boards.length === 0 && session === null) throw missing("session", named, "`holdfast sessions` lists them");
     await context.output.answer({ conversation: session?.id ?? named, boards }, () => {
       if (boards.length === 0) return ["no boards"];
       return boards.flatMap((board, i) => [...(i === 0 ? [] : [""]), ...boardLines(board, context.output)]);
@@ -39,9 +39,9 @@ const show: Command = {
 const add: Command = {
   name: "add",
   summary: "add tasks, making the board when there is none",
-  usage: ["tasks add CONVERSATION TITLE… [--agent A] [--label TEXT] [--parent A] [--max-retries N]"],
+  usage: ["tasks add SESSION TITLE… [--agent A] [--label TEXT] [--parent A] [--max-retries N]"],
   description:
-    "Adds tasks at the end of a board. The board is the conversation's root board, or that of the agent named; one " +
+    "Adds tasks at the end of a board. The board is the session's root board, or that of the agent named; one " +
     "that is not there yet is made, with --label, --parent and --max-retries.",
   options: {
     agent: { type: "text", value: "ID", summary: "the board of this agent (default: the root board)" },
@@ -50,14 +50,14 @@ const add: Command = {
     "max-retries": { type: "number", max: 1_000_000, summary: "how often an agent may retry a task of a new board" },
   },
   operands: [
-    { name: "CONVERSATION", need: "one" },
+    { name: "SESSION", need: "one" },
     { name: "TITLE", need: "some" },
   ],
   examples: [
     { command: "holdfast tasks add chat-1 'find flights' 'book hotel'", does: "two tasks on the root board" },
     { command: "holdfast tasks add chat-1 'compare prices' --agent researcher", does: "on a sub-agent's board" },
   ],
-  next: "holdfast tasks CONVERSATION draws the board.",
+  next: "holdfast tasks SESSION draws the board.",
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
@@ -169,7 +169,7 @@ const retry: Command = {
 
 async function find(holdfast: Holdfast, boardName: string, taskName: string): Promise<{ board: TaskList; task: Task }> {
   const board = (await holdfast.tasks.getTaskList(boardName)) ?? (await rootBoard(holdfast, boardName));
-  if (board === null) throw missing("board", boardName, "`holdfast tasks CONVERSATION` shows boards with their ids");
+  if (board === null) throw missing("board", boardName, "`holdfast tasks SESSION` shows boards with their ids");
   const task = board.tasks.find(({ id }) => id === taskName) ?? numbered(board.tasks, taskName);
   if (task === undefined) throw missing("task", taskName, `\`holdfast tasks ${board.conversationId}\` shows them`);
   return { board, task };
@@ -193,7 +193,7 @@ export const tasks: CommandGroup = {
   name: "tasks",
   summary: "draw task boards, add tasks, move them",
   usage: [...show.usage, ...add.usage, ...set.usage, ...retry.usage],
-  description: `A board is the task list of an agent in a conversation; sub-agents have boards of their own. ${NAMES}`,
+  description: `A board is the task list of an agent in a session; sub-agents have boards of their own. ${NAMES}`,
   commands: [show, add, set, retry],
   fallback: "show",
   examples: [...show.examples, ...add.examples.slice(0, 1), ...set.examples.slice(0, 1)],

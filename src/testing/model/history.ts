@@ -10,7 +10,7 @@ export function modelHistory(world: World): History {
   const appendMany: History["appendMany"] = async (scope, inputs, { run } = {}) => {
     if (inputs.length === 0) return [];
     const session = world.ensure(scope.session, scope.agent);
-    const messages = inputs.map((input) => draft(scope, input, run, world.now()));
+    const messages = inputs.map((input) => draft(scope, input as MessageInput, run, world.now()));
     // Looked at before anything changes: all or nothing.
     const known = messages.map((message) => alreadyThere(session, message));
     return messages.map((message, n) => structuredClone(known[n] ?? remember(world, session, message)));

@@ -28,15 +28,15 @@ export function modelState(world: World): State {
     get: async (session) => live(session),
     getKey: async (session, key) => new Map(Object.entries(live(session))).get(key),
     getVersioned: async (session) => versioned(session),
-    set: async (session, value, { ttlMs } = {}) => replace(session, value, ttlMs),
+    set: async (session, value, { ttlMs } = {}) => replace(session, value as JsonObject, ttlMs),
     patch: async (id, patch, { ttlMs, remove = [] } = {}) => {
       const session = world.ensure(id);
       for (const key of remove) session.state.delete(key);
-      return write(session, patch, ttlMs);
+      return write(session, patch as JsonObject, ttlMs);
     },
     compareAndSet: async (session, version, value, { ttlMs } = {}) => {
       if (versioned(session).version !== version) return null;
-      return replace(session, value, ttlMs);
+      return replace(session, value as JsonObject, ttlMs);
     },
     clear: async (id) => {
       const session = world.find(id);

@@ -1,0 +1,11 @@
+// Which Node is new enough. An old one must be able to read this file in order to be told so: it imports nothing, and
+// its syntax is that of Node 14.
+
+/** One line that refuses the Node that runs this, or undefined when it will do. */
+export function nodeRefusal(): string | undefined {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  // zstd came to Node in 22.15 and, on the short-lived 23 line, in 23.8.
+  const tooOld = major < 22 || (major === 22 && minor < 15) || (major === 23 && minor < 8);
+  if (!tooOld) return undefined;
+  return `holdfast needs Node 22.15 or newer; this is ${process.version} (${process.execPath})`;
+}
