@@ -51,7 +51,9 @@ interface Described {
   readonly tags: readonly string[] | undefined;
 }
 
-function checkFields(given: Readonly<Record<string, unknown>>): Described {
+const FIELDS = ["name", "agentType", "model", "system", "toolIds", "tags", "metadata"] as const;
+
+function describe(given: Readonly<Record<string, unknown>>): Described {
   const tags = given.tags === undefined ? undefined : checkTags(given.tags, "tags");
   const texts = (list: readonly string[]) => encodeText(JSON.stringify(list));
   const columns: { -readonly [C in keyof AgentColumns]?: AgentColumns[C] } = {};
@@ -70,9 +72,9 @@ function checkFields(given: Readonly<Record<string, unknown>>): Described {
 }
 
 async function create(storage: Storage, input: unknown): Promise<Agent> {
-  const given = checkRecord(input, "agent");
+  const given = checkRecord(input, "agent", ["id", ...FIELDS]);
   const id = checkOptionalId(given.id, "id") ?? newId(storage.environment, "agent");
-  const { columns, tags } = checkFields(given);
+  const { columns, tags } = describe(given);
   return decide(storage, async () => {
     const [row] = await storage.query("agent.get", id);
     if (row !== undefined && row.deleted_at === null) {
@@ -104,8 +106,8 @@ function writeAgent(next: AgentColumns, expect: number | null, tags: readonly st
 async function update(storage: Storage, agentId: string, patch: unknown): Promise<Agent> {
   const id = checkId(agentId, "id");
   if (patch === undefined) throw invalid("patch", "an object", patch);
-  const given = checkRecord(patch, "patch");
-  const { columns, tags } = checkFields(given);
+  const given = checkRecord(patch, "patch", ["version", ...FIELDS]);
+  const { columns, tags } = describe(given);
   const version = given.version;
   const expected = version === undefined ? undefined : checkInt(version, "version", 1, Number.MAX_SAFE_INTEGER);
   return decide(storage, async () => {
@@ -157,7 +159,7 @@ async function remove(storage: Storage, agentId: string): Promise<boolean> {
 }
 
 async function list(storage: Storage, filter: AgentFilter | undefined): Promise<Page<Agent>> {
-  const given = checkRecord(filter, "filter");
+  const given = checkRecord(filter, "filter", ["tag", "agentType", "limit", "cursor"]);
   const tag = checkOptionalId(given.tag, "tag");
   const type = checkOptionalId(given.agentType, "agentType") ?? null;
   const limit = checkLimit(given.limit, "page");

@@ -99,7 +99,7 @@ async function edit(
 ): Promise<Block> {
   const agent = checkId(agentId, "agent");
   const label = checkId(labelId, "label");
-  const given = checkRecord(options, "options").version;
+  const given = checkRecord(options, "options", ["version"]).version;
   const expected = given === undefined ? undefined : checkInt(given, "version", 0, Number.MAX_SAFE_INTEGER);
   const rule = async (): Promise<Decision<Block> | Settled<Block>> => {
     const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
@@ -171,7 +171,7 @@ async function versions(
   label: string,
   options: { readonly limit?: number; readonly before?: number } | undefined,
 ): Promise<readonly BlockVersion[]> {
-  const given = checkRecord(options, "options");
+  const given = checkRecord(options, "options", ["limit", "before"]);
   const limit = checkLimit(given.limit, "page");
   const most = Number.MAX_SAFE_INTEGER;
   const before = given.before === undefined ? most : checkInt(given.before, "before", 0, most);

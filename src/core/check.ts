@@ -79,11 +79,17 @@ export function checkArray(value: unknown, what: string, limit: LimitName): read
   return value;
 }
 
-/** An options bag or input record. undefined gives {}. */
-export function checkRecord(value: unknown, what: string): Readonly<Record<string, unknown>> {
+/** An options bag or input record; when `known` says of which fields, with no other. undefined gives {}. */
+export function checkRecord(
+  value: unknown,
+  what: string,
+  known?: readonly string[],
+): Readonly<Record<string, unknown>> {
   if (value === undefined) return {};
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(what, "an object", value);
-  return value as Readonly<Record<string, unknown>>;
+  const record = value as Readonly<Record<string, unknown>>;
+  if (known !== undefined) checkFields(record, what, known);
+  return record;
 }
 
 /** A field nobody reads is a mistake that would otherwise be kept silent. */

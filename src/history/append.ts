@@ -124,6 +124,6 @@ export function appendedMessage(scope: Appending, { ready, payload }: PreparedMe
 export function keyTaken(scope: HistoryScope, key: string): HoldfastError {
   return new HoldfastError("Conflict", `the session has another message with the key ${JSON.stringify(key)}`, {
     details: { session: scope.session, key },
-    hint: "A key names one message for ever; use a new one for other content.",
+    hint: "A key names one message until that is cleared; use a new one for other content.",
   });
 }

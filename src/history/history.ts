@@ -68,7 +68,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
     get: async (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
     async count(scope, range) {
       const { session, agent } = checkScope(scope);
-      const run = checkOptionalId(checkRecord(range, "range").run, "run");
+      const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
       const [row] =
         run === undefined
           ? await storage.query("history.count", session, session, agent)
@@ -79,7 +79,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
     clearRun: async (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
     session: async (session, range) => readSession(storage, payloads, checkId(session, "session"), range),
     async byAgent(agent, range) {
-      const given = checkRecord(range, "range");
+      const given = checkRecord(range, "range", ["limit", "since"]);
       const limit = checkLimit(given.limit, "historyPage", 1000);
       const since = given.since === undefined ? 0 : checkInt(given.since, "since", 0, FOREVER);
       const rows = await storage.query("history.byAgent", checkId(agent, "agent"), since, limit);
@@ -118,7 +118,7 @@ function checkScope(scope: unknown): HistoryScope {
 }
 
 function checkAppending(storage: Storage, scope: unknown, options: AppendOptions | undefined): Appending {
-  const run = checkOptionalId(checkRecord(options, "options").run, "run");
+  const run = checkOptionalId(checkRecord(options, "options", ["run"]).run, "run");
   return { ...checkScope(scope), run, at: storage.environment.now() };
 }
 
@@ -178,7 +178,7 @@ interface Range {
 }
 
 function checkRange(range: HistoryRange | undefined): Range {
-  const given = checkRecord(range, "range");
+  const given = checkRecord(range, "range", ["limit", "offset", "after", "since", "last", "run"]);
   const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
   if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
     throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");

@@ -8,6 +8,7 @@ import type { Storage, Write } from "../contracts/storage.ts";
 import { decodeText, encodeText, toHex } from "../core/bytes.ts";
 import {
   checkBoolean,
+  checkFields,
   checkId,
   checkInt,
   checkLimit,
@@ -52,7 +53,7 @@ export function createSessions(storage: Storage, payloads: Payloads): Sessions {
     list: async (filter) => list(storage, filter),
     update: async (id, patch) => update(storage, checkId(id, "session"), patch),
     setAlias: async (id, name, options) => {
-      const move = checkRecord(options, "options").move;
+      const move = checkRecord(options, "options", ["move"]).move;
       const moves = move !== undefined && checkBoolean(move, "move");
       return setAlias(storage, checkId(id, "session"), checkId(name, "alias"), moves);
     },
@@ -111,7 +112,7 @@ function describeWrites(described: Described, version: number): Write[] {
 }
 
 async function create(storage: Storage, input: unknown): Promise<Session> {
-  const given = checkRecord(input, "session");
+  const given = checkRecord(input, "session", ["id", "agent", "title", "tags", "metadata", "request"]);
   const id = checkOptionalId(given.id, "session.id") ?? newId(storage.environment, "ses");
   const agent = checkOptionalId(given.agent, "session.agent");
   const metadata = given.metadata === undefined ? {} : checkRecord(given.metadata, "session.metadata");
@@ -165,8 +166,10 @@ function changes(described: Described): { readonly status: string; readonly tags
   return { status: described.status, tags: described.tags };
 }
 
+const FILTER = ["agent", "tag", "status", "request", "createdAfter", "createdBefore", "limit", "cursor"] as const;
+
 async function list(storage: Storage, filter: SessionFilter | undefined): Promise<Page<Session>> {
-  const given = checkRecord(filter, "filter");
+  const given = checkRecord(filter, "filter", FILTER);
   const limit = checkLimit(given.limit, "page", 100);
   const status = given.status === undefined ? null : checkOneOf(given.status, "status", STATUSES);
   const time = (name: string, fallback: number) =>
@@ -228,6 +231,7 @@ async function found(storage: Storage, by: Narrowed, params: ListParams): Promis
 
 async function update(storage: Storage, id: string, patch: unknown): Promise<Session> {
   const given = checkPlain(patch, "patch");
+  checkFields(given, "patch", ["title", "status", "tags", "metadata", "version"]);
   const expected =
     given.version === undefined ? undefined : checkInt(given.version, "version", 1, Number.MAX_SAFE_INTEGER);
   const title = given.title;

@@ -4,7 +4,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkLimit, checkRecord } from "../core/check.ts";
 
 export async function readStats(storage: Storage, asked: unknown): Promise<Stats> {
-  const sessions = checkRecord(asked, "options").sessions;
+  const sessions = checkRecord(asked, "options", ["sessions"]).sessions;
   const most = checkLimit(sessions, "page", 10);
   const [tables, forms, largest, bytesOnDisk] = await Promise.all([
     storage.query("stats.tables"),

@@ -24,7 +24,7 @@ export async function createBoard(
 ): Promise<TaskList> {
   const session = checkId(conversationId, "conversationId");
   const titles = checkTitles(taskTitles, "taskTitles");
-  const given = checkRecord(options, "options");
+  const given = checkRecord(options, "options", ["agentId", "agentLabel", "parentAgentId", "maxRetries"]);
   const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
   const chosen = checkOptions(given);
   return decide(storage, async () => {

@@ -163,7 +163,7 @@ async function settle(
 ): Promise<number> {
   const session = checkId(conversationId, "conversationId");
   const to = checkOneOf(status, "to", ["failed", "planned"]);
-  const given = checkRecord(options, "options").agentId;
+  const given = checkRecord(options, "options", ["agentId"]).agentId;
   const agent = given === undefined ? undefined : checkAgent(given, "agentId");
   return decide(storage, async () => {
     const boards = await storage.query("boards.bySession", session);

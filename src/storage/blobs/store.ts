@@ -16,7 +16,7 @@ import {
   invalid,
   limitExceeded,
 } from "../../core/check.ts";
-import { type Claim, FORM, isExpired } from "./claims.ts";
+import { type Claim, FORM, isExpired, NO_TIME } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
 import { collectGarbage, foreseeGarbage, type GcSettings } from "./gc.ts";
 import { storeGrown } from "./grow.ts";
@@ -82,7 +82,8 @@ interface Asked {
 const MOST_TTL_MS = 1e15;
 
 function readOptions(depot: Depot, ttlMs: number | null, given: unknown, media: string, utf8: boolean): Asked {
-  const { mediaType, ttlMs: asked, growsFrom } = checkRecord(given, "options") as Record<keyof StoreOptions, unknown>;
+  const known = ["mediaType", "ttlMs", "growsFrom"] as const satisfies readonly (keyof StoreOptions)[];
+  const { mediaType, ttlMs: asked, growsFrom } = checkRecord(given, "options", known);
   const at = depot.storage.environment.now();
   const ttl = asked === undefined ? ttlMs : asked === null ? null : checkInt(asked, "ttlMs", 0, MOST_TTL_MS);
   return {
@@ -189,7 +190,8 @@ async function stat(depot: Depot, digest: Uint8Array): Promise<BlobStat | null> 
     store: row.store === "" ? "database" : row.store,
     key: row.key ?? toHex(digest),
     createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    // What lives only by rows and pins has no time of its own.
+    expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
     pinned: row.pinned === 1,
     references: row.refs + row.linked,
   };
@@ -233,6 +235,6 @@ async function verify(depot: Depot, digest: Uint8Array): ReturnType<Blobs["verif
 }
 
 function isDryRun(given: unknown): boolean {
-  const { dryRun } = checkRecord(given, "options") as Record<keyof GcOptions, unknown>;
+  const { dryRun } = checkRecord(given, "options", ["dryRun" satisfies keyof GcOptions]);
   return dryRun === undefined ? false : checkBoolean(dryRun, "dryRun");
 }

@@ -71,7 +71,8 @@ function callsOf<T extends object>(noun: string, methods: T, table: { [M in keyo
 
 type Rows = readonly (readonly [required: number, ...args: readonly unknown[]])[];
 
-const scope = { session: id("chat"), agent: id("a") };
+/** Whatever knows its session and agent will do: a message, for example. */
+const scope = new Either({ session: id("chat"), agent: id("a") }, "with a stray field");
 const run = { run: id("r") };
 
 function sessionCalls({ store, sessionCursor }: World): Call[] {

@@ -254,7 +254,14 @@ function replacements(value: unknown, path: readonly (string | number)[] = []): 
   const inside = Object.entries(value).flatMap(([key, item]) =>
     replacements(item, [...path, isList ? Number(key) : key]),
   );
-  return [...own, ...inside];
+  return [...own, ...stray(value, path), ...inside];
+}
+
+/** An argument with a field that nobody reads, such as one that is misspelt. */
+function stray(value: object, path: readonly (string | number)[]): readonly Replacement[] {
+  if (Array.isArray(value) || path.length !== 1) return [];
+  const wrong = { ...(plain(value) as object), "no such field": 1 };
+  return [{ path, wrong: { name: "with a stray field", value: wrong, codes: CALLER_MISTAKES } }];
 }
 
 function put(value: unknown, [key, ...rest]: readonly (string | number)[], wrong: unknown): unknown {
