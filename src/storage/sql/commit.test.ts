@@ -98,6 +98,7 @@ for (const engine of ENGINES) {
         events: [
           note("s", "bad", {
             agent: "a",
+            type: "message/added",
             // No such blob: the number is NULL and the table's own check refuses the row.
             message: {
               role: "user",

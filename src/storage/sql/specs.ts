@@ -85,9 +85,10 @@ export const PUT_BLOB: BulkSpec = {
     "WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END",
 };
 
-const EVENT = [int("session_no"), int("seq"), int("branch"), text("type"), int("at"), bytes("body"), bytes("hash")];
+const EVENT = [int("session_no"), int("seq"), int("branch"), int("at"), bytes("body"), bytes("hash")];
 const MESSAGE = [
   ...EVENT,
+  { name: "type", type: "text", value: "'message/added'" } as const,
   int("agent_no"),
   text("role"),
   text("run"),
@@ -102,7 +103,7 @@ function eventSpec(name: string, columns: readonly BulkColumn[]): BulkSpec {
   return { name, table: "events", verb: "insert", columns, key: [], suffix: "" };
 }
 
-export const ADD_EVENT = eventSpec("events.add", EVENT);
+export const ADD_EVENT = eventSpec("events.add", [...EVENT, text("type")]);
 /** Messages that are all short: nothing is looked up for them. */
 export const ADD_WORDS = eventSpec("events.addWords", MESSAGE);
 /** Messages of any length: the last parameter is the sha256 of the blob that holds the content, or NULL. */

@@ -120,9 +120,12 @@ class Batch {
       stateSeq: draft.state === true ? seq : before.stateSeq,
     };
     session.touchedAt = draft.at;
-    const row: Param[] = [before.no, seq, before.branch, draft.type, draft.at, body, hash];
-    if (draft.message === undefined) this.script.row(ADD_EVENT, row);
-    else this.#message(row, draft, draft.message);
+    const row: Param[] = [before.no, seq, before.branch, draft.at, body, hash];
+    if (draft.message !== undefined) this.#message(row, draft, draft.message);
+    else {
+      row.push(draft.type);
+      this.script.row(ADD_EVENT, row);
+    }
     if (draft.writes !== undefined) {
       const context: Context = { agent: this.#agent, session: before.no, branch: before.branch, seq };
       for (const one of draft.writes) this.script.write(one, context);
@@ -130,8 +133,8 @@ class Batch {
     return { session: draft.session, seq, hash };
   }
 
-  #message(row: Param[], { agent, run }: EventDraft, message: MessageDraft): void {
-    if (agent === undefined) throw new Error("bug: a message has no agent");
+  #message(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {
+    if (agent === undefined || type !== "message/added") throw new Error("bug: a message has no agent or another type");
     const { role, key, sha256, salt, chars, words } = message;
     row.push(this.#agent(agent), role, run ?? null, key ?? null, sha256, salt, chars, words);
     if (this.#messageSpec === ADD_MESSAGE) row.push(words === null ? sha256 : null);
