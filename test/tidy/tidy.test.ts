@@ -109,7 +109,9 @@ function files(): File[] {
 function walk(root: string, folder: string): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return IGNORED_FOLDERS.includes(entry.name) ? [] : walk(root, name);
+    // By name whatever it is: in a worktree, .git is a file.
+    if (IGNORED_FOLDERS.includes(entry.name)) return [];
+    if (entry.isDirectory()) return walk(root, name);
     return entry.isFile() && TEXT.test(name) ? [name] : [];
   });
 }
