@@ -1,22 +1,14 @@
 // History: the transcript of an agent in a session.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { AppendOptions, Erasure, History, HistoryRange, HistoryScope } from "../contracts/history.ts";
-import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { ContentBlock, Message, MessageInput } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
-import {
-  checkArray,
-  checkId,
-  checkInt,
-  checkLimit,
-  checkOptionalId,
-  checkRecord,
-  decodeJson,
-  invalid,
-} from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { decodeRow, jsonObject, list, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -26,7 +18,7 @@ import {
   type PreparedMessage,
   prepareMessage,
 } from "./append.ts";
-import { readyMessage, type StoredMessage } from "./content.ts";
+import { ROLES, readyMessage } from "./content.ts";
 import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -242,19 +234,26 @@ async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promis
   return messages;
 }
 
+const MESSAGE = { seq: whole, role: oneOf(ROLES), run: optional(text), key: optional(text), at: whole };
+const STORED = { content: list, metadata: optional(plainObject) };
+
 function messageOf(row: MessageRow, bytes: Uint8Array): Message {
-  const stored = decodeJson(bytes) as unknown as StoredMessage;
+  const { session, agent } = row;
+  const name = { kind: "message", session, seq: row.seq };
+  const { seq, role, run, key, at } = decodeRow(name, row, MESSAGE);
+  const { content: stored } = decodeRow(name, { content: bytes }, { content: jsonObject });
+  const { content, metadata } = decodeRow(name, stored, STORED);
   return {
-    id: `${row.session}#${row.seq}`,
-    session: row.session,
-    agent: row.agent,
-    seq: row.seq,
-    role: row.role as Message["role"],
-    content: stored.content,
-    at: row.at,
-    ...(row.run === null ? {} : { run: row.run }),
-    ...(row.key === null ? {} : { key: row.key }),
-    ...(stored.metadata === undefined ? {} : { metadata: stored.metadata }),
+    id: `${session}#${seq}`,
+    session,
+    agent,
+    seq,
+    role,
+    content: content as readonly ContentBlock[],
+    at,
+    ...(run === null ? {} : { run }),
+    ...(key === null ? {} : { key }),
+    ...(metadata === null ? {} : { metadata }),
     ref: toRef(row.sha256),
   };
 }

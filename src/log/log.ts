@@ -21,11 +21,21 @@ import {
   checkOptionalId,
   checkPlain,
   checkRecord,
-  decodeJson,
   encodeJson,
   invalid,
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import {
+  decodeRow,
+  digest,
+  jsonObject,
+  optional,
+  plainObject,
+  plainTexts,
+  type RowName,
+  text,
+  whole,
+} from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { verifyChain } from "./verify.ts";
 
@@ -43,8 +53,10 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
       return verifyChain(storage, checkId(session, "session"), from, anchor);
     },
     async anchor(session) {
-      const row = await existingSession(storage, checkId(session, "session"));
-      return { session: row.id, seq: row.seq, hash: toHex(row.chain) };
+      const id = checkId(session, "session");
+      const row = await existingSession(storage, id);
+      const { seq, chain } = decodeRow({ kind: "session", session: id }, row, { seq: whole, chain: digest });
+      return { session: id, seq, hash: toHex(chain) };
     },
     annotate: async (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
   };
@@ -85,26 +97,37 @@ async function read(storage: Storage, session: string, range: ReadRange | undefi
   return events;
 }
 
+const EVENT = { seq: whole, type: text, at: whole, body: jsonObject, hash: digest };
+const ENVELOPE = {
+  agent: optional(text),
+  run: optional(text),
+  data: optional(plainObject),
+  commitments: optional(plainTexts),
+};
+
 /** The envelope is what was hashed; unknown fields are ignored, an unknown schema version is refused (rule LG3). */
-export function eventOf(session: string, row: EventRow): LogEvent {
-  const body = decodeJson(row.body) as Readonly<Record<string, unknown>>;
-  if (body.v !== EVENT_SCHEMA_VERSION) {
-    throw new HoldfastError("UnsupportedSchemaVersion", `event ${row.seq} has schema version ${String(body.v)}`, {
-      details: { session, seq: row.seq, version: body.v, known: EVENT_SCHEMA_VERSION },
+function eventOf(session: string, row: EventRow): LogEvent {
+  const name: RowName = { kind: "event", session, seq: row.seq };
+  const { seq, type, at, body, hash } = decodeRow(name, row, EVENT);
+  const { v: version } = decodeRow(name, body, { v: whole });
+  if (version !== EVENT_SCHEMA_VERSION) {
+    throw new HoldfastError("UnsupportedSchemaVersion", `event ${seq} has schema version ${version}`, {
+      details: { session, seq, version, known: EVENT_SCHEMA_VERSION },
       hint: "Update holdfast on this machine.",
     });
   }
+  const { agent, run, data, commitments } = decodeRow(name, body, ENVELOPE);
   return {
     session,
-    seq: row.seq,
-    type: row.type,
-    at: row.at,
+    seq,
+    type,
+    at,
     schemaVersion: EVENT_SCHEMA_VERSION,
-    ...(body.agent === undefined ? {} : { agent: String(body.agent) }),
-    ...(body.run === undefined ? {} : { run: String(body.run) }),
-    data: (body.data ?? {}) as JsonObject,
-    commitments: (body.commitments ?? {}) as Readonly<Record<string, string>>,
-    hash: toHex(row.hash),
+    ...(agent === null ? {} : { agent }),
+    ...(run === null ? {} : { run }),
+    data: data ?? {},
+    commitments: commitments ?? {},
+    hash: toHex(hash),
   };
 }
 

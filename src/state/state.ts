@@ -6,17 +6,9 @@ import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
 import type { State, Versioned } from "../contracts/state.ts";
 import type { Commit, EventDraft, Guard, Storage, Write } from "../contracts/storage.ts";
-import {
-  checkId,
-  checkInt,
-  checkPlain,
-  checkRecord,
-  checkTags,
-  decodeJson,
-  encodeJson,
-  limitExceeded,
-} from "../core/check.ts";
+import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import { decodeRow, json, whole } from "../core/decode.ts";
 
 interface Change {
   readonly session: string;
@@ -37,7 +29,7 @@ export function createState(storage: Storage, payloads: Payloads): State {
     async getKey(session, key) {
       const id = checkId(session, "session");
       const [row] = await storage.query("state.key", id, id, checkId(key, "key"), storage.environment.now());
-      return row === undefined ? undefined : decodeJson(await payloads.read(row));
+      return row === undefined ? undefined : readValue(id, row, payloads);
     },
     async set(session, value, options) {
       const id = checkId(session, "session");
@@ -178,12 +170,18 @@ async function current(storage: Storage, payloads: Payloads, session: string): P
   const [row] = await storage.query("session.get", session);
   if (row === undefined || row.deleted_at !== null) return { value: {}, version: 0 };
   const rows = await storage.query("state.current", session, session, storage.environment.now());
-  return { value: await stateOf(rows, payloads), version: row.state_seq };
+  const { state_seq: version } = decodeRow({ kind: "session", session }, row, { state_seq: whole });
+  return { value: await stateOf(session, rows, payloads), version };
 }
 
-async function stateOf(rows: readonly StateRow[], payloads: Payloads): Promise<JsonObject> {
+async function stateOf(session: string, rows: readonly StateRow[], payloads: Payloads): Promise<JsonObject> {
   const entries: [string, Json][] = [];
-  for (const row of rows) entries.push([row.key, decodeJson(await payloads.read(row))]);
+  for (const row of rows) entries.push([row.key, await readValue(session, row, payloads)]);
   // fromEntries defines own properties, so that a key called __proto__ is just a key.
   return Object.fromEntries(entries);
+}
+
+async function readValue(session: string, row: StateRow, payloads: Payloads): Promise<Json> {
+  const name = { kind: "state", session, key: row.key, seq: row.seq };
+  return decodeRow(name, { value: await payloads.read(row) }, { value: json }).value;
 }
