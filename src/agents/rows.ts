@@ -5,7 +5,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { AgentRow, BlockRow, Queries } from "../contracts/queries.ts";
 import type { RowOf } from "../contracts/rows.ts";
 import { encodeText } from "../core/bytes.ts";
-import { decodeRow, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
+import { decodeRow, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole, withBlob } from "../core/decode.ts";
 
 const EDITS: readonly BlockVersion["edit"][] = [
   "created",
@@ -90,7 +90,7 @@ export async function heldBlock(payloads: Payloads, row: BlockRow): Promise<Held
   const block = {
     id: row.id,
     label: found.label,
-    value: decodeRow(name, { value: await payloads.read(row) }, { value: utf8 }).value,
+    value: decodeRow(name, { value: await payloads.read(withBlob(name, "value", row)) }, { value: utf8 }).value,
     limit: found.char_limit,
     description: found.description,
     readOnly: found.read_only !== 0,
@@ -111,7 +111,7 @@ export async function blockVersion(
 ): Promise<BlockVersion> {
   const name = { kind: "block version", block, version: row.version };
   const { version, edit, at } = decodeRow(name, row, VERSION);
-  const { value } = decodeRow(name, { value: await payloads.read(row) }, { value: utf8 });
+  const { value } = decodeRow(name, { value: await payloads.read(withBlob(name, "value", row)) }, { value: utf8 });
   return { block, version, value, edit, at };
 }
 

@@ -149,6 +149,11 @@ for (const engine of ENGINES) {
       ["agents", "tool_ids", bytes("[1]"), AGENT, { agent: "helper", column: "tool_ids" }],
       ["agents", "metadata", bytes("[]"), AGENT, { agent: "helper", column: "metadata" }],
       ["agents", "version", 2 ** 60, AGENT, { agent: "helper", column: "version" }],
+      ["state", "value", 1_000_000, STATE, { kind: "state", session: "chat", key: "k", seq: 3, column: "value" }],
+      ["state", "value", null, STATE, { kind: "state", session: "chat", key: "k", seq: 3, column: "value" }],
+      ["block_versions", "value", 1_000_000, BLOCK, { kind: "block", column: "value" }],
+      ["blocks", "version", 7, BLOCK, { kind: "block", column: "value" }],
+      ["agent_blocks", "block_id", "gone", ["blocks.load"], { kind: "block", block: "gone" }],
       ["blocks", "description", NOT_UTF8, BLOCK, { kind: "block", column: "description" }],
       ["block_versions", "edit", "guessed", ["block.versions"], { kind: "block version", version: 1, column: "edit" }],
       ["boards", "label", NOT_UTF8, BOARD, { kind: "board", conversation: "chat", column: "label" }],
@@ -156,18 +161,21 @@ for (const engine of ENGINES) {
       ["tasks", "note", NOT_UTF8, TASK, { kind: "task", column: "note" }],
       ["tasks", "status", "done", TASK, { kind: "task", column: "status" }],
       ["messages", "role", "robot", HISTORY, { kind: "message", session: "chat", seq: 2, column: "role" }],
-    ])("ST7 a damaged %s.%s (%j) is StoreCorrupted and names its row", async (table, column, value, names, details) => {
-      await withDamage(table, column, value, async () => {
-        for (const name of names) {
-          const error = (await reads[name]?.().catch((thrown: unknown) => thrown)) as HoldfastError;
-          expect(error, name).toMatchObject({ code: "StoreCorrupted", details, hint: expect.any(String) });
-          if (table === "blocks") expect(error.details.block).toBe(ids.block);
-          if (table === "boards" || table === "tasks") expect(error.details.board).toBe(ids.board);
-          if (table === "tasks") expect(error.details.task).toBe(ids.task);
-        }
-      });
-      for (const name of names) await reads[name]?.();
-    });
+    ])(
+      "ST7 a damaged or dangling %s.%s (%j) is StoreCorrupted and names its row",
+      async (table, column, value, names, details) => {
+        await withDamage(table, column, value, async () => {
+          for (const name of names) {
+            const error = (await reads[name]?.().catch((thrown: unknown) => thrown)) as HoldfastError;
+            expect(error, name).toMatchObject({ code: "StoreCorrupted", details, hint: expect.any(String) });
+            if (table === "blocks") expect(error.details.block).toBe(ids.block);
+            if (table === "boards" || table === "tasks") expect(error.details.board).toBe(ids.board);
+            if (table === "tasks") expect(error.details.task).toBe(ids.task);
+          }
+        });
+        for (const name of names) await reads[name]?.();
+      },
+    );
 
     test.each<[TableName, string, Uint8Array, readonly string[], Record<string, unknown>]>([
       ["state", "value", bytes("not JSON"), STATE, { kind: "state", session: "chat", key: "k", seq: 3 }],
@@ -184,6 +192,17 @@ for (const engine of ENGINES) {
         });
       },
     );
+
+    test("ST7 an old version of a block whose blob is gone is told, not passed over", async () => {
+      await hf.agents.saveBlocks("worn", [{ label: "notes", value: "old" }]);
+      const { id } = await hf.agents.rethinkBlock("worn", "notes", "new");
+      await run("UPDATE block_versions SET value = 1000000 WHERE block_id = ? AND version = 1", [id]);
+      expect((await hf.agents.getBlock("worn", "notes"))?.value).toBe("new");
+      const damaged = { code: "StoreCorrupted", details: { kind: "block version", block: id, version: 1 } };
+      await expect(hf.agents.blockVersions("worn", "notes")).rejects.toMatchObject(damaged);
+      await expect(hf.agents.restoreBlock("worn", "notes", 1)).rejects.toMatchObject(damaged);
+      expect(await hf.agents.delete("worn")).toBe(true);
+    });
 
     test("ST7 a change of a damaged row is refused whole, unless it gives anew what is damaged", async () => {
       const { version } = (await hf.sessions.get("chat")) ?? {};

@@ -2,6 +2,7 @@
 // before it is believed; one that is not as we write it becomes an error that names the row and says what to do.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
+import type { StoredPayload } from "../contracts/payloads.ts";
 import { decodeText } from "./bytes.ts";
 
 /** What a row is, and the ids that find it again. */
@@ -39,6 +40,12 @@ export function damagedRow(name: RowName, why: string, column: string): Holdfast
     details: { ...name, column },
     hint: "Keep a copy of the store, see with `holdfast verify` how far the damage goes, and restore it from a backup.",
   });
+}
+
+/** A row with the blob its column refers to; there is none when a LEFT JOIN did not find it. */
+export function withBlob<P extends StoredPayload>(name: RowName, column: string, row: P): P {
+  if (digest.read(row.sha256) === undefined) throw damagedRow(name, `the blob of its ${column} is missing`, column);
+  return row;
 }
 
 export const whole: Column<number> = {

@@ -8,7 +8,7 @@ import type { State, Versioned } from "../contracts/state.ts";
 import type { Commit, EventDraft, Guard, Storage, Write } from "../contracts/storage.ts";
 import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { decodeRow, json, whole } from "../core/decode.ts";
+import { decodeRow, json, whole, withBlob } from "../core/decode.ts";
 
 interface Change {
   readonly session: string;
@@ -183,5 +183,5 @@ async function stateOf(session: string, rows: readonly StateRow[], payloads: Pay
 
 async function readValue(session: string, row: StateRow, payloads: Payloads): Promise<Json> {
   const name = { kind: "state", session, key: row.key, seq: row.seq };
-  return decodeRow(name, { value: await payloads.read(row) }, { value: json }).value;
+  return decodeRow(name, { value: await payloads.read(withBlob(name, "value", row)) }, { value: json }).value;
 }
