@@ -204,6 +204,18 @@ for (const engine of ENGINES) {
       expect(await hf.agents.delete("worn")).toBe(true);
     });
 
+    test("ST7 a patch beside a damaged value is refused whole; one that replaces it or takes it away is not", async () => {
+      const damage = "UPDATE state SET value = 1000000 WHERE key = 'bad' AND until_seq IS NULL";
+      const { version } = await hf.state.set("worn", { bad: 1, good: 2 });
+      await run(damage, []);
+      const details = { kind: "state", session: "worn", key: "bad" };
+      await expect(hf.state.patch("worn", { good: 3 })).rejects.toMatchObject({ code: "StoreCorrupted", details });
+      expect((await hf.sessions.get("worn"))?.seq).toBe(version);
+      expect((await hf.state.patch("worn", { bad: 4 })).value).toEqual({ good: 2, bad: 4 });
+      await run(damage, []);
+      expect((await hf.state.patch("worn", {}, { remove: ["bad"] })).value).toEqual({ good: 2 });
+    });
+
     test("ST7 a change of a damaged row is refused whole, unless it gives anew what is damaged", async () => {
       const { version } = (await hf.sessions.get("chat")) ?? {};
       await withDamage("sessions", "tags", bytes("{"), async () => {
