@@ -11,8 +11,9 @@ import {
 } from "../contracts/log.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { EventRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
+import { envelope } from "../core/chain.ts";
 import {
   checkArray,
   checkId,
@@ -194,26 +195,26 @@ async function annotate(
   const run = checkOptionalId(given.run, "run");
   const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
   const at = storage.environment.now();
-  const seq = await decide(storage, async () => ({
+  const draft: EventDraft = {
+    session,
+    type: "annotation",
+    at,
+    ...(agent === undefined ? {} : { agent }),
+    ...(run === undefined ? {} : { run }),
+    payloads: { note: payload },
+    writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
+  };
+  return decide(storage, async () => ({
     commit: {
       sessions: [{ id: session, mode: "existing", at }],
       blobs: payload.blobs,
       writes: payload.writes,
-      events: [
-        {
-          session,
-          type: "annotation",
-          at,
-          ...(agent === undefined ? {} : { agent }),
-          ...(run === undefined ? {} : { run }),
-          payloads: { note: payload },
-          writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
-        },
-      ],
+      events: [draft],
     },
-    answer: ({ events }) => events[0]?.seq ?? 0,
+    answer: ({ events: [written] }) => {
+      if (written === undefined) throw new Error("bug: a commit answered without its event");
+      const { seq, hash } = written;
+      return eventOf(session, { seq, type: draft.type, at, body: envelope(draft, seq), hash });
+    },
   }));
-  const [row] = await storage.query("events.at", session, seq);
-  if (row === undefined) throw new HoldfastError("SessionDeleted", "the session was deleted in the meantime");
-  return eventOf(session, row);
 }
