@@ -7,7 +7,7 @@ import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
-import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
 import { decodeRow, jsonObject, list, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
@@ -26,14 +26,17 @@ const PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
-  const write = async (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
-    if (prepared.every((one) => one.ready.key === undefined)) return appendFresh(storage, scope, prepared);
-    return decide(storage, () => appendKeyed(storage, payloads, scope, prepared));
-  };
   const append = async (scope: Appending, made: readonly (PreparedMessage | Promise<PreparedMessage>)[]) => {
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
-    if (ready.length === made.length && !turns.taken(scope.session)) return write(scope, ready);
-    return turns.take(scope.session, Promise.all(made), (prepared) => write(scope, prepared));
+    if (ready.length === made.length && ready.every(isFresh) && !turns.taken(scope.session)) {
+      return appendFresh(storage, scope, ready);
+    }
+    return turns.take(scope.session, Promise.all(made), (prepared, pass) => {
+      if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, pass);
+      const appending = appendFresh(storage, scope, prepared);
+      pass();
+      return appending;
+    });
   };
   return {
     async append(scope, message, options) {
@@ -99,20 +102,44 @@ function checkKeys(keys: readonly (string | undefined)[]): void {
   }
 }
 
+function isFresh({ ready }: PreparedMessage): boolean {
+  return ready.key === undefined;
+}
+
+/** In the queue at once, before anything is waited for; without guards there is nothing to decide again. */
 async function appendFresh(
   storage: Storage,
   scope: Appending,
   prepared: readonly PreparedMessage[],
 ): Promise<readonly Message[]> {
-  const commit = appendCommit(scope, prepared);
-  return decide(storage, async () => ({
-    commit,
-    answer: ({ events }) => prepared.map((one, i) => appendedMessage(scope, one, events[i]?.seq ?? 0)),
-  }));
+  const outcome = await storage.commit(appendCommit(scope, prepared));
+  if (!outcome.ok) throw refusalError(outcome.refused);
+  return prepared.map((one, i) => appendedMessage(scope, one, outcome.events[i]?.seq ?? 0));
+}
+
+/**
+ * One message keeps its place once it is handed over: should its key be taken meanwhile, it is answered from what is
+ * there. Several may be decided again and then come later, so nothing passes them before they are done.
+ */
+async function appendKeyed(
+  storage: Storage,
+  payloads: Payloads,
+  scope: Appending,
+  prepared: readonly PreparedMessage[],
+  pass: () => void,
+): Promise<readonly Message[]> {
+  const alone = prepared.length === 1;
+  let attempts = 0;
+  const rule = async () => {
+    const decision = await decideKeyed(storage, payloads, scope, prepared);
+    if (attempts++ > 0 && alone && "commit" in decision) throw keyMoved(scope);
+    return decision;
+  };
+  return decide(storage, rule, alone ? pass : undefined);
 }
 
 /** A key that is there already with the same content is answered with that message; with other content it is a conflict. */
-async function appendKeyed(
+async function decideKeyed(
   storage: Storage,
   payloads: Payloads,
   scope: Appending,
@@ -135,6 +162,15 @@ async function appendKeyed(
   };
   if (fresh.length === 0) return { answer: answer([]) };
   return { commit: appendCommit(scope, fresh), answer: ({ events }) => answer(events) };
+}
+
+/** Taken and cleared again by another handle while the message was on its way: its place among the others has passed. */
+function keyMoved({ session }: HistoryScope): HoldfastError {
+  return new HoldfastError("Conflict", `others used the message's key in ${JSON.stringify(session)} and let it go`, {
+    retryable: true,
+    details: { session },
+    hint: "Append it again.",
+  });
 }
 
 interface Range {
