@@ -2,6 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { HoldfastError } from "../src/contracts/errors.ts";
+import type { Storage } from "../src/contracts/storage.ts";
 import { realEnvironment } from "../src/core/environment.ts";
 import type { Driver } from "../src/storage/sql/driver.ts";
 import { migrate } from "../src/storage/sql/migrations.ts";
@@ -82,5 +84,27 @@ const postgres: Engine = {
     };
   },
 };
+
+/** A store that is out of reach from its first commit on: whoever reads back what it has written is found out. */
+export function lostAfterCommit(storage: Storage): Storage {
+  let lost = false;
+  return {
+    engine: storage.engine,
+    environment: storage.environment,
+    commit: async (commit) => {
+      const outcome = await storage.commit(commit);
+      lost = true;
+      return outcome;
+    },
+    query: async (name, ...params) => {
+      if (lost) throw new HoldfastError("StoreUnreachable", `${name} was asked after the commit`);
+      return storage.query(name, ...params);
+    },
+    changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
+    reclaim: () => storage.reclaim(),
+    size: () => storage.size(),
+    close: () => storage.close(),
+  };
+}
 
 export const ENGINES: readonly Engine[] = [sqlite, postgres];

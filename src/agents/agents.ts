@@ -86,7 +86,8 @@ async function create(storage: Storage, input: unknown): Promise<Agent> {
     // The id of a deleted agent may be used again; its version goes on, so that no old guard fits the new one.
     const at = storage.environment.now();
     const next = { ...plainAgent(id, at, (row?.version ?? 0) + 1), ...columns };
-    return { commit: writeAgent(next, row?.version ?? null, tags), answer: () => agentOf(next) };
+    const agent = agentOf(next);
+    return { commit: writeAgent(next, row?.version ?? null, tags), answer: () => agent };
   });
 }
 
@@ -130,7 +131,9 @@ async function update(storage: Storage, agentId: string, patch: unknown): Promis
     }
     if (Object.keys(columns).length === 0) return { answer: agentOf(row) };
     const next = { ...row, ...columns, updated_at: storage.environment.now(), version: row.version + 1 };
-    return { commit: writeAgent(next, row.version, tags), answer: () => agentOf(next) };
+    // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
+    const agent = agentOf(next);
+    return { commit: writeAgent(next, row.version, tags), answer: () => agent };
   });
 }
 

@@ -3,7 +3,6 @@ import type { Agents, Block, BlockInput, BlockVersion, EditOptions } from "../co
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { decodeText } from "../core/bytes.ts";
 import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { arrange, checkBlockInputs, readSet } from "./arrange.ts";
@@ -16,7 +15,7 @@ import {
   withValue,
   writeVersion,
 } from "./edits.ts";
-import { type HeldBlock, heldBlock } from "./rows.ts";
+import { blockVersion, type HeldBlock, heldBlock } from "./rows.ts";
 import { blockGuard } from "./sharing.ts";
 
 export type Blocks = Pick<
@@ -177,15 +176,7 @@ async function versions(
   const before = given.before === undefined ? most : checkInt(given.before, "before", 0, most);
   const { block } = await existingBlock(shelf, checkId(agent, "agent"), checkId(label, "label"));
   const rows = await shelf.storage.query("block.versions", block.id, before, limit);
-  return Promise.all(
-    rows.map(async (row) => ({
-      block: block.id,
-      version: row.version,
-      value: decodeText(await shelf.payloads.read(row)),
-      edit: row.edit as EditKind,
-      at: row.at,
-    })),
-  );
+  return Promise.all(rows.map((row) => blockVersion(shelf.payloads, block.id, row)));
 }
 
 /** An operator's call, like saveBlocks: it may restore a read-only block. */
@@ -202,7 +193,7 @@ async function restore(shelf: Shelf, agentId: string, labelId: string, number: n
         hint: "List what there is with blockVersions().",
       });
     }
-    const value = decodeText(await shelf.payloads.read(row));
+    const { value } = await blockVersion(shelf.payloads, block.id, row);
     return editCommit(shelf, block, value, "restored", row.sha256);
   });
 }

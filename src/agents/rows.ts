@@ -2,10 +2,20 @@
 // was written, so that a later read cannot disagree with it.
 import type { Agent, Block, BlockVersion } from "../contracts/agents.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { AgentRow, BlockRow } from "../contracts/queries.ts";
+import type { AgentRow, BlockRow, Queries } from "../contracts/queries.ts";
 import type { RowOf } from "../contracts/rows.ts";
-import { decodeText, encodeText } from "../core/bytes.ts";
-import { decodeJson, decodeJsonObject } from "../core/check.ts";
+import { encodeText } from "../core/bytes.ts";
+import { decodeRow, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole, withBlob } from "../core/decode.ts";
+
+const EDITS: readonly BlockVersion["edit"][] = [
+  "created",
+  "set",
+  "append",
+  "replace",
+  "rethink",
+  "restored",
+  "configured",
+];
 
 /** An agent's row as the rules write it; its number is the database's. */
 export type AgentColumns = Omit<AgentRow, "no">;
@@ -28,24 +38,34 @@ export function plainAgent(id: string, at: number, version: number): AgentColumn
   };
 }
 
+const AGENT = {
+  name: utf8,
+  agent_type: text,
+  model: optional(text),
+  system: optional(utf8),
+  tool_ids: optional(jsonTexts),
+  tags: optional(jsonTexts),
+  metadata: optional(jsonObject),
+  created_at: whole,
+  updated_at: whole,
+  version: whole,
+};
+
 export function agentOf(row: AgentColumns): Agent {
+  const found = decodeRow({ kind: "agent", agent: row.id }, row, AGENT);
   return {
     id: row.id,
-    name: decodeText(row.name),
-    agentType: row.agent_type,
-    model: row.model,
-    system: row.system === null ? null : decodeText(row.system),
-    toolIds: textsOf(row.tool_ids),
-    tags: textsOf(row.tags),
-    metadata: decodeJsonObject(row.metadata),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    version: row.version,
+    name: found.name,
+    agentType: found.agent_type,
+    model: found.model,
+    system: found.system,
+    toolIds: found.tool_ids ?? [],
+    tags: found.tags ?? [],
+    metadata: found.metadata ?? {},
+    createdAt: found.created_at,
+    updatedAt: found.updated_at,
+    version: found.version,
   };
-}
-
-function textsOf(bytes: Uint8Array | null): readonly string[] {
-  return bytes === null ? [] : (decodeJson(bytes) as readonly string[]);
 }
 
 /** A block and the blob its value is kept in. */
@@ -54,19 +74,45 @@ export interface HeldBlock {
   readonly sha256: Uint8Array;
 }
 
+const BLOCK = {
+  label: text,
+  char_limit: whole,
+  description: utf8,
+  read_only: whole,
+  version: whole,
+  created_at: whole,
+  updated_at: whole,
+};
+
 export async function heldBlock(payloads: Payloads, row: BlockRow): Promise<HeldBlock> {
+  const name = { kind: "block", block: row.id };
+  const found = decodeRow(name, row, BLOCK);
   const block = {
     id: row.id,
-    label: row.label,
-    value: decodeText(await payloads.read(row)),
-    limit: row.char_limit,
-    description: decodeText(row.description),
-    readOnly: row.read_only !== 0,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    label: found.label,
+    value: decodeRow(name, { value: await payloads.read(withBlob(name, "value", row)) }, { value: utf8 }).value,
+    limit: found.char_limit,
+    description: found.description,
+    readOnly: found.read_only !== 0,
+    version: found.version,
+    createdAt: found.created_at,
+    updatedAt: found.updated_at,
   };
   return { block, sha256: row.sha256 };
+}
+
+const VERSION = { version: whole, edit: oneOf(EDITS), at: whole };
+
+/** A version of the block. */
+export async function blockVersion(
+  payloads: Payloads,
+  block: string,
+  row: Queries["block.versions"]["row"],
+): Promise<BlockVersion> {
+  const name = { kind: "block version", block, version: row.version };
+  const { version, edit, at } = decodeRow(name, row, VERSION);
+  const { value } = decodeRow(name, { value: await payloads.read(withBlob(name, "value", row)) }, { value: utf8 });
+  return { block, version, value, edit, at };
 }
 
 export function blockColumns(block: Block): RowOf<"blocks"> {

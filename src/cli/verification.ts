@@ -89,6 +89,7 @@ async function damage(
     case "BlobCorrupted":
     case "BlobNotFound":
     case "ExecutionCorrupted":
+    case "StoreCorrupted":
     case "UnsupportedSchemaVersion": {
       const seq = error.details.seq ?? error.details.badSeq;
       return {

@@ -20,7 +20,10 @@ export interface State {
   getVersioned(session: string): Promise<Versioned>;
   /** Replaces the whole. */
   set<T extends object>(session: string, value: JsonableObject<T>, options?: StateOptions): Promise<Versioned>;
-  /** Replaces the given top-level keys; a key given as null keeps null, `remove` takes keys away. */
+  /**
+   * Replaces the given top-level keys; a key given as null keeps null, `remove` takes keys away. Answers with the whole as
+   * this patch left it, and its own version. LimitExceeded when the whole would have more than `stateKeys` keys.
+   */
   patch<T extends object>(
     session: string,
     patch: JsonableObject<T>,

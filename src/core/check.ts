@@ -1,7 +1,6 @@
 // Checks of what callers hand in, at the door: hostile or mistaken input becomes a typed error before anything is
 // written. Callers may be plain JavaScript, so types are not believed.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 import { encodeText, fromRef } from "./bytes.ts";
 
@@ -167,13 +166,4 @@ function checkJson(value: unknown, what: string, depth: number): void {
     // A property that is undefined is a property that is not there, as everywhere in JSON.
     if (item !== undefined) checkJson(item, what, depth + 1);
   }
-}
-
-/** Bytes we wrote ourselves as JSON; broken ones mean the row was damaged. */
-export function decodeJson(bytes: Uint8Array): Json {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")) as Json;
-}
-
-export function decodeJsonObject(bytes: Uint8Array | null): JsonObject {
-  return bytes === null ? {} : (decodeJson(bytes) as JsonObject);
 }

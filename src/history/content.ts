@@ -16,7 +16,7 @@ import {
   invalid,
 } from "../core/check.ts";
 
-const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
+export const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
 
 /** What is kept of a message in its blob. */
 export interface StoredMessage {

@@ -1,22 +1,14 @@
 // History: the transcript of an agent in a session.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { AppendOptions, Erasure, History, HistoryRange, HistoryScope } from "../contracts/history.ts";
-import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { ContentBlock, Message, MessageInput } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { fromRef, sameBytes, toRef } from "../core/bytes.ts";
-import {
-  checkArray,
-  checkId,
-  checkInt,
-  checkLimit,
-  checkOptionalId,
-  checkRecord,
-  decodeJson,
-  invalid,
-} from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
+import { decodeRow, jsonObject, list, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -27,7 +19,7 @@ import {
   type PreparedMessage,
   prepareMessage,
 } from "./append.ts";
-import { readyMessage, type StoredMessage } from "./content.ts";
+import { ROLES, readyMessage } from "./content.ts";
 import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -35,18 +27,25 @@ const PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
-  const writeOnce = (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
-    if (prepared.every((one) => one.ready.key === undefined)) return appendFresh(storage, scope, prepared);
-    return decide(storage, () => appendKeyed(storage, payloads, scope, prepared));
-  };
-  const write = (scope: Appending, prepared: readonly PreparedMessage[]): Promise<readonly Message[]> => {
-    if (prepared.every((one) => one.ready.named.length === 0)) return writeOnce(scope, prepared);
-    return writeNaming(payloads, prepared, (messages) => writeOnce(scope, messages));
-  };
+  /** Not handed over for good until it is done: what it names may have to be brought along. */
+  const writeNaming = (scope: Appending, prepared: readonly PreparedMessage[]) =>
+    naming(payloads, prepared, (messages) =>
+      messages.every(({ ready }) => ready.key === undefined)
+        ? appendFresh(storage, scope, messages)
+        : appendKeyed(storage, payloads, scope, messages),
+    );
   const append = async (scope: Appending, made: readonly (PreparedMessage | Promise<PreparedMessage>)[]) => {
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
-    if (ready.length === made.length && !turns.taken(scope.session)) return write(scope, ready);
-    return turns.take(scope.session, Promise.all(made), (prepared) => write(scope, prepared));
+    if (ready.length === made.length && ready.every(isFresh) && !turns.taken(scope.session)) {
+      return appendFresh(storage, scope, ready);
+    }
+    return turns.take(scope.session, Promise.all(made), (prepared, pass) => {
+      if (prepared.some(({ ready }) => ready.named.length > 0)) return writeNaming(scope, prepared);
+      if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, pass);
+      const appending = appendFresh(storage, scope, prepared);
+      pass();
+      return appending;
+    });
   };
   return {
     async append(scope, message, options) {
@@ -89,7 +88,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
 }
 
 /** A message may name what stands in another's row: then it brings a blob of it along. */
-async function writeNaming(
+async function naming(
   payloads: Payloads,
   prepared: readonly PreparedMessage[],
   write: (messages: readonly PreparedMessage[]) => Promise<readonly Message[]>,
@@ -131,19 +130,44 @@ function checkKeys(keys: readonly (string | undefined)[]): void {
   }
 }
 
+function isFresh({ ready }: PreparedMessage): boolean {
+  return ready.key === undefined && ready.named.length === 0;
+}
+
+/** In the queue at once, before anything is waited for; without guards there is nothing to decide again. */
 async function appendFresh(
   storage: Storage,
   scope: Appending,
   prepared: readonly PreparedMessage[],
 ): Promise<readonly Message[]> {
-  // Nothing is read first and nothing guarded: there is nothing to decide again.
   const outcome = await storage.commit(appendCommit(scope, prepared));
   if (!outcome.ok) throw refusalError(outcome.refused);
   return prepared.map((one, i) => appendedMessage(scope, one, outcome.events[i]?.seq ?? 0));
 }
 
-/** A key that is there already with the same content is answered with that message; with other content it is a conflict. */
+/**
+ * One message keeps its place once it is handed over: should its key be taken meanwhile, it is answered from what is
+ * there. Several may be decided again and then come later, so nothing passes them before they are done.
+ */
 async function appendKeyed(
+  storage: Storage,
+  payloads: Payloads,
+  scope: Appending,
+  prepared: readonly PreparedMessage[],
+  pass?: () => void,
+): Promise<readonly Message[]> {
+  const alone = prepared.length === 1 && pass !== undefined;
+  let attempts = 0;
+  const rule = async () => {
+    const decision = await decideKeyed(storage, payloads, scope, prepared);
+    if (attempts++ > 0 && alone && "commit" in decision) throw keyMoved(scope);
+    return decision;
+  };
+  return decide(storage, rule, alone ? pass : undefined);
+}
+
+/** A key that is there already with the same content is answered with that message; with other content it is a conflict. */
+async function decideKeyed(
   storage: Storage,
   payloads: Payloads,
   scope: Appending,
@@ -166,6 +190,15 @@ async function appendKeyed(
   };
   if (fresh.length === 0) return { answer: answer([]) };
   return { commit: appendCommit(scope, fresh), answer: ({ events }) => answer(events) };
+}
+
+/** Taken and cleared again by another handle while the message was on its way: its place among the others has passed. */
+function keyMoved({ session }: HistoryScope): HoldfastError {
+  return new HoldfastError("Conflict", `others used the message's key in ${JSON.stringify(session)} and let it go`, {
+    retryable: true,
+    details: { session },
+    hint: "Append it again.",
+  });
 }
 
 interface Range {
@@ -265,19 +298,26 @@ async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promis
   return messages;
 }
 
+const MESSAGE = { seq: whole, role: oneOf(ROLES), run: optional(text), key: optional(text), at: whole };
+const STORED = { content: list, metadata: optional(plainObject) };
+
 function messageOf(row: MessageRow, bytes: Uint8Array): Message {
-  const stored = decodeJson(bytes) as unknown as StoredMessage;
+  const { session, agent } = row;
+  const name = { kind: "message", session, seq: row.seq };
+  const { seq, role, run, key, at } = decodeRow(name, row, MESSAGE);
+  const { content: stored } = decodeRow(name, { content: bytes }, { content: jsonObject });
+  const { content, metadata } = decodeRow(name, stored, STORED);
   return {
-    id: `${row.session}#${row.seq}`,
-    session: row.session,
-    agent: row.agent,
-    seq: row.seq,
-    role: row.role as Message["role"],
-    content: stored.content,
-    at: row.at,
-    ...(row.run === null ? {} : { run: row.run }),
-    ...(row.key === null ? {} : { key: row.key }),
-    ...(stored.metadata === undefined ? {} : { metadata: stored.metadata }),
+    id: `${session}#${seq}`,
+    session,
+    agent,
+    seq,
+    role,
+    content: content as readonly ContentBlock[],
+    at,
+    ...(run === null ? {} : { run }),
+    ...(key === null ? {} : { key }),
+    ...(metadata === null ? {} : { metadata }),
     ref: toRef(row.sha256),
   };
 }

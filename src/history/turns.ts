@@ -1,25 +1,37 @@
-// The order of appends whose payloads take their time (bytes outside the database, very large messages): what was asked
-// for first is handed over first, session by session, while the preparing goes on at once.
+// The order of appends that cannot be handed over at once, because their payloads take their time (bytes outside the
+// database, very large messages) or because a key must be looked up first: what was asked for first is handed over
+// first, session by session, while the preparing goes on meanwhile.
 
 export class Turns {
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #last = new Map<string, Promise<void>>();
 
-  /** True while an append of the session waits for its payload: those behind it must wait for their turn. */
+  /** True while an append of the session has not had its turn: those behind it must wait for theirs. */
   taken(session: string): boolean {
     return this.#last.has(session);
   }
 
-  /** `write` is called in turn; the next one need not wait for it to end, because it goes into the same queue behind it. */
-  async take<P, T>(session: string, preparing: Promise<P>, write: (prepared: P) => Promise<T>): Promise<T> {
+  /**
+   * `write` is called in turn. The next one comes when it calls `pass`, once its commit is in the queue and will keep its
+   * place there, or else when it ends.
+   */
+  async take<P, T>(
+    session: string,
+    preparing: Promise<P>,
+    write: (prepared: P, pass: () => void) => Promise<T>,
+  ): Promise<T> {
     const before = this.#last.get(session);
-    const turn = Promise.allSettled([preparing, before]).then(([prepared]) => {
-      if (this.#last.get(session) === turn) this.#last.delete(session);
-      if (prepared.status === "rejected") return { failed: prepared.reason as unknown };
-      return { written: write(prepared.value) };
-    });
+    const { promise: turn, resolve } = Promise.withResolvers<void>();
     this.#last.set(session, turn);
-    const outcome = await turn;
-    if ("failed" in outcome) throw outcome.failed;
-    return outcome.written;
+    const pass = () => {
+      if (this.#last.get(session) === turn) this.#last.delete(session);
+      resolve();
+    };
+    try {
+      const [prepared] = await Promise.allSettled([preparing, before]);
+      if (prepared.status === "rejected") throw prepared.reason;
+      return await write(prepared.value, pass);
+    } finally {
+      pass();
+    }
   }
 }

@@ -1,6 +1,5 @@
 // The log: reading, following and verifying a session's chain, and notes of the caller's.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { JsonObject } from "../contracts/json.ts";
 import {
   type Anchor,
   EVENT_SCHEMA_VERSION,
@@ -11,8 +10,9 @@ import {
 } from "../contracts/log.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { EventRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
+import { envelope } from "../core/chain.ts";
 import {
   checkArray,
   checkId,
@@ -21,11 +21,21 @@ import {
   checkOptionalId,
   checkPlain,
   checkRecord,
-  decodeJson,
   encodeJson,
   invalid,
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import {
+  decodeRow,
+  digest,
+  jsonObject,
+  optional,
+  plainObject,
+  plainTexts,
+  type RowName,
+  text,
+  whole,
+} from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { verifyChain } from "./verify.ts";
 
@@ -37,14 +47,16 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
     read: async (session, range) => read(storage, checkId(session, "session"), range),
     tail: (session, options) => tail(storage, checkId(session, "session"), options),
     verify: async (session, options) => {
-      const given = checkRecord(options, "options");
+      const given = checkRecord(options, "options", ["from", "anchor"]);
       const from = given.from === undefined ? undefined : checkAnchor(given.from, "from");
       const anchor = given.anchor === undefined ? undefined : checkAnchor(given.anchor, "anchor");
       return verifyChain(storage, checkId(session, "session"), from, anchor);
     },
     async anchor(session) {
-      const row = await existingSession(storage, checkId(session, "session"));
-      return { session: row.id, seq: row.seq, hash: toHex(row.chain) };
+      const id = checkId(session, "session");
+      const row = await existingSession(storage, id);
+      const { seq, chain } = decodeRow({ kind: "session", session: id }, row, { seq: whole, chain: digest });
+      return { session: id, seq, hash: toHex(chain) };
     },
     annotate: async (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
   };
@@ -67,7 +79,7 @@ function checkTypes(types: unknown): ReadonlySet<string> | null {
 }
 
 async function read(storage: Storage, session: string, range: ReadRange | undefined): Promise<readonly LogEvent[]> {
-  const given = checkRecord(range, "range");
+  const given = checkRecord(range, "range", ["after", "limit", "types"]);
   const limit = checkLimit(given.limit, "eventsPage", 1000);
   const types = checkTypes(given.types);
   let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
@@ -85,31 +97,42 @@ async function read(storage: Storage, session: string, range: ReadRange | undefi
   return events;
 }
 
+const EVENT = { seq: whole, type: text, at: whole, body: jsonObject, hash: digest };
+const ENVELOPE = {
+  agent: optional(text),
+  run: optional(text),
+  data: optional(plainObject),
+  commitments: optional(plainTexts),
+};
+
 /** The envelope is what was hashed; unknown fields are ignored, an unknown schema version is refused (rule LG3). */
-export function eventOf(session: string, row: EventRow): LogEvent {
-  const body = decodeJson(row.body) as Readonly<Record<string, unknown>>;
-  if (body.v !== EVENT_SCHEMA_VERSION) {
-    throw new HoldfastError("UnsupportedSchemaVersion", `event ${row.seq} has schema version ${String(body.v)}`, {
-      details: { session, seq: row.seq, version: body.v, known: EVENT_SCHEMA_VERSION },
+function eventOf(session: string, row: EventRow): LogEvent {
+  const name: RowName = { kind: "event", session, seq: row.seq };
+  const { seq, type, at, body, hash } = decodeRow(name, row, EVENT);
+  const { v: version } = decodeRow(name, body, { v: whole });
+  if (version !== EVENT_SCHEMA_VERSION) {
+    throw new HoldfastError("UnsupportedSchemaVersion", `event ${seq} has schema version ${version}`, {
+      details: { session, seq, version, known: EVENT_SCHEMA_VERSION },
       hint: "Update holdfast on this machine.",
     });
   }
+  const { agent, run, data, commitments } = decodeRow(name, body, ENVELOPE);
   return {
     session,
-    seq: row.seq,
-    type: row.type,
-    at: row.at,
+    seq,
+    type,
+    at,
     schemaVersion: EVENT_SCHEMA_VERSION,
-    ...(body.agent === undefined ? {} : { agent: String(body.agent) }),
-    ...(body.run === undefined ? {} : { run: String(body.run) }),
-    data: (body.data ?? {}) as JsonObject,
-    commitments: (body.commitments ?? {}) as Readonly<Record<string, string>>,
-    hash: toHex(row.hash),
+    ...(agent === null ? {} : { agent }),
+    ...(run === null ? {} : { run }),
+    data: data ?? {},
+    commitments: commitments ?? {},
+    hash: toHex(hash),
   };
 }
 
 async function* tail(storage: Storage, session: string, options: TailOptions | undefined): AsyncGenerator<LogEvent> {
-  const given = checkRecord(options, "options");
+  const given = checkRecord(options, "options", ["after", "types", "signal"]);
   const types = checkTypes(given.types);
   const signal = given.signal as AbortSignal | undefined;
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
@@ -166,32 +189,32 @@ async function annotate(
   options: { readonly agent?: string; readonly run?: string } | undefined,
 ): Promise<LogEvent> {
   const bytes = encodeJson(checkPlain(note, "note"), "note", "metadataBytes");
-  const given = checkRecord(options, "options");
+  const given = checkRecord(options, "options", ["agent", "run"]);
   const agent = checkOptionalId(given.agent, "agent");
   const run = checkOptionalId(given.run, "run");
   const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
   const at = storage.environment.now();
-  const seq = await decide(storage, async () => ({
+  const draft: EventDraft = {
+    session,
+    type: "annotation",
+    at,
+    ...(agent === undefined ? {} : { agent }),
+    ...(run === undefined ? {} : { run }),
+    payloads: { note: payload },
+    writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
+  };
+  return decide(storage, async () => ({
     commit: {
       sessions: [{ id: session, mode: "existing", at }],
       blobs: payload.blobs,
       writes: payload.writes,
       uses: payload.uses,
-      events: [
-        {
-          session,
-          type: "annotation",
-          at,
-          ...(agent === undefined ? {} : { agent }),
-          ...(run === undefined ? {} : { run }),
-          payloads: { note: payload },
-          writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
-        },
-      ],
+      events: [draft],
     },
-    answer: ({ events }) => events[0]?.seq ?? 0,
+    answer: ({ events: [written] }) => {
+      if (written === undefined) throw new Error("bug: a commit answered without its event");
+      const { seq, hash } = written;
+      return eventOf(session, { seq, type: draft.type, at, body: envelope(draft, seq), hash });
+    },
   }));
-  const [row] = await storage.query("events.at", session, seq);
-  if (row === undefined) throw new HoldfastError("SessionDeleted", "the session was deleted in the meantime");
-  return eventOf(session, row);
 }

@@ -5,7 +5,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Session, SessionFilter, SessionStatus, Sessions } from "../contracts/sessions.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
-import { decodeText, encodeText, toHex } from "../core/bytes.ts";
+import { encodeText, toHex } from "../core/bytes.ts";
 import {
   checkBoolean,
   checkFields,
@@ -18,12 +18,11 @@ import {
   checkRecord,
   checkTags,
   checkText,
-  decodeJson,
-  decodeJsonObject,
   encodeJson,
 } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
+import { decodeRow, digest, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
 import { eraseSession } from "./erase.ts";
@@ -70,27 +69,46 @@ async function withAliases(storage: Storage, row: SessionRow): Promise<Session> 
   );
 }
 
-function sessionOf(row: SessionRow, aliases: readonly string[]): Session {
+const SESSION = {
+  agent: optional(text),
+  title: optional(utf8),
+  status: oneOf(STATUSES),
+  tags: optional(jsonTexts),
+  metadata: optional(jsonObject),
+  request: optional(text),
+  created_at: whole,
+  updated_at: whole,
+  seq: whole,
+  chain: digest,
+  messages: whole,
+  version: whole,
+};
+
+function sessionOf(row: Omit<SessionRow, "no" | "branch">, aliases: readonly string[]): Session {
+  const found = decodeRow({ kind: "session", session: row.id }, row, SESSION);
   return {
     id: row.id,
-    agent: row.agent,
-    title: row.title === null ? null : decodeText(row.title),
-    status: row.status as SessionStatus,
-    tags: row.tags === null ? [] : (decodeJson(row.tags) as readonly string[]),
+    agent: found.agent,
+    title: found.title,
+    status: found.status,
+    tags: found.tags ?? [],
     aliases,
-    metadata: decodeJsonObject(row.metadata),
-    request: row.request,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    seq: row.seq,
-    chain: toHex(row.chain),
-    messages: row.messages,
-    version: row.version,
+    metadata: found.metadata ?? {},
+    request: found.request,
+    createdAt: found.created_at,
+    updatedAt: found.updated_at,
+    seq: found.seq,
+    chain: toHex(found.chain),
+    messages: found.messages,
+    version: found.version,
   };
 }
 
+function tagsColumn(tags: readonly string[]): Uint8Array | null {
+  return tags.length === 0 ? null : encodeText(JSON.stringify(tags));
+}
+
 function describeWrites(described: Described, version: number): Write[] {
-  const tags = described.tags.length === 0 ? null : encodeText(JSON.stringify(described.tags));
   return [
     {
       op: "run",
@@ -99,7 +117,7 @@ function describeWrites(described: Described, version: number): Write[] {
         described.agent === null ? null : { agent: described.agent },
         described.title,
         described.status,
-        tags,
+        tagsColumn(described.tags),
         described.metadata,
         described.request,
         version,
@@ -125,7 +143,8 @@ async function create(storage: Storage, input: unknown): Promise<Session> {
     request: checkOptionalId(given.request, "session.request") ?? null,
   };
   const at = storage.environment.now();
-  const committed = await decide(storage, async () => ({
+  const row = { id, ...described, tags: tagsColumn(described.tags), created_at: at, updated_at: at, deleted_at: null };
+  return decide(storage, async () => ({
     commit: {
       sessions: [{ id, mode: "create", at, ...(agent === undefined ? {} : { agent }) }],
       agents: agent === undefined ? [] : [{ id: agent, at }],
@@ -140,25 +159,11 @@ async function create(storage: Storage, input: unknown): Promise<Session> {
         },
       ],
     },
-    answer: (done) => done,
+    answer: ({ events }) => {
+      const { seq, hash } = events.at(-1) ?? { seq: 0, hash: new Uint8Array(32) };
+      return sessionOf({ ...row, seq, chain: hash, messages: 0, state_seq: 0, version: 1 }, []);
+    },
   }));
-  const last = committed.events.at(-1);
-  return {
-    id,
-    agent: described.agent,
-    title: described.title === null ? null : decodeText(described.title),
-    status: "open",
-    tags: described.tags,
-    aliases: [],
-    metadata: decodeJsonObject(described.metadata),
-    request: described.request,
-    createdAt: at,
-    updatedAt: at,
-    seq: last?.seq ?? 0,
-    chain: toHex(last?.hash ?? new Uint8Array()),
-    messages: 0,
-    version: 1,
-  };
 }
 
 /** What the log says of a description: its small facts, never its texts. */
@@ -240,7 +245,7 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
       ? {}
       : { title: title === null ? null : encodeText(checkText(title, "title", "titleBytes")) }),
     ...(given.status === undefined ? {} : { status: checkOneOf(given.status, "status", STATUSES) }),
-    ...(given.tags === undefined ? {} : { tags: checkTags(given.tags, "tags") }),
+    ...(given.tags === undefined ? {} : { tags: tagsColumn(checkTags(given.tags, "tags")) }),
     ...(given.metadata === undefined
       ? {}
       : { metadata: encodeJson(checkRecord(given.metadata, "metadata"), "metadata", "metadataBytes") }),
@@ -249,22 +254,16 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
     const row = await existingSession(storage, id);
     if (expected !== undefined && row.version !== expected) throw versionConflict(id, expected, row.version);
     const aliases = (await storage.query("session.aliases", id)).map((alias) => alias.name);
-    const before: Described = {
-      agent: row.agent,
-      title: row.title,
-      status: row.status as SessionStatus,
-      tags: row.tags === null ? [] : (decodeJson(row.tags) as readonly string[]),
-      metadata: row.metadata,
-      request: row.request,
-    };
-    const described = { ...before, ...changed };
     const at = storage.environment.now();
-    const version = row.version + 1;
-    const tags = described.tags.length === 0 ? null : encodeText(JSON.stringify(described.tags));
+    const next = { ...row, ...changed, updated_at: at, version: row.version + 1 };
+    // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
+    const session = sessionOf(next, aliases);
+    const { agent, status, tags, request, version } = session;
+    const described: Described = { agent, title: next.title, status, tags, metadata: next.metadata, request };
     return {
       commit: {
         sessions: [{ id, mode: "existing", at }],
-        agents: row.agent === null ? [] : [{ id: row.agent, at }],
+        agents: agent === null ? [] : [{ id: agent, at }],
         guards: [{ check: "session.version", key: [id], expect: row.version }],
         events: [
           {
@@ -277,8 +276,8 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
         ],
       },
       answer: ({ events }) => {
-        const done = { seq: events[0]?.seq ?? row.seq, chain: events[0]?.hash ?? row.chain, updated_at: at, version };
-        return sessionOf({ ...row, ...described, ...done, tags }, aliases);
+        const { seq, hash } = events[0] ?? { seq: row.seq, hash: row.chain };
+        return { ...session, seq, chain: toHex(hash) };
       },
     };
   });

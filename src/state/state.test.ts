@@ -1,10 +1,31 @@
-// Decisions that share a batch: what one relies on must not be changed by another beside it.
+// Decisions that share a batch: what one relies on must not be changed by another beside it. And answers that are made
+// from what was decided: nothing is asked of the store once it has committed.
 import { describe, expect, test } from "vitest";
-import { ENGINES } from "../../test/engines.ts";
+import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
+import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
+import { createPayloads } from "../storage/blobs/payloads.ts";
+import { SqlStorage } from "../storage/sql/store.ts";
+import { createState } from "./state.ts";
 
 for (const engine of ENGINES) {
   describe(`state on ${engine.name}`, () => {
+    test("ST2 a patch is answered from its decision, not by reading back", async () => {
+      const ground = await engine.fresh();
+      const storage = new SqlStorage(ground.driver, realEnvironment());
+      const payloads = createPayloads(storage);
+      try {
+        const before = await createState(storage, payloads).set("s", { a: 1, b: [2], "10": 3 });
+        const answer = await createState(lostAfterCommit(storage), payloads).patch("s", { a: { z: -0 } });
+        expect(answer.version).toBe(before.version + 1);
+        const read = await createState(storage, payloads).getVersioned("s");
+        expect(read).toEqual(answer);
+        expect(JSON.stringify(answer.value)).toBe(JSON.stringify(read.value));
+      } finally {
+        await ground.end();
+      }
+    });
+
     test("ST2 a compare-and-set never takes away a patch of the same moment", async () => {
       const ground = await engine.fresh();
       const hf = await open(ground.url);

@@ -2,20 +2,24 @@
 import type { BoardRow, TaskRow } from "../contracts/queries.ts";
 import type { RowOf } from "../contracts/rows.ts";
 import type { Guard, Storage, Write } from "../contracts/storage.ts";
-import type { Task, TaskList, TaskStatus } from "../contracts/tasks.ts";
-import { decodeText, encodeText } from "../core/bytes.ts";
+import { TASK_STATUSES, type Task, type TaskList } from "../contracts/tasks.ts";
+import { encodeText } from "../core/bytes.ts";
+import { decodeRow, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 import { newId } from "../core/environment.ts";
 
+const BOARD = { agent: text, label: utf8, parent: optional(text), max_retries: whole, created_at: whole };
+
 export function boardOf(row: BoardRow, tasks: readonly Task[]): TaskList {
+  const found = decodeRow({ kind: "board", conversation: row.session, board: row.id }, row, BOARD);
   return {
     id: row.id,
     conversationId: row.session,
     tasks,
-    maxRetries: row.max_retries,
-    agentId: row.agent,
-    agentLabel: decodeText(row.label),
-    parentAgentId: row.parent,
-    createdAt: row.created_at,
+    maxRetries: found.max_retries,
+    agentId: found.agent,
+    agentLabel: found.label,
+    parentAgentId: found.parent,
+    createdAt: found.created_at,
   };
 }
 
@@ -25,14 +29,17 @@ export function boardColumns(row: BoardRow): RowOf<"boards"> {
   return columns;
 }
 
+const TASK = { title: utf8, status: oneOf(TASK_STATUSES), ord: whole, retry_count: whole, note: utf8 };
+
 export function taskOf(row: TaskRow): Task {
+  const found = decodeRow({ kind: "task", board: row.board_id, task: row.id }, row, TASK);
   return {
     id: row.id,
-    title: decodeText(row.title),
-    status: row.status as TaskStatus,
-    order: row.ord,
-    retryCount: row.retry_count,
-    note: decodeText(row.note),
+    title: found.title,
+    status: found.status,
+    order: found.ord,
+    retryCount: found.retry_count,
+    note: found.note,
   };
 }
 

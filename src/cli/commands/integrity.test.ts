@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { open } from "../../open.ts";
 import { type CaptureOptions, capture } from "../capture.ts";
@@ -166,6 +167,18 @@ describe("verify", () => {
     const { code, stdout } = await cli(["verify", "--blobs"]);
     expect([code, stdout]).toEqual([5, expect.stringContaining("damage in 1 of 1 session")]);
     expect(await cli(["messages", "s"])).toMatchObject({ code: 5, stdout: "" });
+  });
+
+  test("with --blobs finds a row that is not as it was written, and goes on", async () => {
+    await fill("s", 2);
+    await fill("fine", 1);
+    const db = new DatabaseSync(inDirectory("holdfast.db"));
+    db.exec("UPDATE events SET role = 'robot' WHERE seq = 3");
+    db.close();
+    const { code, stdout } = await cli(["verify", "--blobs"]);
+    expect(code).toBe(5);
+    expect(stdout).toMatch(/^s: first bad seq 3: the column role is not what the envelope says$/m);
+    expect(stdout).toMatch(/^ok +fine /m);
   });
 
   test("lists only what is damaged when there are many", async () => {

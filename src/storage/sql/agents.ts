@@ -7,13 +7,13 @@ const AGENT =
   "a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, " +
   "a.created_at, a.updated_at, a.deleted_at, a.version";
 
-const BLOCK = "b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at";
+const BLOCK = "b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at";
 
 const PAYLOAD = "p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key";
 
-/** A block with the value of its present version. */
+/** A block with the value of its present version; one whose value is gone is told, not passed over. */
 const VALUE =
-  "JOIN block_versions v ON v.block_id = b.id AND v.version = b.version " + "JOIN blobs p ON p.no = v.value";
+  "LEFT JOIN block_versions v ON v.block_id = b.id AND v.version = b.version LEFT JOIN blobs p ON p.no = v.value";
 
 const LIVE = "a.deleted_at IS NULL";
 const OF_TYPE = "(CAST(? AS TEXT) IS NULL OR a.agent_type = ?)";
@@ -25,12 +25,12 @@ export const queries = {
     SELECT ${AGENT} FROM agent_tags t JOIN agents a ON a.no = t.agent_no
     WHERE t.tag = ? AND t.agent_no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no LIMIT ?`,
   "blocks.load": `
-    SELECT ${BLOCK}, x.ord, ${PAYLOAD}
-    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id ${VALUE}
+    SELECT x.block_id AS id, ${BLOCK}, x.ord, ${PAYLOAD}
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no LEFT JOIN blocks b ON b.id = x.block_id ${VALUE}
     WHERE a.id = ? AND ${LIVE} ORDER BY x.ord`,
-  "block.get": `SELECT ${BLOCK}, 0 AS ord, ${PAYLOAD} FROM blocks b ${VALUE} WHERE b.id = ?`,
+  "block.get": `SELECT b.id, ${BLOCK}, 0 AS ord, ${PAYLOAD} FROM blocks b ${VALUE} WHERE b.id = ?`,
   "block.byLabel": `
-    SELECT ${BLOCK}, x.ord, ${PAYLOAD}
+    SELECT b.id, ${BLOCK}, x.ord, ${PAYLOAD}
     FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id ${VALUE}
     WHERE a.id = ? AND ${LIVE} AND b.label = ?`,
   "block.users": `
@@ -44,7 +44,7 @@ export const queries = {
     WHERE a.id = ? AND ${LIVE} ORDER BY mine.ord, u.no`,
   "block.versions": `
     SELECT v.version, v.edit, v.at, ${PAYLOAD}
-    FROM block_versions v JOIN blobs p ON p.no = v.value
+    FROM block_versions v LEFT JOIN blobs p ON p.no = v.value
     WHERE v.block_id = ? AND v.version < ? ORDER BY v.version DESC LIMIT ?`,
 } as const satisfies Partial<Record<QueryName, string>>;
 

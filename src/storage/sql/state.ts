@@ -3,8 +3,9 @@
 const SESSION = "(SELECT no FROM sessions WHERE id = ?)";
 const BRANCH = "(SELECT branch FROM sessions WHERE id = ?)";
 const COLUMNS = "st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key";
+/** A value whose blob is gone is still a row, so that it can be told and is not passed over. */
 const CURRENT =
-  `SELECT ${COLUMNS} FROM state st JOIN blobs b ON b.no = st.value ` +
+  `SELECT ${COLUMNS} FROM state st LEFT JOIN blobs b ON b.no = st.value ` +
   `WHERE st.session_no = ${SESSION} AND st.branch = ${BRANCH} AND st.until_seq IS NULL`;
 const ALIVE = "(st.expires_at IS NULL OR st.expires_at > ?)";
 

@@ -71,9 +71,9 @@ SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes F
 -- allMessages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL;
 -- state.current
-SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
+SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
 -- state.key
-SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND st.key = ? AND (st.expires_at IS NULL OR st.expires_at > ?);
+SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND st.key = ? AND (st.expires_at IS NULL OR st.expires_at > ?);
 -- agent.get
 SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.id = ?;
 -- agents.list
@@ -84,15 +84,15 @@ SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, 
     WHERE t.tag = ? AND t.agent_no > ? AND (CAST(? AS TEXT) IS NULL OR a.agent_type = ?) AND a.deleted_at IS NULL ORDER BY t.agent_no LIMIT ?;
 -- blocks.load
 
-    SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, x.ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
-    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id JOIN block_versions v ON v.block_id = b.id AND v.version = b.version JOIN blobs p ON p.no = v.value
+    SELECT x.block_id AS id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, x.ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no LEFT JOIN blocks b ON b.id = x.block_id LEFT JOIN block_versions v ON v.block_id = b.id AND v.version = b.version LEFT JOIN blobs p ON p.no = v.value
     WHERE a.id = ? AND a.deleted_at IS NULL ORDER BY x.ord;
 -- block.get
-SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, 0 AS ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM blocks b JOIN block_versions v ON v.block_id = b.id AND v.version = b.version JOIN blobs p ON p.no = v.value WHERE b.id = ?;
+SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, 0 AS ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM blocks b LEFT JOIN block_versions v ON v.block_id = b.id AND v.version = b.version LEFT JOIN blobs p ON p.no = v.value WHERE b.id = ?;
 -- block.byLabel
 
     SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.created_at, b.updated_at, x.ord, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
-    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id JOIN block_versions v ON v.block_id = b.id AND v.version = b.version JOIN blobs p ON p.no = v.value
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id LEFT JOIN block_versions v ON v.block_id = b.id AND v.version = b.version LEFT JOIN blobs p ON p.no = v.value
     WHERE a.id = ? AND a.deleted_at IS NULL AND b.label = ?;
 -- block.users
 
@@ -108,7 +108,7 @@ SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.cre
 -- block.versions
 
     SELECT v.version, v.edit, v.at, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
-    FROM block_versions v JOIN blobs p ON p.no = v.value
+    FROM block_versions v LEFT JOIN blobs p ON p.no = v.value
     WHERE v.block_id = ? AND v.version < ? ORDER BY v.version DESC LIMIT ?;
 -- board.get
 SELECT b.id, s.id AS session, b.agent, b.ord, b.label, b.parent, b.max_retries, b.created_at, b.version FROM boards b JOIN sessions s ON s.no = b.session_no WHERE b.id = ?;
@@ -601,17 +601,17 @@ INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, re
 -- blobs.store × 2
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
 -- events.add × 1
-INSERT INTO events (session_no, seq, branch, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (session_no, seq, branch, at, body, hash, type) VALUES (?, ?, ?, ?, ?, ?, ?);
 -- events.add × 2
-INSERT INTO events (session_no, seq, branch, type, at, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (session_no, seq, branch, at, body, hash, type) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
 -- events.addWords × 1
-INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
 -- events.addWords × 2
-INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
 -- events.addMessage × 1
-INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
 -- events.addMessage × 2
-INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
 -- blobs.use × 1
 UPDATE blobs SET refs = blobs.refs + ?, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL WHERE sha256 = ?;
 -- blobs.use × 2

@@ -1,7 +1,9 @@
 // The suite of the history contract: what every HistoryProvider must keep. Parts: order and append here, ranges,
 // content and erasure in the files beside.
 import assert from "node:assert/strict";
-import { present, range, refuses, texts } from "../expect.ts";
+import type { History } from "../../contracts/history.ts";
+import type { Message, MessageInput } from "../../contracts/messages.ts";
+import { noise, present, range, refuses, texts } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { historyContentCases } from "./history-content.ts";
 import { historyErasureCases } from "./history-erasure.ts";
@@ -12,6 +14,7 @@ import { historyRaceCases } from "./races.ts";
 export function runHistorySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   const cases = [
     ...orderCases,
+    ...callOrderCases,
     ...keyCases,
     ...historyRangeCases,
     ...historyContentCases,
@@ -200,6 +203,83 @@ const orderCases: readonly Case[] = [
         assert.deepEqual(await given.history.get(scope, { last: 1 }), [written]);
         assert.deepEqual(await other.history.get(scope, { last: 1 }), [written]);
       }
+    },
+  ),
+];
+
+type Append = (history: History) => Promise<readonly Message[]>;
+
+/** Appends of every kind, some of which are refused, each named for what it is. */
+const KINDS: readonly ((n: number) => Append)[] = [
+  (n) => one({ role: "user", content: `small ${n}` }),
+  (n) => one({ role: "user", content: `keyed ${n}`, key: `k${n}` }),
+  (n) => one({ role: "user", content: `large ${n} ${"x".repeat(1_200_000)}` }),
+  (n) => one({ role: "user", content: `small ${n}` }),
+  (n) => one({ role: "user", content: "taken", key: n % 2 === 0 ? "taken" : `k${n}` }),
+  (n) => one({ role: "robot" as "user", content: `refused ${n}` }),
+  (n) => one({ role: "user", content: `after a refused one ${n}` }),
+  (n) => one({ role: "user", content: `large and keyed ${n} ${"y".repeat(1_200_000)}`, key: `l${n}` }),
+  (n) =>
+    many([
+      { role: "user", content: `many ${n}` },
+      { role: "user", content: `keyed of many ${n}`, key: `m${n}` },
+    ]),
+  (n) =>
+    many([
+      { role: "user", content: `many ${n}` },
+      { role: "user", content: "plain" },
+    ]),
+  (n) => one({ role: "user", content: [{ type: "image", source: { data: noise(2_000, n), mediaType: "image/png" } }] }),
+];
+
+const one =
+  (input: MessageInput): Append =>
+  async (history) => [await history.append(scope, input)];
+const many =
+  (inputs: readonly MessageInput[]): Append =>
+  (history) =>
+    history.appendMany(scope, inputs);
+
+const callOrderCases: readonly Case[] = [
+  prove("HI1 appends of one tick keep their caller's order, whatever they are", ["history"], async ({ history }) => {
+    await history.append(scope, { role: "user", content: "first, and else", key: "taken" });
+    for (const step of [1, 3, 7]) {
+      // Walked in different steps, so that each kind comes to stand behind each other one.
+      const appends = range(KINDS.length * 2).map((n) => present(KINDS[(n * step) % KINDS.length])(step * 1000 + n));
+      const done = await Promise.allSettled(appends.map((append) => append(history)));
+      const seqs = done.flatMap((call) => (call.status === "fulfilled" ? call.value.map(({ seq }) => seq) : []));
+      isIncreasing(seqs);
+      assert.ok(
+        done.some(({ status }) => status === "rejected"),
+        "some of them are to fail",
+      );
+      assert.ok(seqs.length > KINDS.length, "most of them are to hold");
+    }
+  }),
+
+  prove("HI1 keyed and unkeyed appends of a new session keep their caller's order", ["history"], async (given) => {
+    const inputs = range(40).map((n) => ({
+      role: "user" as const,
+      content: `${n}`,
+      ...(n % 3 === 0 ? { key: `k${n}` } : {}),
+    }));
+    const done = await Promise.all(inputs.map((input) => given.history.append(scope, input)));
+    isIncreasing(done.map(({ seq }) => seq));
+    assert.deepEqual(texts(await given.history.get(scope)), range(40).map(String));
+  }),
+
+  prove(
+    "HI1 what is left of many keyed ones keeps its place before later appends",
+    ["history"],
+    async ({ history }) => {
+      const keyed = (key: string) => ({ role: "user", content: key, key }) as const;
+      const [first, rest, last] = await Promise.all([
+        history.append(scope, keyed("a")),
+        history.appendMany(scope, [keyed("a"), keyed("b")]),
+        history.append(scope, { role: "user", content: "last" }),
+      ]);
+      assert.deepEqual(rest[0], first);
+      isIncreasing([first.seq, present(rest[1]).seq, last.seq]);
     },
   ),
 ];

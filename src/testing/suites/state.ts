@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
+import type { State, Versioned } from "../../contracts/state.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { stateRaceCases } from "./races.ts";
@@ -9,7 +10,7 @@ import { stateRaceCases } from "./races.ts";
 export function runStateSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `state: ${name}`,
-    [...wholeCases, ...exactCases, ...concurrentCases, ...ttlCases, ...logCases, ...stateRaceCases],
+    [...wholeCases, ...exactCases, ...limitCases, ...concurrentCases, ...ttlCases, ...logCases, ...stateRaceCases],
     make,
     options,
   );
@@ -187,7 +188,74 @@ const exactCases: readonly Case[] = [
   }),
 ];
 
+/** Full but for so many keys. */
+async function nearlyFull(state: State, room: number): Promise<void> {
+  await state.set("chat", Object.fromEntries(range(LIMITS.stateKeys - room).map((n) => [`k${n}`, 0])));
+}
+
+const limitCases: readonly Case[] = [
+  prove("ST8 patches that add up to too many keys are refused, each whole", ["state"], async ({ state }) => {
+    await nearlyFull(state, 1);
+    const full = await state.patch("chat", { last: 1 });
+    assert.equal(Object.keys(full.value).length, LIMITS.stateKeys);
+    const refused = await refuses("LimitExceeded", () => state.patch("chat", { k0: 1, more: 1 }));
+    assert.equal(refused.details.limit, "stateKeys");
+    assert.deepEqual(await state.getVersioned("chat"), full, "nothing of it was written");
+    const replaced = await state.patch("chat", { k0: 1 });
+    assert.equal(Object.keys(replaced.value).length, LIMITS.stateKeys);
+    const swapped = await state.patch("chat", { other: 1 }, { remove: ["k0"] });
+    assert.equal(Object.keys(swapped.value).length, LIMITS.stateKeys);
+  }),
+
+  prove("ST8 patches at once add up to the limit and not beyond", ["state"], async ({ state }) => {
+    await nearlyFull(state, 3);
+    const done = await Promise.allSettled(range(6).map((n) => state.patch("chat", { [`new${n}`]: n })));
+    assert.equal(done.filter(({ status }) => status === "fulfilled").length, 3);
+    for (const one of done)
+      if (one.status === "rejected") await refuses("LimitExceeded", () => Promise.reject(one.reason));
+    assert.equal(Object.keys(await state.get("chat")).length, LIMITS.stateKeys);
+  }),
+
+  prove("ST8 patches of two handles at once do not go over the limit", ["state", "another"], async (given) => {
+    const handles = [given.state, (await given.another()).state];
+    await nearlyFull(given.state, 3);
+    const done = await Promise.allSettled(
+      handles.flatMap((handle, who) => range(2).map((n) => handle.patch("chat", { [`${who}:${n}`]: n }))),
+    );
+    assert.equal(done.filter(({ status }) => status === "fulfilled").length, 3);
+    assert.equal(Object.keys(await given.state.get("chat")).length, LIMITS.stateKeys);
+  }),
+];
+
+/** Of patches that add one key each to a state of one: in the order of their versions, each has one key more. */
+function addUp(answers: readonly Versioned[]): void {
+  const inOrder = answers.toSorted((a, b) => a.version - b.version);
+  assert.equal(new Set(inOrder.map(({ version }) => version)).size, answers.length, "a version of its own for each");
+  for (const [n, { value }] of inOrder.entries()) assert.equal(Object.keys(value).length, n + 2);
+}
+
 const concurrentCases: readonly Case[] = [
+  prove("ST2 a patch answers with the state of its own version", ["state"], async ({ state }) => {
+    await state.set("chat", { base: true });
+    addUp(await Promise.all(range(20).map((n) => state.patch("chat", { [`k${n}`]: n }))));
+  }),
+
+  prove("ST2 also when another handle patches beside it", ["state", "another"], async ({ state, another }) => {
+    const handles = [state, (await another()).state];
+    await state.set("chat", { base: true });
+    const patches = handles.flatMap((handle, who) =>
+      range(10).map((n) => handle.patch("chat", { [`${who}:${n}`]: n })),
+    );
+    addUp(await Promise.all(patches));
+  }),
+
+  prove("ST5 answers to patches at once share nothing", ["state"], async ({ state }) => {
+    await state.set("chat", { list: [0] });
+    const answers = await Promise.all(range(4).map((n) => state.patch("chat", { [`k${n}`]: n })));
+    for (const { value } of answers) (value as { list: number[] }).list.push(1);
+    for (const { value } of answers) assert.deepEqual(value.list, [0, 1]);
+  }),
+
   prove("ME1 patches of different keys at once never lose each other", ["state"], async ({ state }) => {
     await state.set("chat", { base: true });
     await Promise.all(range(64).map((n) => state.patch("chat", { [`k${n}`]: n })));

@@ -7,7 +7,7 @@ import { HoldfastError } from "../../../contracts/errors.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { sqlite } from "./dialect.ts";
-import { busyError, isBusy, sqliteError } from "./errors.ts";
+import { busyError, isBusy, isOutOfRange, sqliteError } from "./errors.ts";
 
 export interface SqliteOptions {
   /** A file path, or ":memory:". */
@@ -58,10 +58,31 @@ class Connection {
     return this.statement(text).all(...bindable(params)) as readonly Row[];
   }
 
+  /**
+   * The same for whoever decodes rows: a number that is larger than any we write comes as the nearest one there is, so
+   * that the row it stands in can be named.
+   */
+  rows(text: string, params: readonly Param[]): readonly Row[] {
+    try {
+      return this.all(text, params);
+    } catch (error) {
+      if (!isOutOfRange(error)) throw error;
+    }
+    const statement = this.db.prepare(text);
+    statement.setReadBigInts(true);
+    return statement.all(...bindable(params)).map(nearest);
+  }
+
   /** How many rows it changed. */
   run(text: string, params: readonly Param[]): number {
     return Number(this.statement(text).run(...bindable(params)).changes);
   }
+}
+
+function nearest(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, cell]) => [name, typeof cell === "bigint" ? Number(cell) : cell]),
+  );
 }
 
 class SqliteDriver implements Driver {
@@ -190,7 +211,7 @@ class SqliteDriver implements Driver {
 
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
     try {
-      return this.#reader.all(sql, params);
+      return this.#reader.rows(sql, params);
     } catch (error) {
       throw sqliteError(error, this.#options.path);
     }

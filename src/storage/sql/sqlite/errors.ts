@@ -15,9 +15,15 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
+/** A stored number is larger than any we write. */
+export function isOutOfRange(error: unknown): boolean {
+  return error instanceof RangeError && "code" in error && error.code === "ERR_OUT_OF_RANGE";
+}
+
 export function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof HoldfastError) return error;
   const at = { details: { path }, cause: error };
+  if (isOutOfRange(error)) return corrupted(path, error);
   switch (resultCode(error)) {
     case null:
       return error;
@@ -38,10 +44,7 @@ export function sqliteError(error: unknown, path: string): unknown {
         hint: "Free some space, or run `holdfast gc`, then try again.",
       });
     case 11: // CORRUPT
-      return new HoldfastError("StoreCorrupted", `${path} is damaged: ${messageOf(error)}`, {
-        ...at,
-        hint: "Keep a copy of the file, its -wal and -shm; restore a backup, or salvage with `sqlite3 .recover`.",
-      });
+      return corrupted(path, error);
     case 26: // NOTADB
       return new HoldfastError("NotAStore", `${path} is not a SQLite database`, {
         ...at,
@@ -61,6 +64,14 @@ export function sqliteError(error: unknown, path: string): unknown {
     default:
       return new HoldfastError("Internal", `SQLite refused: ${messageOf(error)}`, at);
   }
+}
+
+function corrupted(path: string, cause: unknown): HoldfastError {
+  return new HoldfastError("StoreCorrupted", `${path} is damaged: ${messageOf(cause)}`, {
+    details: { path },
+    hint: "Keep a copy of the file, its -wal and -shm; restore a backup, or salvage with `sqlite3 .recover`.",
+    cause,
+  });
 }
 
 export function busyError(path: string, cause: unknown): HoldfastError {

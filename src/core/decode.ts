@@ -1,0 +1,134 @@
+// Rows as they come back from storage. A disk, an editor or a fault may have changed them, so every column is looked at
+// before it is believed; one that is not as we write it becomes an error that names the row and says what to do.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { StoredPayload } from "../contracts/payloads.ts";
+import { decodeText } from "./bytes.ts";
+
+/** What a row is, and the ids that find it again. */
+export interface RowName {
+  readonly kind: string;
+  readonly [id: string]: string | number;
+}
+
+/** How a column is read; undefined when it holds something else than we write. */
+export interface Column<T> {
+  readonly wanted: string;
+  readonly read: (value: unknown) => T | undefined;
+}
+
+type Shape = Readonly<Record<string, Column<unknown>>>;
+type Decoded<S extends Shape> = { readonly [C in keyof S]: S[C] extends Column<infer T> ? T : never };
+
+/** The row's columns that the shape names, or StoreCorrupted. */
+export function decodeRow<S extends Shape>(name: RowName, row: object, shape: S): Decoded<S> {
+  const cells = row as Readonly<Record<string, unknown>>;
+  const decoded: Record<string, unknown> = {};
+  for (const column in shape) {
+    const { read, wanted } = shape[column] as Column<unknown>;
+    const value = read(cells[column]);
+    if (value === undefined) throw damagedRow(name, `its ${column} is not ${wanted}`, column);
+    decoded[column] = value;
+  }
+  return decoded as Decoded<S>;
+}
+
+export function damagedRow(name: RowName, why: string, column: string): HoldfastError {
+  const { kind, ...ids } = name;
+  const found = Object.entries(ids).map(([id, value]) => `${id} ${JSON.stringify(value)}`);
+  return new HoldfastError("StoreCorrupted", `the stored ${kind} (${found.join(", ")}) is damaged: ${why}`, {
+    details: { ...name, column },
+    hint: "Keep a copy of the store, see with `holdfast verify` how far the damage goes, and restore it from a backup.",
+  });
+}
+
+/** A row with the blob its column refers to; there is none when a LEFT JOIN did not find it. */
+export function withBlob<P extends StoredPayload>(name: RowName, column: string, row: P): P {
+  if (digest.read(row.sha256) === undefined) throw damagedRow(name, `the blob of its ${column} is missing`, column);
+  return row;
+}
+
+export const whole: Column<number> = {
+  wanted: "a whole number",
+  read: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
+};
+
+export const text: Column<string> = {
+  wanted: "text",
+  read: (value) => (typeof value === "string" ? value : undefined),
+};
+
+export const digest: Column<Uint8Array> = {
+  wanted: "a SHA-256",
+  read: (value) => (value instanceof Uint8Array && value.byteLength === 32 ? value : undefined),
+};
+
+/** Text that is kept as bytes. */
+export const utf8: Column<string> = {
+  wanted: "UTF-8 text",
+  read: (value) => {
+    try {
+      return value instanceof Uint8Array ? decodeText(value) : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+export const json: Column<Json> = {
+  wanted: "JSON",
+  read: (value) => {
+    const said = utf8.read(value);
+    try {
+      return said === undefined ? undefined : (JSON.parse(said) as Json);
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+export const jsonObject: Column<JsonObject> = {
+  wanted: "a JSON object",
+  read: (value) => plainObject.read(json.read(value)),
+};
+
+export const jsonTexts: Column<readonly string[]> = {
+  wanted: "a JSON list of texts",
+  read: (value) => {
+    const found = list.read(json.read(value));
+    return found?.every((item) => typeof item === "string") ? (found as readonly string[]) : undefined;
+  },
+};
+
+/** Inside of JSON that was read already. */
+export const list: Column<readonly unknown[]> = {
+  wanted: "a list",
+  read: (value) => (Array.isArray(value) ? value : undefined),
+};
+
+export const plainObject: Column<JsonObject> = {
+  wanted: "an object",
+  read: (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined,
+};
+
+export const plainTexts: Column<Readonly<Record<string, string>>> = {
+  wanted: "an object of texts",
+  read: (value) => {
+    const found = plainObject.read(value);
+    const isOfTexts = found !== undefined && Object.values(found).every((item) => typeof item === "string");
+    return isOfTexts ? (found as Readonly<Record<string, string>>) : undefined;
+  },
+};
+
+export function oneOf<T extends string>(allowed: readonly T[]): Column<T> {
+  return {
+    wanted: `one of ${allowed.join(", ")}`,
+    read: (value) => allowed.find((one) => one === value),
+  };
+}
+
+/** null where there is nothing. */
+export function optional<T>({ wanted, read }: Column<T>): Column<T | null> {
+  return { wanted, read: (value) => (value === null || value === undefined ? null : read(value)) };
+}

@@ -1,0 +1,51 @@
+// Appends below the store: what a message does whose key others use while it is on its way.
+import { describe, expect, test } from "vitest";
+import { ENGINES } from "../../test/engines.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { createPayloads } from "../storage/blobs/payloads.ts";
+import { SqlStorage } from "../storage/sql/store.ts";
+import { createHistory } from "./history.ts";
+
+const scope = { session: "chat", agent: "helper" };
+
+for (const engine of ENGINES) {
+  describe(`history on ${engine.name}`, () => {
+    test("HI1 a key that others take and clear meanwhile costs no one his place", async () => {
+      const ground = await engine.fresh();
+      const storage = new SqlStorage(ground.driver, realEnvironment());
+      const other = new SqlStorage(await ground.another(), realEnvironment());
+      const theirs = createHistory(other, createPayloads(other));
+      try {
+        // Before our first commit is judged, another handle takes the key; before we look again, it is free again.
+        let meddled = false;
+        const meddling: Pick<Storage, "commit"> = {
+          commit: async (commit) => {
+            if (meddled || commit.guards === undefined) return storage.commit(commit);
+            meddled = true;
+            await theirs.append(scope, { role: "user", content: "theirs", key: "k" });
+            const outcome = await storage.commit(commit);
+            await theirs.clear(scope);
+            return outcome;
+          },
+        };
+        const query: Storage["query"] = (name, ...params) => storage.query(name, ...params);
+        const { engine: kind, environment } = storage;
+        const ours = createHistory(
+          { ...meddling, query, engine: kind, environment } as Storage,
+          createPayloads(storage),
+        );
+        const [keyed, behind] = await Promise.allSettled([
+          ours.append(scope, { role: "user", content: "ours", key: "k" }),
+          ours.append(scope, { role: "user", content: "behind" }),
+        ]);
+        // Written now, it would stand behind what was asked for after it.
+        expect(keyed).toMatchObject({ status: "rejected", reason: { code: "Conflict", retryable: true } });
+        expect(behind.status).toBe("fulfilled");
+        expect((await ours.append(scope, { role: "user", content: "ours", key: "k" })).key).toBe("k");
+      } finally {
+        await ground.end();
+      }
+    });
+  });
+}

@@ -1,0 +1,30 @@
+// The log below the store: answers that are made from what was committed.
+import { describe, expect, test } from "vitest";
+import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { createPayloads } from "../storage/blobs/payloads.ts";
+import { SqlStorage } from "../storage/sql/store.ts";
+import { createLog } from "./log.ts";
+
+for (const engine of ENGINES) {
+  describe(`the log on ${engine.name}`, () => {
+    test("ST2 an annotation is answered from its commit, not by reading back", async () => {
+      const ground = await engine.fresh();
+      const storage = new SqlStorage(ground.driver, realEnvironment());
+      const payloads = createPayloads(storage);
+      try {
+        const events = [{ session: "s", type: "session/created", at: 1 }];
+        await storage.commit({ sessions: [{ id: "s", mode: "create", at: 1 }], events });
+        const notes = [{}, { agent: "helper" }, { agent: "helper", run: "r-1" }];
+        for (const [i, by] of notes.entries()) {
+          const answer = await createLog(lostAfterCommit(storage), payloads).annotate("s", { i, text: "é" }, by);
+          expect(answer).toMatchObject({ session: "s", seq: i + 2, type: "annotation", ...by });
+          expect(await createLog(storage, payloads).read("s", { after: i + 1 })).toEqual([answer]);
+        }
+        expect(await createLog(storage, payloads).verify("s")).toMatchObject({ ok: true, seq: 4 });
+      } finally {
+        await ground.end();
+      }
+    });
+  });
+}
