@@ -5,9 +5,18 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES } from "../../test/engines.ts";
+import { ownDatabase, whyUnreadable } from "../../test/server-files.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { adjustableEnvironment } from "../testing/environment.ts";
+
+/** Hardly compressible, so that the marks stand in the file as they are. */
+function marked(bytes: number, mark: string): Uint8Array {
+  const data = Buffer.alloc(bytes);
+  for (let i = 0; i < data.length; i += 4) data.writeUInt32LE(Math.imul(i + 7, 2654435761) >>> 0, i);
+  for (let at = 0; at < data.length; at += 50_000) data.write(mark, at);
+  return new Uint8Array(data);
+}
 
 describe("erasing on SQLite", () => {
   let directory: string;
@@ -52,11 +61,10 @@ describe("erasing on SQLite", () => {
 
   test("LG6 an attachment of several megabytes goes with its message, every part of it", async () => {
     const scope = { session: "chat", agent: "helper" };
-    // Hardly compressible, so that the marks stand in the file as they are.
-    const data = Buffer.alloc(3_000_000);
-    for (let i = 0; i < data.length; i += 4) data.writeUInt32LE(Math.imul(i + 7, 2654435761) >>> 0, i);
-    for (let at = 0; at < data.length; at += 50_000) data.write("grue-attached", at);
-    const image = { type: "image", source: { data: new Uint8Array(data), mediaType: "image/png" } } as const;
+    const image = {
+      type: "image",
+      source: { data: marked(3_000_000, "grue-attached"), mediaType: "image/png" },
+    } as const;
     await hf.history.append(scope, { role: "user", content: [image] });
     expect(times("grue-attached")).toBeGreaterThan(10);
     await hf.history.clear(scope);
@@ -77,6 +85,30 @@ describe("erasing on SQLite", () => {
     expect({ ...row }).toEqual({ ...gone, erased_seq: 3 });
     expect(refs?.n).toBe(0);
     expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+  });
+});
+
+const trouble = await whyUnreadable();
+const onPostgres = "erasing on PostgreSQL";
+
+describe.skipIf(trouble !== null)(trouble === null ? onPostgres : `${onPostgres} (skipped: ${trouble})`, () => {
+  test("LG6 rows of cleared messages leave the tables' files at once, attachments and all", async () => {
+    const database = await ownDatabase();
+    const hf = await open(database.url);
+    try {
+      const scope = { session: "chat", agent: "helper" };
+      const source = { data: marked(400_000, "grue-attached"), mediaType: "image/png" };
+      await hf.history.append(scope, { role: "user", content: [{ type: "image", source }] });
+      for (let i = 0; i < 100; i++) await hf.history.append(scope, { role: "user", content: `xyzzy-cleared ${i}` });
+      expect(await database.times("xyzzy-cleared")).toBeGreaterThanOrEqual(100);
+      expect(await database.times("grue-attached")).toBeGreaterThan(3);
+      await hf.history.clear(scope);
+      expect(await database.times("xyzzy-cleared")).toBe(0);
+      expect(await database.times("grue-attached")).toBe(0);
+    } finally {
+      await hf.close();
+      await database.end();
+    }
   });
 });
 
