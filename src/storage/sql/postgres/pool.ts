@@ -20,36 +20,104 @@ export interface PoolOptions {
 const CONNECT_MS = 10_000;
 const END_SECONDS = 2;
 
+type Make = (own: postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }>) => Sql;
+
+/**
+ * A client of one connection, for one plan at a time. It is opened by a statement of ours before it is reserved: asked
+ * for one that is not open, the client either waits for ever or, if it may ask new connections for their types, ends the
+ * process when one of them dies while it does (postgres.js issues 751 and 1192).
+ */
+class Writer {
+  readonly #client: Sql;
+  #isOpen = false;
+
+  constructor(make: Make) {
+    this.#client = make({
+      max: 1,
+      onclose: () => {
+        this.#isOpen = false;
+      },
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** null when the client is just closing the connection. */
+  async reserve(environment: Environment): Promise<Reserved | null> {
+    if (!this.#isOpen) {
+      await this.#client.unsafe("SELECT 1").execute();
+      this.#isOpen = true;
+    }
+    const reserved = this.#client.reserve();
+    reserved.catch(() => {});
+    return Promise.race([reserved, new Promise<null>((late) => environment.defer(() => late(null)))]);
+  }
+
+  async end(): Promise<void> {
+    await this.#client.end({ timeout: 0 }).catch(() => {});
+  }
+}
+
 export class Pool {
   /** Server and schema, never a password. */
   readonly target: string;
-  readonly #make: () => Sql;
+  readonly #environment: Environment;
+  readonly #make: Make;
   #sql: Sql;
+  #idle: Writer[] = [];
   #ended = false;
 
-  constructor(target: string, make: () => Sql) {
+  constructor(target: string, environment: Environment, make: Make) {
     this.target = target;
+    this.#environment = environment;
     this.#make = make;
-    this.#sql = make();
+    this.#sql = make({});
   }
 
+  /** For single statements. */
   get sql(): Sql {
     return this.#sql;
   }
 
-  /** Runs it on a connection of its own, which goes back only if it still works. */
+  /** Runs it on a connection of its own, which is used again only if it still works. */
   async reserved<T>(run: (connection: Reserved) => Promise<T>): Promise<T> {
-    return this.guarded(async (sql) => {
-      const connection = await sql.reserve();
+    return this.guarded(async () => {
+      const [writer, connection] = await this.#reserve();
       try {
         const result = await run(connection);
-        connection.release();
+        this.#giveBack(writer, connection);
         return result;
       } catch (error) {
-        if (!isUnreachable(error)) connection.release();
+        if (isUnreachable(error)) void writer.end();
+        else this.#giveBack(writer, connection);
         throw error;
       }
     });
+  }
+
+  async #reserve(): Promise<readonly [Writer, Reserved]> {
+    for (;;) {
+      const writer = this.#idle.pop() ?? new Writer(this.#make);
+      try {
+        const connection = await writer.reserve(this.#environment);
+        if (connection !== null) return [writer, connection];
+        void writer.end();
+      } catch (error) {
+        void writer.end();
+        throw error;
+      }
+    }
+  }
+
+  #giveBack(writer: Writer, connection: Reserved): void {
+    // The client would put a broken connection among the open ones.
+    if (!writer.isOpen || this.#ended) void writer.end();
+    else {
+      connection.release();
+      this.#idle.push(writer);
+    }
   }
 
   async guarded<T>(run: (sql: Sql) => Promise<T>): Promise<T> {
@@ -62,20 +130,22 @@ export class Pool {
     }
   }
 
+  /** Those that work for somebody just now are left alone: whether they are lost as well, they will see. */
   #renew(lost: Sql): void {
     if (this.#sql !== lost || this.#ended) return;
-    this.#sql = this.#make();
+    this.#sql = this.#make({});
     lost.end({ timeout: 0 }).catch(() => {});
+    for (const writer of this.#idle.splice(0)) void writer.end();
   }
 
   /** A client of its own to listen with; the caller ends it. */
   listener(): Sql {
-    return this.#make();
+    return this.#make({});
   }
 
   async end(): Promise<void> {
     this.#ended = true;
-    await this.#sql.end({ timeout: END_SECONDS });
+    await Promise.all([...this.#idle.splice(0).map((writer) => writer.end()), this.#sql.end({ timeout: END_SECONDS })]);
   }
 }
 
@@ -88,7 +158,12 @@ export async function openPool(options: PoolOptions): Promise<Pool> {
   });
   const url = new URL(options.url);
   const target = `postgres://${url.host}${url.pathname} schema ${options.schema}`;
-  const pool = new Pool(target, () => connect(options.url, clientOptions(options)) as unknown as Sql);
+  const common = clientOptions(options);
+  const pool = new Pool(
+    target,
+    options.environment,
+    (own) => connect(options.url, { ...common, ...own }) as unknown as Sql,
+  );
   try {
     await answered(pool, options.environment);
     return pool;
@@ -100,10 +175,12 @@ export async function openPool(options: PoolOptions): Promise<Pool> {
 
 function clientOptions(options: PoolOptions): postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }> {
   return {
-    max: options.poolSize,
+    // One is for the writer, which is a client of its own.
+    max: Math.max(1, options.poolSize - 1),
     idle_timeout: 30,
     connect_timeout: CONNECT_MS / 1000,
     onnotice: () => {},
+    fetch_types: false,
     // int8 as numbers: everything we keep in one is far below 2^53.
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
     connection: {
