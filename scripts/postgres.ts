@@ -27,6 +27,8 @@ export interface PostgresServer {
   pid(): number;
   /** A crash: SIGKILL to the postmaster and all its children. Returns when they are gone; `restart` recovers. */
   kill(): Promise<void>;
+  /** A clean end, after which the data directory may be copied; `restart` starts it again. */
+  shutDown(): Promise<void>;
   /** Starts the server again, after a clean shutdown if it was running, on the same port and data. */
   restart(): Promise<void>;
   /** Shuts down and removes a temporary data directory. */
@@ -63,6 +65,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       url,
       pid: () => server.pid(),
       kill: () => server.kill(),
+      shutDown: () => server.shutDown(),
       restart: () => server.restart(),
       async stop() {
         await server.shutDown();

@@ -3,14 +3,11 @@ import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
 import type { Commit, Outcome, Storage } from "../../contracts/storage.ts";
-import { type BatchResult, canFence, commitPlan, fencedPlan, type Remembered } from "./commit.ts";
+import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { type Driver, type Param, StaleFence } from "./driver.ts";
+import { Memory } from "./memory.ts";
 import { CommitQueue } from "./queue.ts";
 import { QUERIES } from "./statements.ts";
-import type { Position } from "./writing.ts";
-
-/** Sessions and agents a handle remembers; the oldest are forgotten. */
-const REMEMBERED = 10_000;
 
 /** Longest wait for a hint: one that got lost costs this much time and nothing else. */
 const HINT_MS = 2000;
@@ -20,7 +17,7 @@ export class SqlStorage implements Storage {
   readonly environment: Environment;
   readonly #driver: Driver;
   readonly #queue: CommitQueue;
-  readonly #remembered: Remembered = { sessions: new Map(), agents: new Map() };
+  readonly #memory = new Memory();
   readonly #listeners = new Map<string, Set<() => void>>();
   #unwatch: (() => void) | null = null;
   #closing: Promise<void> | null = null;
@@ -39,8 +36,7 @@ export class SqlStorage implements Storage {
 
   async #write(batch: readonly Commit[]): Promise<readonly (Outcome | null)[]> {
     const result = await this.#run(batch);
-    remember(this.#remembered.sessions, result.sessions);
-    remember(this.#remembered.agents, result.agents);
+    this.#memory.learn(batch, result);
     const changed = new Set<string>();
     for (const { events } of batch) for (const event of events ?? []) changed.add(event.session);
     if (changed.size > 0) {
@@ -51,18 +47,16 @@ export class SqlStorage implements Storage {
   }
 
   async #run(batch: readonly Commit[]): Promise<BatchResult> {
-    if (canFence(batch, this.#remembered)) {
+    const known = this.#memory.recall(batch);
+    if (canFence(batch, known)) {
       try {
-        return await this.#driver.transact(() => fencedPlan(batch, this.#remembered));
+        return await this.#driver.transact(() => fencedPlan(batch, known));
       } catch (error) {
         // Another connection wrote to one of these sessions, or deleted it: read them again.
         if (!(error instanceof StaleFence)) throw error;
-        this.#remembered.agents.clear();
       }
     }
-    for (const id of batch.flatMap((commit) => (commit.sessions ?? []).map((use) => use.id))) {
-      this.#remembered.sessions.delete(id);
-    }
+    this.#memory.forget(batch);
     return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
   }
 
@@ -132,17 +126,4 @@ export class SqlStorage implements Storage {
 
 function closed(): HoldfastError {
   return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
-}
-
-function remember<V extends Position | number>(known: Map<string, V>, fresh: ReadonlyMap<string, V>): void {
-  // A fenced batch works on the remembered map itself.
-  if (known === fresh) return;
-  for (const [id, value] of fresh) {
-    known.delete(id);
-    known.set(id, value);
-  }
-  for (const id of known.keys()) {
-    if (known.size <= REMEMBERED) return;
-    known.delete(id);
-  }
 }

@@ -66,7 +66,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
         solo: true,
         sessions: [{ id: "s", mode: "existing", at }],
         writes: [
-          { op: "run", statement: "allEvents.erase", params: [no] },
+          { op: "run", statement: "allMessages.erase", params: [no] },
           { op: "run", statement: "session.tombstone", params: [at, no] },
         ],
       });

@@ -1,0 +1,73 @@
+// What a handle remembers between commits: where sessions stand and which numbers agents have. None of it is taken on
+// trust, for a server may be put back to an older copy under a live handle. A position is fenced by the commit that uses
+// it. A number is kept beside the positions written by a transaction that relied on it: where such a position still
+// holds, that transaction is part of the server's past, and the number with it.
+import type { Commit } from "../../contracts/storage.ts";
+import type { BatchResult, Remembered } from "./commit.ts";
+import type { Position } from "./writing.ts";
+
+/** Sessions a handle remembers, and agents of each; the oldest are forgotten. */
+const MOST_SESSIONS = 10_000;
+const MOST_AGENTS = 100;
+
+interface Known {
+  readonly position: Position;
+  readonly agents: Map<string, number>;
+}
+
+export class Memory {
+  readonly #sessions = new Map<string, Known>();
+
+  /** What is known of a batch, for it alone: others may learn and forget while it waits for its turn. */
+  recall(batch: readonly Commit[]): Remembered {
+    const sessions = new Map<string, Position>();
+    const agents = new Map<string, number>();
+    for (const commit of batch) {
+      for (const { id } of commit.sessions ?? []) {
+        const known = this.#sessions.get(id);
+        if (known === undefined) continue;
+        sessions.set(id, known.position);
+        // One position of the batch vouches for all of it: the batch happens only if every one of them holds.
+        copyNumbers(commit, known.agents, agents);
+      }
+    }
+    return { sessions, agents };
+  }
+
+  learn(batch: readonly Commit[], result: BatchResult): void {
+    for (const commit of batch) {
+      for (const { id } of commit.sessions ?? []) {
+        const position = result.sessions.get(id);
+        if (position === undefined) continue;
+        const agents = this.#sessions.get(id)?.agents ?? new Map<string, number>();
+        copyNumbers(commit, result.agents, agents);
+        this.#sessions.delete(id);
+        this.#sessions.set(id, { position, agents });
+        dropOldest(agents, MOST_AGENTS);
+      }
+    }
+    dropOldest(this.#sessions, MOST_SESSIONS);
+  }
+
+  forget(batch: readonly Commit[]): void {
+    for (const commit of batch) for (const { id } of commit.sessions ?? []) this.#sessions.delete(id);
+  }
+}
+
+/** Of the agents a commit names. */
+function copyNumbers(commit: Commit, from: ReadonlyMap<string, number>, to: Map<string, number>): void {
+  for (const { id } of commit.agents ?? []) copyNumber(id, from, to);
+  for (const { agent } of commit.sessions ?? []) if (agent !== undefined) copyNumber(agent, from, to);
+}
+
+function copyNumber(agent: string, from: ReadonlyMap<string, number>, to: Map<string, number>): void {
+  const no = from.get(agent);
+  if (no !== undefined && !to.has(agent)) to.set(agent, no);
+}
+
+function dropOldest(known: Map<string, unknown>, most: number): void {
+  for (const id of known.keys()) {
+    if (known.size <= most) return;
+    known.delete(id);
+  }
+}
