@@ -31,6 +31,8 @@ export interface OwnDatabase {
   readonly url: string;
   /** How often the word stands in the files of the store's tables. */
   times(word: string): Promise<number>;
+  /** How often the table has been vacuumed. */
+  vacuums(table: string): Promise<number>;
   end(): Promise<void>;
 }
 
@@ -51,6 +53,11 @@ export async function ownDatabase(): Promise<OwnDatabase> {
           FROM pg_class t JOIN pg_class f ON f.oid IN (t.oid, t.reltoastrelid)
           WHERE t.relnamespace = 'holdfast'::regnamespace AND t.relkind = 'r'`;
         return files.reduce((sum, { bytes }) => sum + Buffer.from(bytes).toString("latin1").split(word).length - 1, 0);
+      }),
+    vacuums: (table) =>
+      onServer(url.href, async (sql) => {
+        const [row] = await sql`SELECT pg_stat_get_vacuum_count(${`holdfast.${table}`}::regclass) AS n`;
+        return Number(row?.n);
       }),
     end: async () => {
       await onServer(postgresUrl(), (sql) => sql.unsafe(`DROP DATABASE ${name} WITH (FORCE)`));
