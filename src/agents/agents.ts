@@ -4,6 +4,7 @@ import type { Agent, AgentFilter, Agents } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
+import type { DiscardedRow } from "../contracts/queries.ts";
 import type { Commit, Storage, Write } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import {
@@ -33,7 +34,7 @@ export function createAgents(storage: Storage, payloads: Payloads): Agents {
     },
     list: (filter) => list(storage, filter),
     update: (id, patch) => update(storage, id, patch),
-    delete: (id) => remove(storage, id),
+    delete: (id) => remove(storage, payloads, id),
     ...createBlocks(storage, payloads),
   };
 }
@@ -137,17 +138,21 @@ async function update(storage: Storage, agentId: string, patch: unknown): Promis
   });
 }
 
-async function remove(storage: Storage, agentId: string): Promise<boolean> {
+/** An erasure (rule LG6): the words of its blocks and of its description are gone from the files as well. */
+async function remove(storage: Storage, payloads: Payloads, agentId: string): Promise<boolean> {
   const id = checkId(agentId, "id");
-  return decide(storage, async () => {
+  let later: readonly DiscardedRow[] = [];
+  const removed = await decide(storage, async () => {
     const row = await liveAgent(storage, id);
     if (row === null) return { answer: false };
     const blocks = await storage.query("blocks.load", id);
-    const leaving = leave(id, blocks, await storage.query("blocks.users", id));
     const at = storage.environment.now();
+    const leaving = leave(id, blocks, await storage.query("blocks.users", id), at);
+    later = await storage.query("blocks.discarded", id);
     // The row stays, because messages name the agent by its number; what described the agent does not.
     const gone = { ...plainAgent(id, row.created_at, row.version + 1), updated_at: at, deleted_at: at };
     const commit: Commit = {
+      solo: true,
       agents: [{ id, at }],
       guards: distinctGuards([userGuard({ agent: id, version: row.version }), ...leaving.guards]),
       writes: [
@@ -159,6 +164,10 @@ async function remove(storage: Storage, agentId: string): Promise<boolean> {
     };
     return { commit, answer: () => true };
   });
+  if (!removed) return false;
+  await payloads.discard(later);
+  await storage.reclaim();
+  return true;
 }
 
 async function list(storage: Storage, filter: AgentFilter | undefined): Promise<Page<Agent>> {

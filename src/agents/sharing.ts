@@ -8,19 +8,26 @@ export interface Change {
   readonly writes: readonly Write[];
 }
 
-/** The agent gives these blocks up; `users` are all agents that have any of them. Its own list is written elsewhere. */
+/**
+ * The agent gives these blocks up; `users` are all agents that have any of them. Its own list is written elsewhere. With
+ * `erasedAt`, the values of blocks that go are removed at once; otherwise they wait for the next collection.
+ */
 export function leave(
   agent: string,
   blocks: readonly { readonly id: string; readonly version: number }[],
   users: readonly BlockUserRow[],
+  erasedAt?: number,
 ): Change {
   const changes = blocks.map((block): Change => {
     const others = users.filter((user) => user.block === block.id && user.agent !== agent);
     if (others.length > 0) return { guards: others.map(userGuard), writes: [] };
+    const drop: Write[] =
+      erasedAt === undefined ? [] : [{ op: "run", statement: "block.drop", params: [block.id, erasedAt] }];
     return {
       guards: [blockGuard(block.id, block.version)],
       writes: [
         { op: "run", statement: "block.release", params: [block.id] },
+        ...drop,
         { op: "run", statement: "block.removeVersions", params: [block.id] },
         { op: "remove", table: "blocks", row: { id: block.id } },
       ],

@@ -85,7 +85,10 @@ export interface Agents {
   list(filter?: AgentFilter): Promise<Page<Agent>>;
   /** Only the given fields change. */
   update<M extends object = JsonObject>(id: string, patch: AgentPatch<M>): Promise<Agent>;
-  /** Its blocks go unless another agent shares them; its messages stay with their sessions. */
+  /**
+   * An erasure: what described it goes, and its blocks with all their versions unless another agent shares them, from the
+   * files too. Its messages stay with their sessions.
+   */
   delete(id: string): Promise<boolean>;
 
   /** Makes exactly these, in this order, the agent's blocks. Same label (or id): updated in place when it differs. */

@@ -299,6 +299,8 @@ export interface Queries {
   "block.byLabel": Read<[agent: string, label: string], BlockRow>;
   "block.users": Read<[id: string], BlockUserRow>;
   "blocks.users": Read<[agent: string], BlockUserRow>;
+  /** Of the agent's blocks, blobs of values that "block.drop" leaves to be taken apart or removed outside the database. */
+  "blocks.discarded": Read<[agent: string], DiscardedRow>;
   "block.versions": Read<
     [id: string, before: number, limit: number],
     {

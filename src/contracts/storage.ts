@@ -91,6 +91,7 @@ export type StatementName =
   | "agent.untag"
   | "agent.detachBlocks"
   | "block.release"
+  | "block.drop"
   | "block.removeVersions"
   | "blob.pin"
   | "blob.drop"

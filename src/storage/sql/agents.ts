@@ -18,6 +18,9 @@ const VALUE =
 const LIVE = "a.deleted_at IS NULL";
 const OF_TYPE = "(CAST(? AS TEXT) IS NULL OR a.agent_type = ?)";
 
+/** Whatever a blob names or is made of. */
+const partsOf = (blob: string) => `SELECT 1 FROM blob_links n WHERE n.parent_no = ${blob}`;
+
 export const queries = {
   "agent.get": `SELECT ${AGENT} FROM agents a WHERE a.id = ?`,
   "agents.list": `SELECT ${AGENT} FROM agents a WHERE a.no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no LIMIT ?`,
@@ -42,6 +45,11 @@ export const queries = {
     FROM agents a JOIN agent_blocks mine ON mine.agent_no = a.no
     JOIN agent_blocks x ON x.block_id = mine.block_id JOIN agents u ON u.no = x.agent_no
     WHERE a.id = ? AND ${LIVE} ORDER BY mine.ord, u.no`,
+  "blocks.discarded": `
+    SELECT DISTINCT p.sha256, p.store, p.key
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN block_versions v ON v.block_id = x.block_id
+    JOIN blobs p ON p.no = v.value
+    WHERE a.id = ? AND ${LIVE} AND (p.form >= 2 OR p.store <> '' OR EXISTS (${partsOf("p.no")}))`,
   "block.versions": `
     SELECT v.version, v.edit, v.at, ${PAYLOAD}
     FROM block_versions v LEFT JOIN blobs p ON p.no = v.value
@@ -57,6 +65,12 @@ export const statements = {
     UPDATE blobs SET refs = blobs.refs - used.n
     FROM (SELECT value, count(*) AS n FROM block_versions WHERE block_id = ? GROUP BY value) AS used
     WHERE blobs.no = used.value`,
+  // Of the values just released, those that nobody else needs; blobs in parts are taken apart afterwards.
+  "block.drop": `
+    DELETE FROM blobs WHERE no IN (SELECT value FROM block_versions WHERE block_id = ?) AND form < 2 AND refs = 0
+    AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ?
+    AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = blobs.no)
+    AND NOT EXISTS (${partsOf("blobs.no")})`,
   "block.removeVersions": "DELETE FROM block_versions WHERE block_id = ?",
 } as const satisfies Partial<Record<StatementName, string>>;
 

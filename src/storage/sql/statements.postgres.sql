@@ -105,6 +105,12 @@ SELECT b.id, b.label, b.char_limit, b.description, b.read_only, b.version, b.cre
     FROM agents a JOIN agent_blocks mine ON mine.agent_no = a.no
     JOIN agent_blocks x ON x.block_id = mine.block_id JOIN agents u ON u.no = x.agent_no
     WHERE a.id = $1 AND a.deleted_at IS NULL ORDER BY mine.ord, u.no;
+-- blocks.discarded
+
+    SELECT DISTINCT p.sha256, p.store, p.key
+    FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN block_versions v ON v.block_id = x.block_id
+    JOIN blobs p ON p.no = v.value
+    WHERE a.id = $1 AND a.deleted_at IS NULL AND (p.form >= 2 OR p.store <> '' OR EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = p.no));
 -- block.versions
 
     SELECT v.version, v.edit, v.at, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key
@@ -284,6 +290,12 @@ DELETE FROM agent_blocks WHERE agent_no = $1;
     UPDATE blobs SET refs = blobs.refs - used.n
     FROM (SELECT value, count(*) AS n FROM block_versions WHERE block_id = $1 GROUP BY value) AS used
     WHERE blobs.no = used.value;
+-- block.drop
+
+    DELETE FROM blobs WHERE no IN (SELECT value FROM block_versions WHERE block_id = $1) AND form < 2 AND refs = 0
+    AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= $2
+    AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = blobs.no)
+    AND NOT EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = blobs.no);
 -- block.removeVersions
 DELETE FROM block_versions WHERE block_id = $1;
 -- tasks.removeAll

@@ -100,6 +100,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["current state", QUERIES["state.current"]],
   ["an agent's blocks", QUERIES["blocks.load"]],
   ["versions of a block", QUERIES["block.versions"]],
+  ["blobs of an agent's blocks", QUERIES["blocks.discarded"]],
   ["boards of a conversation", QUERIES["boards.bySession"]],
   ["tasks of a board", QUERIES["tasks.byBoard"]],
   ["a blob by hash", QUERIES["blob.get"]],
