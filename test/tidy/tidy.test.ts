@@ -109,7 +109,9 @@ function files(): File[] {
 function walk(root: string, folder: string): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return IGNORED_FOLDERS.includes(entry.name) ? [] : walk(root, name);
+    // In a worktree .git is a file, which names the folder of the repository it belongs to.
+    if (IGNORED_FOLDERS.includes(entry.name)) return [];
+    if (entry.isDirectory()) return walk(root, name);
     return entry.isFile() && TEXT.test(name) ? [name] : [];
   });
 }
