@@ -116,6 +116,12 @@ describe("EDN", () => {
     ],
   ])("QU2 %s is read", (source, wanted) => expect(bare(readEdn(source))).toEqual(wanted));
 
+  test("QU2 minus nothing is nothing: it would print as another number than it equals", () => {
+    for (const text of ["-0", "-0.0", "-0e5"]) {
+      expect(Object.is((readEdn(text) as { value?: number }).value, 0)).toBe(true);
+    }
+  });
+
   test("QU2 every form knows its line and column", () => {
     const form = readEdn('[:a\n  "x\ny" (b)]');
     expect(form.at).toEqual({ line: 1, column: 1 });
@@ -168,6 +174,7 @@ describe("EDN", () => {
     ["an auto-resolved keyword", "::a", "::a is no EDN"],
     ["an empty keyword", ":", ": is no EDN"],
     ["a name with two slashes", "a/b/c", "is no EDN"],
+    ["a name that is too long", `[?${"x".repeat(255)}]`, "is no EDN"],
     ["NUL", "[\0]", "U+0000"],
     ["a no-break space", "[\u00a01]", "U+00A0"],
     ["a byte order mark", "\ufeff[]", "U+FEFF"],

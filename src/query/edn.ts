@@ -178,7 +178,11 @@ function atom(token: string, at: Place): Form {
   if (SYMBOL.test(token)) return { kind: "symbol", name: token, at };
   const code = (token.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
   const shown = /^[\x21-\x7e]+$/.test(token) ? shorten(token) : `${JSON.stringify(shorten(token))} (U+${code})`;
-  throw invalidQuery(at, `${shown} is no EDN`, "names are made of A-Z a-z 0-9 . * + ! - _ ? $ % & = < > and one /");
+  throw invalidQuery(
+    at,
+    `${shown} is no EDN`,
+    "names are up to 255 of A-Z a-z 0-9 . * + ! - _ ? $ % & = < > and one /",
+  );
 }
 
 function number(token: string, at: Place): Form {

@@ -46,15 +46,15 @@ export function isSymbol(form: Form | undefined, name: string): boolean {
 }
 
 const NAME_START = "(?:[A-Za-z*!_?$%&=<>]|[-+.](?![0-9]))";
-const NAME_REST = "[-A-Za-z0-9.*+!_?$%&=<>]*";
-const KEYWORD_PART = "[-A-Za-z0-9.*+!_?$%&=<>]+";
+const NAME_REST = "[-A-Za-z0-9.*+!_?$%&=<>]{0,254}";
+const KEYWORD_PART = "[-A-Za-z0-9.*+!_?$%&=<>]{1,255}";
 
-/** Names are ASCII, with at most one "/" between namespace and name; "/" alone is division. */
+/** Names are ASCII, at most 255 characters on either side of the one "/" they may hold; "/" alone is division. */
 export const SYMBOL = new RegExp(`^(?:/|${NAME_START}${NAME_REST}(?:/${NAME_START}${NAME_REST})?)$`);
 export const KEYWORD = new RegExp(`^:${KEYWORD_PART}(?:/${KEYWORD_PART})?$`);
 
 /** `?x`: what a query calls a variable. */
-export const VARIABLE = /^\?[-A-Za-z0-9.*+!_?$%&=<>]+$/;
+export const VARIABLE = /^\?[-A-Za-z0-9.*+!_?$%&=<>]{1,254}$/;
 
 /** Numbers beyond this cannot be told from their neighbours, so that no answer about them would be true. */
 export function isExact(value: number): boolean {
