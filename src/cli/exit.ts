@@ -28,6 +28,7 @@ const EXIT_OF_CODE = {
   InvalidId: EXIT.usage,
   InvalidText: EXIT.usage,
   InvalidJson: EXIT.usage,
+  InvalidQuery: EXIT.usage,
   LimitExceeded: EXIT.usage,
   BadUrl: EXIT.usage,
   NotFound: EXIT.notFound,

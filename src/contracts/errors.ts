@@ -7,6 +7,7 @@ export type ErrorCode =
   | "InvalidId"
   | "InvalidText"
   | "InvalidJson"
+  | "InvalidQuery"
   | "LimitExceeded"
   | "BadUrl"
   // What was asked for is not there, or is there already.

@@ -38,6 +38,19 @@ export const LIMITS = {
   /** Tasks of one board, boards of one conversation. */
   tasksPerBoard: 10_000,
   boardsPerConversation: 1000,
+  /** UTF-8 bytes of a Datalog query (characters of its JSON form), its nesting, the forms in it. */
+  queryBytes: 1_048_576,
+  queryDepth: 64,
+  queryForms: 100_000,
+  /** Values of all inputs of a query, and the characters of those that are text. */
+  queryInputValues: 100_000,
+  queryInputChars: 16_777_216,
+  /** Clauses of a query with its rules; elements of :find, :with or :in, of a tuple, of a rule's head or a call. */
+  queryClauses: 1000,
+  queryColumns: 100,
+  /** Values a pull may ask for of one attribute (`page` when it does not say), and how often a pull may recur. */
+  pullValues: 10_000,
+  pullDepth: 64,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;

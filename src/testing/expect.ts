@@ -5,7 +5,14 @@ import { type ErrorCode, type HoldfastError, isHoldfastError } from "../contract
 import type { Message } from "../contracts/messages.ts";
 
 /** The codes of errors that are the caller's, found before anything was written. */
-export const CALLER_MISTAKES = ["InvalidArgument", "InvalidId", "InvalidText", "InvalidJson", "LimitExceeded"] as const;
+export const CALLER_MISTAKES = [
+  "InvalidArgument",
+  "InvalidId",
+  "InvalidText",
+  "InvalidJson",
+  "InvalidQuery",
+  "LimitExceeded",
+] as const;
 
 /** The call ends in a HoldfastError with that code (or one of those) and in nothing else. */
 export async function refuses(

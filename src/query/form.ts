@@ -1,0 +1,86 @@
+// EDN values as plain data. Text and JSON are both read into forms, so that there is one parser of queries, and each
+// form knows where it came from, so that an error can say it.
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS, type LimitName } from "../contracts/limits.ts";
+
+/** Line and column from 1 in a text (columns in UTF-16 units), or the path in a JSON value: `where[0][1]`. */
+export type Place = { readonly line: number; readonly column: number } | { readonly path: string };
+
+interface Placed {
+  readonly at?: Place | undefined;
+}
+
+export type Form =
+  | (Placed & { readonly kind: "nil" })
+  | (Placed & { readonly kind: "boolean"; readonly value: boolean })
+  | (Placed & { readonly kind: "int" | "float"; readonly value: number })
+  | (Placed & { readonly kind: "string" | "char" | "uuid"; readonly value: string })
+  /** Epoch milliseconds. */
+  | (Placed & { readonly kind: "inst"; readonly value: number })
+  /** A keyword's name begins with its colon. */
+  | (Placed & { readonly kind: "keyword" | "symbol"; readonly name: string })
+  | (Placed & { readonly kind: "list" | "vector" | "set"; readonly items: readonly Form[] })
+  | (Placed & { readonly kind: "map"; readonly entries: readonly (readonly [Form, Form])[] });
+
+export type Sequence = Extract<Form, { kind: "list" | "vector" | "set" }>;
+export type Named = Extract<Form, { kind: "keyword" | "symbol" }>;
+
+export function symbol(name: string, at?: Place): Form {
+  return { kind: "symbol", name, at };
+}
+
+export function keyword(name: string, at?: Place): Form {
+  return { kind: "keyword", name, at };
+}
+
+export function list(items: readonly Form[], at?: Place): Form {
+  return { kind: "list", items, at };
+}
+
+export function vector(items: readonly Form[], at?: Place): Form {
+  return { kind: "vector", items, at };
+}
+
+export function isSymbol(form: Form | undefined, name: string): boolean {
+  return form?.kind === "symbol" && form.name === name;
+}
+
+const NAME_START = "(?:[A-Za-z*!_?$%&=<>]|[-+.](?![0-9]))";
+const NAME_REST = "[-A-Za-z0-9.*+!_?$%&=<>]{0,254}";
+const KEYWORD_PART = "[-A-Za-z0-9.*+!_?$%&=<>]{1,255}";
+
+/** Names are ASCII, at most 255 characters on either side of the one "/" they may hold; "/" alone is division. */
+export const SYMBOL = new RegExp(`^(?:/|${NAME_START}${NAME_REST}(?:/${NAME_START}${NAME_REST})?)$`);
+export const KEYWORD = new RegExp(`^:${KEYWORD_PART}(?:/${KEYWORD_PART})?$`);
+
+/** `?x`: what a query calls a variable. */
+export const VARIABLE = /^\?[-A-Za-z0-9.*+!_?$%&=<>]{1,254}$/;
+
+/** Numbers beyond this cannot be told from their neighbours, so that no answer about them would be true. */
+export function isExact(value: number): boolean {
+  return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+}
+
+export function placeText(at: Place): string {
+  return "path" in at ? at.path : `${at.line}:${at.column}`;
+}
+
+/** A mistake in a query: what is wrong, where, and (as the hint) what is allowed there. */
+export function invalidQuery(at: Place | undefined, problem: string, allowed?: string): HoldfastError {
+  return new HoldfastError("InvalidQuery", at === undefined ? problem : `${problem} (at ${placeText(at)})`, {
+    details: { ...at },
+    ...(allowed === undefined ? {} : { hint: allowed }),
+  });
+}
+
+export function overLimit(at: Place | undefined, limit: LimitName, what: string, actual: number): HoldfastError {
+  const place = at === undefined ? "" : ` (at ${placeText(at)})`;
+  return new HoldfastError("LimitExceeded", `${what} is ${actual}; the limit ${limit} is ${LIMITS[limit]}${place}`, {
+    details: { limit, max: LIMITS[limit], actual, ...at },
+  });
+}
+
+/** As little of a text as an error needs. */
+export function shorten(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 57).toWellFormed()}...`;
+}
