@@ -68,7 +68,7 @@ export interface DiscardedRow {
   readonly key: string | null;
 }
 
-/** Short contents in their rows. */
+/** Messages, and the bytes of short contents in their rows. */
 export interface WordsRow {
   readonly n: number;
   readonly bytes: number;

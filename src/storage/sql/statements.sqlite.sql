@@ -65,11 +65,11 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
 -- messages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- run.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- allMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
 -- state.current
 SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
 -- state.key
