@@ -96,6 +96,8 @@ export interface Log {
   verify(session: string, options?: VerifyOptions): Promise<VerifyReport>;
   /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. */
   anchor(session: string): Promise<Anchor>;
+  /** What an annotation says; null when the event of that seq is none. */
+  note(session: string, seq: number): Promise<JsonObject | null>;
   /** A note of the caller's in the log; its payload is a blob. */
   annotate<T extends object>(
     session: string,

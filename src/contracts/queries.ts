@@ -1,4 +1,5 @@
 // The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
+import type { StoredPayload } from "./payloads.ts";
 
 interface Read<P extends readonly unknown[], R> {
   readonly params: P;
@@ -68,7 +69,7 @@ export interface DiscardedRow {
   readonly key: string | null;
 }
 
-/** Short contents in their rows. */
+/** Messages, and the bytes of short contents in their rows. */
 export interface WordsRow {
   readonly n: number;
   readonly bytes: number;
@@ -230,6 +231,7 @@ export interface Queries {
   // log
   "events.read": Read<[session: string, after: number, limit: number], EventRow>;
   "events.whole": Read<[session: string, after: number, limit: number], WholeEventRow>;
+  "annotation.get": Read<[session: string, seq: number], StoredPayload>;
   "events.at": Read<[session: string, seq: number], EventRow>;
 
   // history: live messages only, in seq order

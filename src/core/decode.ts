@@ -44,7 +44,9 @@ export function damagedRow(name: RowName, why: string, column: string): Holdfast
 
 /** A row with the blob its column refers to; there is none when a LEFT JOIN did not find it. */
 export function withBlob<P extends StoredPayload>(name: RowName, column: string, row: P): P {
-  if (digest.read(row.sha256) === undefined) throw damagedRow(name, `the blob of its ${column} is missing`, column);
+  if (digest.read(row.sha256) === undefined || row.form === null) {
+    throw damagedRow(name, `the blob of its ${column} is missing`, column);
+  }
   return row;
 }
 

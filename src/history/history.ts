@@ -8,7 +8,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { fromRef, sameBytes, toRef } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
-import { decodeRow, jsonObject, list, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
+import { decodeRow, jsonObject, list, oneOf, optional, plainObject, text, whole, withBlob } from "../core/decode.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -181,7 +181,7 @@ async function decideKeyed(
     if (row.agent !== scope.agent || row.role !== ready.role || !sameBytes(row.sha256, payload.sha256)) {
       throw keyTaken(scope, ready.key);
     }
-    known.set(i, messageOf(row, await payloads.read(row)));
+    known.set(i, messageOf(row, await readContent(row, payloads)));
   }
   const fresh = prepared.filter((_, i) => !known.has(i));
   const answer = (events: readonly { readonly seq: number }[]) => {
@@ -289,10 +289,16 @@ async function readSession(
   return readRows(rows, payloads);
 }
 
+function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
+  // Made only when it is needed: this is read for every message.
+  const named = row.form === null || row.sha256 === null;
+  return payloads.read(named ? withBlob({ kind: "message", session: row.session, seq: row.seq }, "content", row) : row);
+}
+
 async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promise<readonly Message[]> {
   const messages: Message[] = [];
   for (const row of rows) {
-    const bytes = payloads.read(row);
+    const bytes = readContent(row, payloads);
     messages.push(messageOf(row, bytes instanceof Promise ? await bytes : bytes));
   }
   return messages;

@@ -1,5 +1,6 @@
 // The log: reading, following and verifying a session's chain, and notes of the caller's.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import {
   type Anchor,
   EVENT_SCHEMA_VERSION,
@@ -35,6 +36,7 @@ import {
   type RowName,
   text,
   whole,
+  withBlob,
 } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { verifyChain } from "./verify.ts";
@@ -57,6 +59,10 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
       const row = await existingSession(storage, id);
       const { seq, chain } = decodeRow({ kind: "session", session: id }, row, { seq: whole, chain: digest });
       return { session: id, seq, hash: toHex(chain) };
+    },
+    note: async (session, seq) => {
+      const id = checkId(session, "session");
+      return readNote(storage, payloads, id, checkInt(seq, "seq", 0, Number.MAX_SAFE_INTEGER));
     },
     annotate: async (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
   };
@@ -179,6 +185,19 @@ async function nextRows(storage: Storage, session: string, after: number): Promi
     if (error instanceof HoldfastError && error.code === "StoreUnreachable") return [];
     throw error;
   }
+}
+
+async function readNote(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  seq: number,
+): Promise<JsonObject | null> {
+  await existingSession(storage, session);
+  const [row] = await storage.query("annotation.get", session, seq);
+  if (row === undefined) return null;
+  const name = { kind: "annotation", session, seq };
+  return decodeRow(name, { note: await payloads.read(withBlob(name, "note", row)) }, { note: jsonObject }).note;
 }
 
 async function annotate(

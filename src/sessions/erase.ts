@@ -32,18 +32,17 @@ interface Tally {
   readonly kept: number;
 }
 
-const NO_WORDS: WordsRow = { n: 0, bytes: 0 };
-
 /** What goes: words in the rows, and blobs to which only these rows refer, which nobody pinned and whose own time is over. */
-function tally(rows: readonly ErasableRow[], now: number, words = NO_WORDS): Tally {
+function tally(rows: readonly ErasableRow[], now: number, messages?: WordsRow): Tally {
   const gone = rows.filter(
     (row) => row.rows >= row.refs && row.pinned === 0 && row.expires_at !== null && row.expires_at <= now,
   );
   return {
-    rows: rows.reduce((sum, row) => sum + row.rows, words.n),
+    // Of messages all are counted, also one whose blob is missing.
+    rows: messages?.n ?? rows.reduce((sum, row) => sum + row.rows, 0),
     blobs: gone.length,
     // What is kept in parts has no bytes of its own; its size says what goes.
-    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), words.bytes),
+    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), messages?.bytes ?? 0),
     kept: rows.length - gone.length,
   };
 }

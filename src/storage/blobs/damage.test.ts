@@ -149,6 +149,11 @@ describe("BL3 damage", () => {
       tamper("UPDATE blobs SET size = ?", size);
       expect(await damageOf(ref)).toBe("bytes");
     }
+    tamper("UPDATE blobs SET size = ?", -1);
+    expect(await damageOf(ref)).toBe("bytes");
+    const large = await store.blobs.store(noise(2_000_000, 13));
+    tamper("UPDATE blobs SET size = -1 WHERE form = 2");
+    await expect(store.blobs.resolve(large)).rejects.toMatchObject({ code: "BlobCorrupted" });
     tamper("UPDATE blobs SET size = ?", 2 ** 52);
     await expect(store.blobs.resolve(ref)).rejects.toMatchObject({ code: "LimitExceeded" });
   });
@@ -173,7 +178,14 @@ describe("BL3 damage", () => {
     const scope = { session: "s", agent: "a" };
     const { ref } = await store.history.append(scope, { role: "user", content: "long ".repeat(1000) });
     tamper("DELETE FROM blobs");
-    await expect(store.history.get(scope)).rejects.toMatchObject({ code: "BlobNotFound", details: { ref } });
+    await expect(store.history.get(scope)).rejects.toMatchObject({
+      code: "StoreCorrupted",
+      details: { kind: "message", session: "s", column: "content" },
+    });
+    expect(await store.blobs.exists(ref)).toBe(false);
+    // What is damaged can still be cleared, and is counted.
+    expect((await store.history.clear(scope)).removed.messages).toBe(1);
+    expect(await store.history.get(scope)).toEqual([]);
   });
 
   test("of files is noticed, and so are files that are gone", async () => {

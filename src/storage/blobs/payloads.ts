@@ -9,7 +9,7 @@ import { type Claim, FORM, isExpired, NO_TIME, renewal } from "./claims.ts";
 import { dropBlobs } from "./drop.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
-import { corrupted, DamagedPart, notFound, readBlob, readPlain } from "./read.ts";
+import { corrupted, DamagedPart, readBlob, readPlain } from "./read.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
 import { findWords } from "./words.ts";
 import { LARGE_BYTES } from "./write.ts";
@@ -119,7 +119,7 @@ function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): 
 }
 
 function read(depot: Depot, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
-  if (stored.form === null) throw notFound(stored.sha256);
+  if (stored.form === null) throw new Error("bug: a row without its blob was not told apart");
   if (stored.form > FORM.zstd) return readBlob(depot, stored.sha256);
   // Field by field: spreading a row of the driver's costs more than hashing it.
   const { sha256: digest, size, form, body, store, blob_key: key } = stored;

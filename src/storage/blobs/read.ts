@@ -41,6 +41,7 @@ export async function readBlob(depot: Depot, digest: Uint8Array): Promise<Uint8A
     const row = await findLive(depot, digest);
     if (row.size > LIMITS.blobInMemoryBytes) throw tooLargeInOnePiece(row);
     if (row.form <= FORM.zstd) return readPlain(depot, row, "bytes");
+    if (row.size < 0) throw new DamagedPart("whole", new DamagedBytes(`declares the impossible size ${row.size}`));
     const whole = new Uint8Array(row.size);
     let length = 0;
     for await (const piece of pieces(depot, row)) {

@@ -90,12 +90,9 @@ function unindex(where: Where): string {
   );
 }
 
-/** Short contents of the scope's messages and their bytes. */
+/** The scope's messages, and the bytes of those whose content stands in their rows. */
 function words(where: Where): string {
-  return (
-    "SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes " +
-    `FROM events WHERE ${where.rows} AND words IS NOT NULL`
-  );
+  return `SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
 }
 
 function each<S extends ErasedScope, P extends string>(

@@ -10,4 +10,7 @@ export const queries = {
     `SELECT ${COLUMNS}, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.erased_seq FROM events e ` +
     `LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = ${SESSION} AND e.seq > ? ORDER BY e.seq LIMIT ?`,
   "events.at": `SELECT ${COLUMNS} FROM events e WHERE e.session_no = ${SESSION} AND e.seq = ?`,
+  "annotation.get":
+    "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM annotations n " +
+    `LEFT JOIN blobs b ON b.no = n.payload WHERE n.session_no = ${SESSION} AND n.seq = ?`,
 } as const;

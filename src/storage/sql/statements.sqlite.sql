@@ -18,6 +18,8 @@ SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (S
 SELECT e.seq, e.type, e.at, e.body, e.hash, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
 -- events.at
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?;
+-- annotation.get
+SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM annotations n LEFT JOIN blobs b ON b.no = n.payload WHERE n.session_no = (SELECT no FROM sessions WHERE id = ?) AND n.seq = ?;
 -- history.range
 SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND seq > ? AND at >= ? ORDER BY seq LIMIT ? OFFSET ?) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- history.rangeRun
@@ -65,11 +67,11 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
 -- messages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- run.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- allMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
 -- state.current
 SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
 -- state.key

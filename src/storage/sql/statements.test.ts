@@ -88,6 +88,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["sessions with a tag", QUERIES["sessions.byTag"]],
   ["sessions of a request", QUERIES["sessions.byRequest"]],
   ["events by seq", QUERIES["events.read"]],
+  ["a note", QUERIES["annotation.get"]],
   ["events to verify", QUERIES["events.whole"]],
   ["short content by hash", QUERIES["words.get"]],
   ["an agent's history", QUERIES["history.range"]],

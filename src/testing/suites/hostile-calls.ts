@@ -240,6 +240,7 @@ function logCalls({ store, hash }: World): Call[] {
     tail: [[1, id("chat"), { after: int(0), types: [word("state/set")], signal: signal(AbortSignal.abort()) }]],
     verify: [[1, id("chat"), { from: anchor, anchor }]],
     anchor: [[1, id("chat")]],
+    note: [[2, id("chat"), int(3)]],
     annotate: [[2, id("chat"), object({ why: 1 }), { agent: id("a"), ...run }]],
   });
   return calls.map((call) => (call.name === "log.tail" ? pulled(call) : call));

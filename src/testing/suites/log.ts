@@ -308,6 +308,10 @@ const annotationCases: readonly Case[] = [
     await sessions.create({ id: "chat" });
     const event = await log.annotate("chat", { seen: "by a person" }, { agent: "ops", run: "r9" });
     assert.equal(event.type, "annotation");
+    assert.deepEqual(await log.note("chat", event.seq), { seen: "by a person" });
+    assert.equal(await log.note("chat", 1), null);
+    assert.equal(await log.note("chat", 1_000), null);
+    await refuses("NotFound", () => log.note("nowhere", 1));
     assert.equal(event.seq, 2);
     assert.equal(event.agent, "ops");
     assert.equal(event.run, "r9");
