@@ -5,7 +5,7 @@
  * serial: integer key given by the database, in order of insertion; never leaves it.
  * blobref: written as a sha256, kept as the integer key of the blob.
  */
-export type ColumnType = "serial" | "int" | "text" | "bytes" | "blobref";
+export type ColumnType = "serial" | "int" | "real" | "text" | "bytes" | "blobref";
 
 export interface TableShape {
   readonly columns: Readonly<Record<string, ColumnType>>;
@@ -70,8 +70,155 @@ export const TABLES = {
       chain: "bytes",
       messages: "int",
       state_seq: "int",
+      kind: "text",
+      origin: "text",
+      cache_id: "text",
+      head_no: "int",
     },
     key: ["id"],
+  },
+  branches: {
+    columns: {
+      session_no: "int",
+      branch: "int",
+      seq: "int",
+      parent_session_no: "int",
+      parent_branch: "int",
+      cut_seq: "int",
+      at: "int",
+    },
+    key: ["session_no", "branch"],
+  },
+  turns: {
+    columns: {
+      session_no: "int",
+      first_seq: "int",
+      seq: "int",
+      branch: "int",
+      status: "text",
+      agent_no: "int",
+      run: "text",
+      head_no: "int",
+      at: "int",
+    },
+    key: ["session_no", "first_seq", "seq"],
+  },
+  evals: {
+    columns: {
+      session_no: "int",
+      first_seq: "int",
+      seq: "int",
+      branch: "int",
+      turn_seq: "int",
+      message_seq: "int",
+      status: "text",
+      code: "blobref",
+      result: "blobref",
+      final: "blobref",
+      error: "blobref",
+      salts: "bytes",
+      at: "int",
+      erased_seq: "int",
+    },
+    key: ["session_no", "first_seq", "seq"],
+  },
+  calls: {
+    columns: {
+      session_no: "int",
+      first_seq: "int",
+      seq: "int",
+      branch: "int",
+      turn_seq: "int",
+      type: "text",
+      status: "text",
+      model: "text",
+      provider: "text",
+      request: "blobref",
+      response: "blobref",
+      result: "blobref",
+      error: "blobref",
+      salts: "bytes",
+      tokens_in: "int",
+      tokens_out: "int",
+      tokens_cached: "int",
+      cost_usd: "real",
+      created_at: "int",
+      completed_at: "int",
+      erased_seq: "int",
+    },
+    key: ["session_no", "first_seq", "seq"],
+  },
+  snapshots: {
+    columns: {
+      session_no: "int",
+      seq: "int",
+      branch: "int",
+      turn_seq: "int",
+      vars: "blobref",
+      salt: "bytes",
+      at: "int",
+      erased_seq: "int",
+    },
+    key: ["session_no", "seq"],
+  },
+  heads: {
+    columns: {
+      no: "serial",
+      id: "text",
+      session_no: "int",
+      branch: "int",
+      seq: "int",
+      basis_no: "int",
+      status: "text",
+      chain: "bytes",
+      root: "bytes",
+      final: "blobref",
+      salt: "bytes",
+      final_summary: "bytes",
+      snapshot_seq: "int",
+      fingerprint: "text",
+      turn_seq: "int",
+      cache_id: "text",
+      at: "int",
+    },
+    key: ["id"],
+  },
+  invocations: {
+    columns: {
+      session_no: "int",
+      first_seq: "int",
+      seq: "int",
+      branch: "int",
+      type: "text",
+      status: "text",
+      callee_session_no: "int",
+      caller_head_before: "int",
+      caller_head_after: "int",
+      callee_head_before: "int",
+      callee_head_after: "int",
+      call_seq: "int",
+      label: "bytes",
+      source_session_no: "int",
+      source_head: "int",
+      source_snapshot_seq: "int",
+      source_fingerprint: "text",
+      created_at: "int",
+      completed_at: "int",
+    },
+    key: ["session_no", "first_seq", "seq"],
+  },
+  derivations: {
+    columns: {
+      session_no: "int",
+      seq: "int",
+      type: "text",
+      source_session_no: "int",
+      source_head: "int",
+      source_branch: "int",
+      source_seq: "int",
+      at: "int",
+    },
+    key: ["session_no", "seq"],
   },
   session_tags: { columns: { tag: "text", session_no: "int" }, key: ["tag", "session_no"] },
   aliases: { columns: { name: "text", session_no: "int", created_at: "int" }, key: ["name"] },
@@ -197,6 +344,7 @@ export type TableName = keyof Tables;
 interface ColumnValues {
   serial: number;
   int: number | null;
+  real: number | null;
   text: string | null;
   bytes: Uint8Array | null;
   blobref: Uint8Array | null;

@@ -22,7 +22,7 @@ export interface BulkSpec {
 
 export interface BulkColumn {
   readonly name: string;
-  readonly type: "int" | "text" | "bytes";
+  readonly type: "int" | "real" | "text" | "bytes";
   /** How the parameter becomes the value; `?` is the parameter. A constant has none. */
   readonly value: string;
 }
@@ -69,7 +69,7 @@ export interface Driver {
 export interface Dialect {
   readonly engine: "sqlite" | "postgres";
   /** Column types of the migrations. */
-  readonly types: Readonly<Record<"serial" | "int" | "text" | "bytes" | "table_end", string>>;
+  readonly types: Readonly<Record<"serial" | "int" | "real" | "text" | "bytes" | "table_end", string>>;
   /** `?` becomes the engine's parameter. */
   render(sql: Sql): string;
   /** A lookup for one key (SQLite, asked once per key) or for an array of them. */

@@ -1,4 +1,4 @@
-// The schema, as numbered steps that never change once released. {int} {text} {bytes} {serial} are the dialect's types.
+// The schema, as numbered steps that never change once released. {int} {real} {text} {bytes} {serial} are the dialect's types.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { newId } from "../../core/environment.ts";
@@ -77,7 +77,49 @@ const FOUNDATION: readonly string[] = [
   `CREATE INDEX blob_segments_segment ON blob_segments (segment_id)`,
 ];
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, up: FOUNDATION }];
+/** Sessions as a graph. Rows are versions: each carries the seq of its event, and `first_seq` says of what. */
+const GRAPH: readonly string[] = [
+  `ALTER TABLE sessions ADD COLUMN kind {text} NOT NULL DEFAULT 'entry'`,
+  `ALTER TABLE sessions ADD COLUMN origin {text}`,
+  `ALTER TABLE sessions ADD COLUMN cache_id {text}`,
+  `ALTER TABLE sessions ADD COLUMN head_no {int}`,
+  `CREATE TABLE branches (session_no {int} NOT NULL, branch {int} NOT NULL, seq {int} NOT NULL, parent_session_no {int} NOT NULL,
+     parent_branch {int} NOT NULL, cut_seq {int} NOT NULL, at {int} NOT NULL, PRIMARY KEY (session_no, branch)){table_end}`,
+  `CREATE INDEX branches_parent ON branches (parent_session_no, parent_branch)`,
+  `CREATE TABLE turns (session_no {int} NOT NULL, first_seq {int} NOT NULL, seq {int} NOT NULL, branch {int} NOT NULL,
+     status {text} NOT NULL, agent_no {int}, run {text}, head_no {int}, at {int} NOT NULL,
+     PRIMARY KEY (session_no, first_seq, seq)){table_end}`,
+  `CREATE TABLE evals (session_no {int} NOT NULL, first_seq {int} NOT NULL, seq {int} NOT NULL, branch {int} NOT NULL,
+     turn_seq {int}, message_seq {int}, status {text} NOT NULL, code {int}, result {int}, final {int}, error {int},
+     salts {bytes}, at {int} NOT NULL, erased_seq {int}, PRIMARY KEY (session_no, first_seq, seq)){table_end}`,
+  `CREATE TABLE calls (session_no {int} NOT NULL, first_seq {int} NOT NULL, seq {int} NOT NULL, branch {int} NOT NULL,
+     turn_seq {int}, type {text} NOT NULL, status {text} NOT NULL, model {text}, provider {text}, request {int},
+     response {int}, result {int}, error {int}, salts {bytes}, tokens_in {int}, tokens_out {int}, tokens_cached {int},
+     cost_usd {real}, created_at {int} NOT NULL, completed_at {int}, erased_seq {int},
+     PRIMARY KEY (session_no, first_seq, seq)){table_end}`,
+  `CREATE TABLE snapshots (session_no {int} NOT NULL, seq {int} NOT NULL, branch {int} NOT NULL, turn_seq {int}, vars {int},
+     salt {bytes}, at {int} NOT NULL, erased_seq {int}, PRIMARY KEY (session_no, seq)){table_end}`,
+  `CREATE TABLE heads (no {serial}, id {text} NOT NULL UNIQUE, session_no {int} NOT NULL, branch {int} NOT NULL, seq {int} NOT NULL,
+     basis_no {int}, status {text} NOT NULL, chain {bytes} NOT NULL, root {bytes} NOT NULL, final {int}, salt {bytes},
+     final_summary {bytes}, snapshot_seq {int}, fingerprint {text}, turn_seq {int}, cache_id {text}, at {int} NOT NULL){table_end}`,
+  `CREATE INDEX heads_session ON heads (session_no, seq)`,
+  `CREATE INDEX heads_basis ON heads (basis_no) WHERE basis_no IS NOT NULL`,
+  `CREATE TABLE invocations (session_no {int} NOT NULL, first_seq {int} NOT NULL, seq {int} NOT NULL, branch {int} NOT NULL,
+     type {text} NOT NULL, status {text} NOT NULL, callee_session_no {int}, caller_head_before {int}, caller_head_after {int},
+     callee_head_before {int}, callee_head_after {int}, call_seq {int}, label {bytes}, source_session_no {int},
+     source_head {int}, source_snapshot_seq {int}, source_fingerprint {text}, created_at {int} NOT NULL, completed_at {int},
+     PRIMARY KEY (session_no, first_seq, seq)){table_end}`,
+  `CREATE INDEX invocations_callee ON invocations (callee_session_no) WHERE callee_session_no IS NOT NULL`,
+  `CREATE TABLE derivations (session_no {int} NOT NULL, seq {int} NOT NULL, type {text} NOT NULL, source_session_no {int} NOT NULL,
+     source_head {int}, source_branch {int} NOT NULL, source_seq {int} NOT NULL, at {int} NOT NULL,
+     PRIMARY KEY (session_no, seq)){table_end}`,
+  `CREATE INDEX derivations_source ON derivations (source_session_no)`,
+];
+
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, up: FOUNDATION },
+  { version: 2, up: GRAPH },
+];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);
 
@@ -99,7 +141,7 @@ const META = "holdfast_meta";
 
 export function renderDdl(dialect: Dialect, ddl: string): string {
   return ddl.replace(
-    /\{(serial|int|text|bytes|table_end)\}/g,
+    /\{(serial|int|real|text|bytes|table_end)\}/g,
     (_, name: keyof Dialect["types"]) => dialect.types[name],
   );
 }

@@ -206,7 +206,7 @@ SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FR
 -- words.count
 SELECT count(*) AS n FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL;
 -- stats.tables
-SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) AS rows FROM sessions UNION ALL SELECT 'session_tags' AS name, count(*) AS rows FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows FROM blob_segments UNION ALL SELECT 'messages', count(*) FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) AS rows FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows FROM branches UNION ALL SELECT 'turns' AS name, count(*) AS rows FROM turns UNION ALL SELECT 'evals' AS name, count(*) AS rows FROM evals UNION ALL SELECT 'calls' AS name, count(*) AS rows FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows FROM heads UNION ALL SELECT 'invocations' AS name, count(*) AS rows FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows FROM derivations UNION ALL SELECT 'session_tags' AS name, count(*) AS rows FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows FROM blob_segments UNION ALL SELECT 'messages', count(*) FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -415,9 +415,41 @@ INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?);
 -- agent_blocks.insert × 2
 INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?), (?, ?, ?);
 -- sessions.insert × 1
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- sessions.insert × 2
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- branches.insert × 1
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?);
+-- branches.insert × 2
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
+-- turns.insert × 1
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, head_no, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- turns.insert × 2
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, head_no, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- evals.insert × 1
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- evals.insert × 2
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- calls.insert × 1
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
+-- calls.insert × 2
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
+-- snapshots.insert × 1
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES (?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- snapshots.insert × 2
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES (?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), (?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- heads.insert × 1
+INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+-- heads.insert × 2
+INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+-- invocations.insert × 1
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- invocations.insert × 2
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- derivations.insert × 1
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+-- derivations.insert × 2
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?);
 -- session_tags.insert × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?);
 -- session_tags.insert × 2
@@ -487,9 +519,41 @@ INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?) ON CONFLICT 
 -- agent_blocks.put × 2
 INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?), (?, ?, ?) ON CONFLICT (agent_no, ord) DO UPDATE SET block_id = excluded.block_id;
 -- sessions.put × 1
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq;
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq, kind = excluded.kind, origin = excluded.origin, cache_id = excluded.cache_id, head_no = excluded.head_no;
 -- sessions.put × 2
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq;
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq, kind = excluded.kind, origin = excluded.origin, cache_id = excluded.cache_id, head_no = excluded.head_no;
+-- branches.put × 1
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET seq = excluded.seq, parent_session_no = excluded.parent_session_no, parent_branch = excluded.parent_branch, cut_seq = excluded.cut_seq, at = excluded.at;
+-- branches.put × 2
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET seq = excluded.seq, parent_session_no = excluded.parent_session_no, parent_branch = excluded.parent_branch, cut_seq = excluded.cut_seq, at = excluded.at;
+-- turns.put × 1
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, head_no, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, status = excluded.status, agent_no = excluded.agent_no, run = excluded.run, head_no = excluded.head_no, at = excluded.at;
+-- turns.put × 2
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, head_no, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, status = excluded.status, agent_no = excluded.agent_no, run = excluded.run, head_no = excluded.head_no, at = excluded.at;
+-- evals.put × 1
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, turn_seq = excluded.turn_seq, message_seq = excluded.message_seq, status = excluded.status, code = excluded.code, result = excluded.result, final = excluded.final, error = excluded.error, salts = excluded.salts, at = excluded.at, erased_seq = excluded.erased_seq;
+-- evals.put × 2
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, turn_seq = excluded.turn_seq, message_seq = excluded.message_seq, status = excluded.status, code = excluded.code, result = excluded.result, final = excluded.final, error = excluded.error, salts = excluded.salts, at = excluded.at, erased_seq = excluded.erased_seq;
+-- calls.put × 1
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, turn_seq = excluded.turn_seq, type = excluded.type, status = excluded.status, model = excluded.model, provider = excluded.provider, request = excluded.request, response = excluded.response, result = excluded.result, error = excluded.error, salts = excluded.salts, tokens_in = excluded.tokens_in, tokens_out = excluded.tokens_out, tokens_cached = excluded.tokens_cached, cost_usd = excluded.cost_usd, created_at = excluded.created_at, completed_at = excluded.completed_at, erased_seq = excluded.erased_seq;
+-- calls.put × 2
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, turn_seq = excluded.turn_seq, type = excluded.type, status = excluded.status, model = excluded.model, provider = excluded.provider, request = excluded.request, response = excluded.response, result = excluded.result, error = excluded.error, salts = excluded.salts, tokens_in = excluded.tokens_in, tokens_out = excluded.tokens_out, tokens_cached = excluded.tokens_cached, cost_usd = excluded.cost_usd, created_at = excluded.created_at, completed_at = excluded.completed_at, erased_seq = excluded.erased_seq;
+-- snapshots.put × 1
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES (?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, turn_seq = excluded.turn_seq, vars = excluded.vars, salt = excluded.salt, at = excluded.at, erased_seq = excluded.erased_seq;
+-- snapshots.put × 2
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES (?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), (?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, turn_seq = excluded.turn_seq, vars = excluded.vars, salt = excluded.salt, at = excluded.at, erased_seq = excluded.erased_seq;
+-- heads.put × 1
+INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, branch = excluded.branch, seq = excluded.seq, basis_no = excluded.basis_no, status = excluded.status, chain = excluded.chain, root = excluded.root, final = excluded.final, salt = excluded.salt, final_summary = excluded.final_summary, snapshot_seq = excluded.snapshot_seq, fingerprint = excluded.fingerprint, turn_seq = excluded.turn_seq, cache_id = excluded.cache_id, at = excluded.at;
+-- heads.put × 2
+INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, branch = excluded.branch, seq = excluded.seq, basis_no = excluded.basis_no, status = excluded.status, chain = excluded.chain, root = excluded.root, final = excluded.final, salt = excluded.salt, final_summary = excluded.final_summary, snapshot_seq = excluded.snapshot_seq, fingerprint = excluded.fingerprint, turn_seq = excluded.turn_seq, cache_id = excluded.cache_id, at = excluded.at;
+-- invocations.put × 1
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, type = excluded.type, status = excluded.status, callee_session_no = excluded.callee_session_no, caller_head_before = excluded.caller_head_before, caller_head_after = excluded.caller_head_after, callee_head_before = excluded.callee_head_before, callee_head_after = excluded.callee_head_after, call_seq = excluded.call_seq, label = excluded.label, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_snapshot_seq = excluded.source_snapshot_seq, source_fingerprint = excluded.source_fingerprint, created_at = excluded.created_at, completed_at = excluded.completed_at;
+-- invocations.put × 2
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, type = excluded.type, status = excluded.status, callee_session_no = excluded.callee_session_no, caller_head_before = excluded.caller_head_before, caller_head_after = excluded.caller_head_after, callee_head_before = excluded.callee_head_before, callee_head_after = excluded.callee_head_after, call_seq = excluded.call_seq, label = excluded.label, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_snapshot_seq = excluded.source_snapshot_seq, source_fingerprint = excluded.source_fingerprint, created_at = excluded.created_at, completed_at = excluded.completed_at;
+-- derivations.put × 1
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
+-- derivations.put × 2
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
 -- session_tags.put × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?) ON CONFLICT (tag, session_no) DO NOTHING;
 -- session_tags.put × 2
@@ -562,6 +626,38 @@ DELETE FROM agent_blocks WHERE agent_no = ? AND ord = ?;
 DELETE FROM sessions WHERE id = ?;
 -- sessions.remove × 2
 DELETE FROM sessions WHERE id = ?;
+-- branches.remove × 1
+DELETE FROM branches WHERE session_no = ? AND branch = ?;
+-- branches.remove × 2
+DELETE FROM branches WHERE session_no = ? AND branch = ?;
+-- turns.remove × 1
+DELETE FROM turns WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- turns.remove × 2
+DELETE FROM turns WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- evals.remove × 1
+DELETE FROM evals WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- evals.remove × 2
+DELETE FROM evals WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- calls.remove × 1
+DELETE FROM calls WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- calls.remove × 2
+DELETE FROM calls WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- snapshots.remove × 1
+DELETE FROM snapshots WHERE session_no = ? AND seq = ?;
+-- snapshots.remove × 2
+DELETE FROM snapshots WHERE session_no = ? AND seq = ?;
+-- heads.remove × 1
+DELETE FROM heads WHERE id = ?;
+-- heads.remove × 2
+DELETE FROM heads WHERE id = ?;
+-- invocations.remove × 1
+DELETE FROM invocations WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- invocations.remove × 2
+DELETE FROM invocations WHERE session_no = ? AND first_seq = ? AND seq = ?;
+-- derivations.remove × 1
+DELETE FROM derivations WHERE session_no = ? AND seq = ?;
+-- derivations.remove × 2
+DELETE FROM derivations WHERE session_no = ? AND seq = ?;
 -- session_tags.remove × 1
 DELETE FROM session_tags WHERE tag = ? AND session_no = ?;
 -- session_tags.remove × 2

@@ -3,7 +3,7 @@ import { rowsText } from "../bulk.ts";
 import type { BulkColumn, BulkSpec, Dialect, Param } from "../driver.ts";
 import { LOOKUP } from "../driver.ts";
 
-const ARRAY_TYPES = { int: "bigint[]", text: "text[]", bytes: "bytea[]" } as const;
+const ARRAY_TYPES = { int: "bigint[]", real: "float8[]", text: "text[]", bytes: "bytea[]" } as const;
 
 /** An array as PostgreSQL reads it from text. */
 export function arrayLiteral(items: readonly Param[]): string {
@@ -174,6 +174,7 @@ export const postgres: Dialect = {
   types: {
     serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     int: "BIGINT",
+    real: "DOUBLE PRECISION",
     text: 'TEXT COLLATE "C"',
     bytes: "BYTEA",
     table_end: "",

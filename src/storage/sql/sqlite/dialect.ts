@@ -8,6 +8,7 @@ export const sqlite: Dialect = {
   types: {
     serial: "INTEGER PRIMARY KEY",
     int: "INTEGER",
+    real: "REAL",
     text: "TEXT",
     bytes: "BLOB",
     table_end: " STRICT",
