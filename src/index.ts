@@ -16,6 +16,7 @@ export { LIMITS, type LimitName } from "./contracts/limits.ts";
 export type * from "./contracts/log.ts";
 export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";
+export type * from "./contracts/query.ts";
 export type * from "./contracts/sessions.ts";
 export type * from "./contracts/state.ts";
 export type * from "./contracts/tasks.ts";

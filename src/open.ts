@@ -11,6 +11,7 @@ import { realEnvironment } from "./core/environment.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
+import { createQuerying } from "./query/run.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createState } from "./state/state.ts";
 import { readStats } from "./stats/stats.ts";
@@ -90,6 +91,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
     ...lifetime.of({ stats: async (asked?: { readonly sessions?: number }) => readStats(storage, asked) }),
+    ...lifetime.of(createQuerying(storage)),
     close,
     [Symbol.asyncDispose]: close,
   };

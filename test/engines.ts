@@ -90,6 +90,8 @@ export function lostAfterCommit(storage: Storage): Storage {
   let lost = false;
   return {
     engine: storage.engine,
+    words: storage.words,
+    inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
     environment: storage.environment,
     commit: async (commit) => {
       const outcome = await storage.commit(commit);

@@ -53,6 +53,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runAgentsSuite(name, make, options);
   suites.runLogSuite(name, make, options);
   suites.runBlobsSuite(name, make, options);
+  suites.runQuerySuite(name, make, options);
   suites.runHostileSuite(name, make, options);
   suites.runPropertySuite(name, stillFixture(place, oneHandle === undefined), { fc, harness, runs });
 }

@@ -50,6 +50,7 @@ const EXIT_OF_CODE = {
   StoreBusy: EXIT.unavailable,
   StoreUnreachable: EXIT.unavailable,
   StoreFull: EXIT.unavailable,
+  QueryTimeout: EXIT.refused,
   MissingDependency: EXIT.unavailable,
   Closed: EXIT.error,
   Aborted: EXIT.refused,

@@ -1,4 +1,5 @@
 // "Did you mean": the nearest known name, if it is near enough to be a slip of the fingers.
+import { editDistance } from "../core/distance.ts";
 
 export function nearest(typed: string, known: readonly string[]): string | undefined {
   const most = Math.max(1, Math.floor(typed.length / 3));
@@ -14,24 +15,4 @@ export function nearest(typed: string, known: readonly string[]): string | undef
 export function didYouMean(typed: string, known: readonly string[], prefix = ""): string {
   const name = nearest(typed, known);
   return name === undefined ? "" : `; did you mean "${prefix}${name}"?`;
-}
-
-/** Insertions, deletions, replacements, and swaps of neighbours. */
-export function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
-      }
-      row.push(cost);
-    }
-    before = last;
-    last = row;
-  }
-  return last[b.length] ?? 0;
 }

@@ -33,6 +33,7 @@ export type ErrorCode =
   | "StoreBusy"
   | "StoreUnreachable"
   | "StoreFull"
+  | "QueryTimeout"
   | "MissingDependency"
   | "Closed"
   | "Aborted"

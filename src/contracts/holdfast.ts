@@ -6,6 +6,7 @@ import type { Graph } from "./graph.ts";
 import type { History } from "./history.ts";
 import type { Log } from "./log.ts";
 import type { LongTermMemory } from "./memory.ts";
+import type { Querying } from "./query.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
@@ -86,6 +87,11 @@ export interface Holdfast {
   readonly graph?: Graph;
   readonly memory?: LongTermMemory;
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
+  /** Datalog over everything the store holds. */
+  query: Querying["query"];
+  /** The SQL of a query and how the engine would run it. */
+  explain: Querying["explain"];
+  facts: Querying["facts"];
   /** Waits for what is under way, then closes; safe to call twice. Calls after it are refused with Closed. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -48,6 +48,10 @@ export const LIMITS = {
   /** Clauses of a query with its rules; elements of :find, :with or :in, of a tuple, of a rule's head or a call. */
   queryClauses: 1000,
   queryColumns: 100,
+  /** Rows a query may give, and how long it may take (`timeoutMs`; 10 seconds when it does not say). */
+  queryRows: 1_000_000,
+  queryMs: 3_600_000,
+  queryMsDefault: 10_000,
   /** Values a pull may ask for of one attribute (`page` when it does not say), and how often a pull may recur. */
   pullValues: 10_000,
   pullDepth: 64,

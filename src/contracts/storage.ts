@@ -8,9 +8,16 @@ import type { RowOf, Slot, TableName } from "./rows.ts";
 
 export interface Storage {
   readonly engine: "sqlite" | "postgres";
+  /** How this engine says what its SQL says in its own way. */
+  readonly words: SqlWords;
   readonly environment: Environment;
   commit(commit: Commit): Promise<Outcome>;
   query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]>;
+  /**
+   * One SELECT of the compiler of queries, `?` for a parameter. Read-only, on a connection of its own and outside the
+   * event loop's thread; QueryTimeout when it takes longer, LimitExceeded when it gives more rows.
+   */
+  inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]>;
   /** Resolves when the session may have new events, or the time is over: a hint that may come too often or too late. */
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** Gives back to the file what deleted rows took, and overwrites what they said. */
@@ -18,6 +25,40 @@ export interface Storage {
   /** Bytes the database takes on disk. */
   size(): Promise<number>;
   close(): Promise<void>;
+}
+
+export type InspectParam = null | number | string | Uint8Array;
+export type InspectRow = Readonly<Record<string, unknown>>;
+
+export interface InspectLimits {
+  readonly timeoutMs: number;
+  readonly maxRows: number;
+}
+
+/** What a query over the tables says differently on each engine. Each is given SQL and gives SQL. */
+export interface SqlWords {
+  readonly int: string;
+  readonly real: string;
+  readonly text: string;
+  readonly bytes: string;
+  /** Places in a text. */
+  readonly offset: string;
+  /** Follows a text that no column gave, so that it compares bytewise like the columns do. */
+  readonly collate: string;
+  /** The text that a column of UTF-8 bytes holds; NULL when it holds a NUL character. */
+  utf8(bytes: string): string;
+  /** Lower-case hexadecimal digits. */
+  hex(bytes: string): string;
+  /** A number as people write it: 2 and 2.5. */
+  numberText(number: string): string;
+  /** From 1; 0 when it is not there. */
+  position(text: string, part: string): string;
+  /** The terms of a recursive query that refer to `name`, as one term: `arms` are given the name to refer to it by. */
+  recursive(name: string, arms: readonly ((name: string) => string)[]): string;
+  /** Rows of a JSON array of arrays, which is the parameter `?`. */
+  jsonRows(columns: readonly ("int" | "real" | "text")[]): string;
+  /** Goes before a statement to be told how it would run. */
+  readonly explain: string;
 }
 
 /** A session whose log or rows a commit touches. */

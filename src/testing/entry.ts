@@ -14,6 +14,7 @@ export { runBlobsSuite } from "./suites/blobs.ts";
 export { runHistorySuite } from "./suites/history.ts";
 export { runHostileSuite } from "./suites/hostile.ts";
 export { runLogSuite } from "./suites/log.ts";
+export { runQuerySuite } from "./suites/query.ts";
 export { runSessionsSuite } from "./suites/sessions.ts";
 export { runStateSuite } from "./suites/state.ts";
 export { runStoreSuite } from "./suites/store.ts";

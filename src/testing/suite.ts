@@ -43,6 +43,8 @@ export interface Offers {
   readonly blobs: Holdfast["blobs"];
   readonly log: Holdfast["log"];
   readonly stats: Holdfast["stats"];
+  readonly query: Holdfast["query"];
+  readonly explain: Holdfast["explain"];
   readonly info: Holdfast["info"];
   readonly close: Holdfast["close"];
   readonly clock: Clock;
@@ -133,6 +135,8 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
   const offers: { [N in Need]: Offers[N] | undefined } = {
     ...{ agents, sessions, history, state, tasks, blobs, log, info },
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
+    query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
+    explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),
     close: store.close === undefined ? undefined : () => all(store).close(),
     clock: environment,
     another,

@@ -1,6 +1,8 @@
 // What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
+import type { InspectLimits, SqlWords } from "../../contracts/storage.ts";
+
 export type Param = null | number | string | Uint8Array;
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -54,6 +56,8 @@ export interface Driver {
   /** Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. */
   transact<T>(plan: () => Plan<T>): Promise<T>;
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
+  /** A query of somebody's: see Storage.inspect. */
+  inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;
   /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
   migrate(create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void>;
   /** Tells listeners in other processes; may be lost. */
@@ -83,4 +87,6 @@ export interface Dialect {
   /** Names and types of a table's columns, for the test that compares them with contracts/rows.ts. */
   readonly describeTable: Sql;
   readonly explain: string;
+  /** What queries of people say differently. */
+  readonly words: SqlWords;
 }

@@ -2,7 +2,7 @@
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
-import type { Commit, Outcome, Storage } from "../../contracts/storage.ts";
+import type { Commit, InspectLimits, InspectParam, InspectRow, Outcome, Storage } from "../../contracts/storage.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { type Driver, type Param, StaleFence } from "./driver.ts";
 import { Memory } from "./memory.ts";
@@ -14,6 +14,7 @@ const HINT_MS = 2000;
 
 export class SqlStorage implements Storage {
   readonly engine;
+  readonly words;
   readonly environment: Environment;
   readonly #driver: Driver;
   readonly #queue: CommitQueue;
@@ -24,6 +25,7 @@ export class SqlStorage implements Storage {
 
   constructor(driver: Driver, environment: Environment) {
     this.engine = driver.dialect.engine;
+    this.words = driver.dialect.words;
     this.environment = environment;
     this.#driver = driver;
     this.#queue = new CommitQueue(environment, (batch) => this.#write(batch));
@@ -64,6 +66,11 @@ export class SqlStorage implements Storage {
     if (this.#closing !== null) throw closed();
     const rows = await this.#driver.read(QUERIES[name], params as readonly Param[]);
     return rows as readonly Queries[N]["row"][];
+  }
+
+  async inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]> {
+    if (this.#closing !== null) throw closed();
+    return this.#driver.inspect(sql, params, limits);
   }
 
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {

@@ -56,7 +56,7 @@ const selfCases: readonly Case[] = [
 ];
 
 /** One call of every noun. */
-function calls(store: Omit<Holdfast, "info" | "close" | symbol>): readonly (() => Promise<unknown>)[] {
+function calls(store: Omit<Holdfast, "info" | "close" | "facts" | symbol>): readonly (() => Promise<unknown>)[] {
   return [
     () => store.agents.get("a"),
     () => store.agents.create(),
@@ -73,10 +73,24 @@ function calls(store: Omit<Holdfast, "info" | "close" | symbol>): readonly (() =
     () => store.log.read("chat"),
     () => store.log.anchor("chat"),
     () => store.stats(),
+    () => store.query("[:find ?s :where [?s :session/id]]"),
+    () => store.explain("[:find ?s :where [?s :session/id]]"),
   ];
 }
 
-const ALL = ["agents", "sessions", "history", "state", "tasks", "blobs", "log", "stats", "close"] as const;
+const ALL = [
+  "agents",
+  "sessions",
+  "history",
+  "state",
+  "tasks",
+  "blobs",
+  "log",
+  "stats",
+  "query",
+  "explain",
+  "close",
+] as const;
 
 const closeCases: readonly Case[] = [
   prove("ST7 after close every call is refused with Closed", ALL, async (given) => {

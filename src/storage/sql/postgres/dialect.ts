@@ -17,6 +17,11 @@ function arrayItem(item: Param): string {
   return `"\\\\x${Buffer.from(item.buffer, item.byteOffset, item.byteLength).toString("hex")}"`;
 }
 
+function jsonCell(type: "int" | "real" | "text", i: number): string {
+  if (type === "text") return `(j.r ->> ${i}) COLLATE "C" AS c${i}`;
+  return `CAST(j.r ->> ${i} AS ${type === "int" ? "bigint" : "double precision"}) AS c${i}`;
+}
+
 function render(sql: string): string {
   let n = 0;
   return sql.replace(/\?/g, () => `$${++n}`);
@@ -190,4 +195,27 @@ export const postgres: Dialect = {
     "SELECT column_name AS name, data_type AS type FROM information_schema.columns " +
     "WHERE table_schema = current_schema() AND table_name = ? ORDER BY ordinal_position",
   explain: "EXPLAIN (GENERIC_PLAN) ",
+  words: {
+    int: "bigint",
+    real: "double precision",
+    text: "text",
+    bytes: "bytea",
+    offset: "integer",
+    collate: ' COLLATE "C"',
+    utf8: (bytes) =>
+      `CASE WHEN position('\\x00'::bytea IN ${bytes}) = 0 THEN convert_from(${bytes}, 'UTF8') END COLLATE "C"`,
+    hex: (bytes) => `encode(${bytes}, 'hex') COLLATE "C"`,
+    numberText: (number) => `CAST(${number} AS text) COLLATE "C"`,
+    position: (text, part) => `strpos(${text}, ${part})`,
+    // Only one reference to a recursive query may stand in it, but what is named there may be used again and again.
+    recursive: (name, arms) => {
+      const [first, ...more] = arms;
+      if (first !== undefined && more.length === 0) return first(name);
+      const again = `${name}_again`;
+      return `(WITH ${again} AS (SELECT * FROM ${name}) ${arms.map((arm) => arm(again)).join(" UNION ")})`;
+    },
+    jsonRows: (columns) =>
+      `SELECT ${columns.map((type, i) => jsonCell(type, i)).join(", ")} FROM jsonb_array_elements(CAST(CAST(? AS text) AS jsonb)) AS j(r)`,
+    explain: "EXPLAIN ",
+  },
 };

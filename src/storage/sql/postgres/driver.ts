@@ -3,9 +3,11 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../../../contracts/environment.ts";
 import { TABLES } from "../../../contracts/rows.ts";
+import type { InspectLimits } from "../../../contracts/storage.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
+import { timedOut, tooManyRows } from "../inspection.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
-import { isRace, isStale, isUnreachable, postgresError } from "./errors.ts";
+import { isRace, isStale, isUnreachable, postgresError, sqlState } from "./errors.ts";
 import { openPool, type Pool, type Reserved, type Sql } from "./pool.ts";
 
 export interface PostgresOptions {
@@ -154,6 +156,34 @@ class PostgresDriver implements Driver {
       // A plain array: what the client returns carries more than rows.
       return [...(await this.#pool.guarded((pool) => send(pool, this.#text(sql), params)))];
     } catch (error) {
+      throw postgresError(error, this.#pool.target);
+    }
+  }
+
+  /** A transaction that cannot write, on a connection of its own, planned for these very values. */
+  async inspect(sql: string, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]> {
+    const text = postgres.render(sql);
+    try {
+      return await this.#pool.reserved(async (connection) => {
+        const before = [
+          "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+          `SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(limits.timeoutMs))}`,
+          "SET LOCAL plan_cache_mode = force_custom_plan",
+        ];
+        try {
+          const sent = before.map((one) => send(connection, one, []));
+          sent.push(connection.unsafe(text, params as never[]).execute() as unknown as Promise<readonly Row[]>);
+          const results = await settle([...sent, send(connection, "COMMIT", [])]);
+          const rows = [...(results[before.length] ?? [])];
+          if (rows.length > limits.maxRows) throw tooManyRows(limits.maxRows);
+          return rows;
+        } catch (error) {
+          if (!isUnreachable(error)) await send(connection, "ROLLBACK", []).catch(() => {});
+          throw error;
+        }
+      });
+    } catch (error) {
+      if (sqlState(error) === "57014") throw timedOut(limits.timeoutMs);
       throw postgresError(error, this.#pool.target);
     }
   }

@@ -21,4 +21,22 @@ export const sqlite: Dialect = {
   tableNames: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
   describeTable: "SELECT name, type FROM pragma_table_info(?) ORDER BY cid",
   explain: "EXPLAIN QUERY PLAN ",
+  words: {
+    int: "INTEGER",
+    real: "REAL",
+    text: "TEXT",
+    bytes: "BLOB",
+    offset: "INTEGER",
+    collate: "",
+    utf8: (bytes) => `CASE WHEN instr(${bytes}, x'00') = 0 THEN CAST(${bytes} AS TEXT) END`,
+    hex: (bytes) => `lower(hex(${bytes}))`,
+    numberText: (number) =>
+      `CASE WHEN ${number} = CAST(${number} AS INTEGER) THEN CAST(CAST(${number} AS INTEGER) AS TEXT) ` +
+      `ELSE CAST(${number} AS TEXT) END`,
+    position: (text, part) => `instr(${text}, ${part})`,
+    recursive: (name, arms) => arms.map((arm) => arm(name)).join(" UNION "),
+    jsonRows: (columns) =>
+      `SELECT ${columns.map((_, i) => `json_extract(value, '$[${i}]') AS c${i}`).join(", ")} FROM json_each(?)`,
+    explain: "EXPLAIN QUERY PLAN ",
+  },
 };

@@ -4,10 +4,12 @@ import { statSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
+import type { InspectLimits } from "../../../contracts/storage.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isOutOfRange, sqliteError } from "./errors.ts";
+import { Inspector } from "./inspector.ts";
 
 export interface SqliteOptions {
   /** A file path, or ":memory:". */
@@ -91,6 +93,7 @@ class SqliteDriver implements Driver {
   readonly #writer: Connection;
   readonly #reader: Connection;
   #checkpointer: Checkpointer | null = null;
+  readonly #inspector: Inspector;
   /** In the WAL since the last checkpoint, roughly. */
   #frames = 0;
   readonly #lookups = new Map<string, string>();
@@ -100,6 +103,7 @@ class SqliteDriver implements Driver {
     this.#options = options;
     this.#writer = writer;
     this.#reader = reader;
+    this.#inspector = new Inspector(options.environment);
   }
 
   transact<T>(plan: () => Plan<T>): Promise<T> {
@@ -217,6 +221,19 @@ class SqliteDriver implements Driver {
     }
   }
 
+  async inspect(sql: string, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]> {
+    const { path } = this.#options;
+    try {
+      if (path !== ":memory:") return await this.#inspector.run({ path }, sql, bindable(params), limits);
+      // Nobody else can look into our memory: a copy is looked at, made anew when something was written since.
+      const version = Number(this.#writer.all("SELECT total_changes() AS n", [])[0]?.n);
+      const image = () => this.#writer.db.serialize();
+      return await this.#inspector.run({ image, version }, sql, bindable(params), limits);
+    } catch (error) {
+      throw sqliteError(error, path);
+    }
+  }
+
   async migrate(
     _create: boolean,
     run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
@@ -287,6 +304,7 @@ class SqliteDriver implements Driver {
   }
 
   async close(): Promise<void> {
+    this.#inspector.close();
     await this.#checkpointer?.close();
     if (this.#reader !== this.#writer && this.#reader.db.isOpen) this.#reader.db.close();
     if (this.#writer.db.isOpen) this.#writer.db.close();

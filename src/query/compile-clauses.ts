@@ -1,0 +1,342 @@
+// Clauses to SQL: a pattern is a row of a table, a negation NOT EXISTS, alternatives a UNION or, when they bind nothing
+// new, a condition.
+import { LIMITS } from "../contracts/limits.ts";
+import type { Clause, EntityTerm, GetElse, Lookup, Not, Or, Pattern, Term } from "./ast.ts";
+import { attributeOf } from "./catalogue.ts";
+import { compileFunction, compileGround, compilePredicate } from "./compile-calls.ts";
+import { compileRuleCall } from "./compile-rules.ts";
+import { expandRule } from "./expand.ts";
+import type { Attribute } from "./facts.ts";
+import { invalidQuery, overLimit, type Place } from "./form.ts";
+import { KINDS } from "./kinds.ts";
+import {
+  addItem,
+  type Build,
+  bind,
+  bodyText,
+  equate,
+  exists,
+  insideCondition,
+  insideFrom,
+  newScope,
+  type Scope,
+  unlike,
+} from "./scope.ts";
+import { join, raw, type Sql, sql } from "./sql.ts";
+import {
+  attributeValue,
+  columnsAs,
+  columnTypes,
+  constantValue,
+  mergeTypes,
+  type Type,
+  textOf,
+  type Value,
+  valueFrom,
+} from "./values.ts";
+
+/** What binds goes before what tests, and what reads most goes last. */
+const RANK: Readonly<Record<Clause["kind"], number>> = {
+  ground: 0,
+  pattern: 1,
+  function: 2,
+  "get-else": 2,
+  predicate: 2,
+  missing: 3,
+  or: 4,
+  rule: 5,
+  not: 6,
+};
+
+/** Takes all of the clauses into the SELECT, each when what it needs is bound. */
+export function compileBody(clauses: readonly Clause[], scope: Scope): void {
+  let waiting = clauses.flatMap((clause) => expand(clause, scope.build));
+  while (waiting.length > 0) {
+    const ready = waiting.filter((clause) => clause.needs.every((name) => scope.vars.has(name)));
+    const [first, ...others] = ready;
+    if (first === undefined) throw new Error("bug: clauses wait for what nothing binds");
+    const next = others.reduce((best, one) => (RANK[one.kind] < RANK[best.kind] ? one : best), first);
+    compileClause(next, scope);
+    scope.done.push(next);
+    waiting = waiting.filter((clause) => clause !== next);
+  }
+}
+
+/** Rules that do not call themselves are written out where they are called. */
+function expand(clause: Clause, build: Build): readonly Clause[] {
+  if (++build.clauses > LIMITS.queryClauses * 10) {
+    throw overLimit(clause.at, "queryClauses", "the number of clauses with all rules written out", build.clauses);
+  }
+  if (clause.kind !== "rule" || build.components.get(clause.name)?.recursive) return [clause];
+  return expandRule(clause, build).flatMap((one) => expand(one, build));
+}
+
+function compileClause(clause: Clause, scope: Scope): void {
+  switch (clause.kind) {
+    case "pattern":
+      compilePattern(clause, scope);
+      break;
+    case "predicate":
+      compilePredicate(clause, scope);
+      break;
+    case "function":
+      compileFunction(clause, scope);
+      break;
+    case "ground":
+      compileGround(clause.table, scope);
+      break;
+    case "missing": {
+      const { entity, attribute, at } = clause;
+      const value = { kind: "blank", at } as const;
+      const pattern: Pattern = { kind: "pattern", entity, attribute, value, needs: [], binds: [], at };
+      compileNot({ kind: "not", join: clause.needs, body: [pattern], needs: clause.needs, binds: [], at }, scope);
+      break;
+    }
+    case "get-else":
+      compileGetElse(clause, scope);
+      break;
+    case "not":
+      compileNot(clause, scope);
+      break;
+    case "or":
+      compileOr(clause, scope);
+      break;
+    case "rule":
+      compileRuleCall(clause, scope);
+      break;
+  }
+}
+
+export function compilePattern(clause: Pattern, scope: Scope): void {
+  const attribute = attributeOf(clause.attribute);
+  const { words } = scope.build;
+  const alias = rowOf(attribute, clause.entity, scope);
+  const value = attributeValue(attribute, alias, words);
+  const given = termValue(clause.value, scope);
+  if (given !== undefined) {
+    equate(scope, given, value, clause.value.at ?? clause.at, describe(clause.value));
+    return;
+  }
+  for (const column of attribute.absent(alias, words)) addOnce(scope, raw(`${column} IS NOT NULL`));
+  if (clause.value.kind === "variable") bind(scope, clause.value.name, value, clause.at);
+}
+
+function addOnce(scope: Scope, condition: Sql): void {
+  if (!scope.where.some((one) => one.text === condition.text)) scope.where.push(condition);
+}
+
+/** The row that holds the attribute of the entity: one that is there already, when each entity has one. */
+function rowOf(attribute: Attribute, term: Term, scope: Scope): string {
+  const { source, kind } = attribute;
+  const given = termValue(term, scope);
+  const single = source.unique.every((name) => source.entity.includes(name));
+  if (given !== undefined && single) {
+    const key = rowKey(source.table, source.where, given);
+    const known = scope.rows.get(key) ?? scope.outerRows.get(key);
+    if (known !== undefined) {
+      checkKind(attribute, given, term);
+      return known;
+    }
+  }
+  const alias = addItem(scope, raw(source.table), "t", source.unique);
+  if (source.where !== undefined) scope.where.push(raw(source.where(alias)));
+  const entity = valueFrom(
+    { is: "entity", kind },
+    source.entity.map((name) => `${alias}.${name}`),
+  );
+  if (given === undefined) {
+    if (term.kind === "variable") bind(scope, term.name, entity, term.at);
+  } else equate(scope, given, entity, term.at, describe(term));
+  if (single) {
+    for (const value of given === undefined ? [entity] : [given, entity]) {
+      scope.rows.set(rowKey(source.table, source.where, value), alias);
+    }
+  }
+  return alias;
+}
+
+function rowKey(table: string, where: Attribute["source"]["where"], { columns }: Value): string {
+  return JSON.stringify([table, where?.("a") ?? "", columns.map(({ text, params }) => [text, ...params])]);
+}
+
+function checkKind({ kind, name }: Attribute, value: Value, term: Term): void {
+  if (value.type.is !== "entity" || value.type.kind === kind) return;
+  const problem = `${describe(term)} is a ${value.type.kind}, and ${name} is a fact of a ${kind}`;
+  throw invalidQuery(term.at, problem, "use another variable for it");
+}
+
+function describe(term: Term): string {
+  return term.kind === "variable" ? term.name : term.kind === "constant" ? "a constant" : "a lookup ref";
+}
+
+/** What a term stands for; undefined for `_` and for a variable that is not bound yet. */
+export function termValue(term: Term, scope: Scope): Value | undefined {
+  switch (term.kind) {
+    case "blank":
+      return undefined;
+    case "variable":
+      return scope.vars.get(term.name);
+    case "constant":
+      return constantValue(term.value, scope.build.words);
+    case "lookup":
+      return lookupValue(term, scope);
+  }
+}
+
+export function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Value {
+  const found = attributeOf(attribute);
+  const { words } = scope.build;
+  if (!found.identity) {
+    const allowed = "a lookup ref names an entity by its id: [:session/id …]";
+    throw invalidQuery(at, `${found.name} does not tell entities apart`, allowed);
+  }
+  const constant = constantValue(value, words);
+  const type: Type = { is: "entity", kind: found.kind };
+  if (constant.type.is !== "text" || value.type === "keyword") {
+    throw unlike({ type, columns: [] }, constant, at, `[${found.name} …]`);
+  }
+  const key = KINDS[found.kind].find(String(value.value), words);
+  if (key !== null && key !== undefined) return { type, columns: key };
+  return { type, columns: columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(words[one])})`) };
+}
+
+export function compileNot(clause: Not, scope: Scope): void {
+  const inside = insideCondition(scope, clause.join);
+  compileBody(clause.body, inside);
+  scope.where.push(sql`NOT ${exists(inside)}`);
+}
+
+function compileGetElse(clause: GetElse, scope: Scope): void {
+  const attribute = attributeOf(clause.attribute);
+  const { words } = scope.build;
+  if (attribute.many) {
+    throw invalidQuery(clause.at, `${attribute.name} can have several values, so that get-else cannot give one`);
+  }
+  const inside = insideCondition(scope, clause.needs);
+  const name = "?value";
+  const to = { kind: "variable", name, at: clause.at } as const;
+  compilePattern({ ...clause, kind: "pattern", entity: clause.entity as EntityTerm, value: to, binds: [name] }, inside);
+  const value = inside.vars.get(name);
+  if (value === undefined) throw new Error("bug: a pattern binds its value");
+  const otherwise = constantValue(clause.otherwise, words);
+  const plain: Value =
+    value.type.is === "entity" || value.type.is === "ref"
+      ? { type: { is: "text" }, columns: [textOf(value, words)] }
+      : value;
+  const type = mergeTypes(plain.type, otherwise.type);
+  if (type === null) throw unlike(plain, otherwise, clause.at, clause.to);
+  const [own, other] = [plain, otherwise].map((one) => columnsAs(one, type, words)[0] ?? raw("NULL"));
+  const found = sql`(SELECT ${own ?? raw("NULL")}${bodyText(inside)})`;
+  const column = sql`COALESCE(${found}, ${other ?? raw("NULL")})`;
+  bind(scope, clause.to, { type, columns: [column], ...(plain.keyword ? { keyword: true } : {}) }, clause.at);
+}
+
+function compileOr(clause: Or, scope: Scope): void {
+  if (clause.binds.every((name) => scope.vars.has(name))) {
+    const conditions = clause.branches.map((branch) => {
+      const inside = insideCondition(scope, clause.join);
+      compileBody(branch, inside);
+      return exists(inside);
+    });
+    scope.where.push(sql`(${join(conditions, " OR ")})`);
+    return;
+  }
+  const branches = clause.branches.map((branch) => {
+    const inside = insideFrom(scope, clause.join);
+    const needed = clause.needs.filter((name) => !inside.vars.has(name));
+    if (needed.length > 0) addDomain(scope, inside, needed, clause.at);
+    compileBody(branch, inside);
+    return inside;
+  });
+  const names = clause.join.filter((name) => scope.local.has(name) || !scope.vars.has(name));
+  const { text, values, columns } = union(branches, names, clause.at);
+  const alias = addItem(scope, sql`(${text})`, "o", columns);
+  for (const [name, { type, columns: own }] of values) {
+    const value = valueFrom(
+      type,
+      own.map((column) => `${alias}.${column}`),
+    );
+    bind(scope, name, value, clause.at);
+  }
+}
+
+/** The same names out of several SELECTs, as one: types that differ become one that holds both. */
+export function union(
+  branches: readonly Scope[],
+  names: readonly string[],
+  at: Place | undefined,
+): { text: Sql; values: ReadonlyMap<string, { type: Type; columns: readonly string[] }>; columns: readonly string[] } {
+  const values = new Map<string, { type: Type; columns: readonly string[] }>();
+  let width = 0;
+  for (const name of names) {
+    const type = commonType(
+      branches.map((branch) => valueIn(branch, name)),
+      name,
+      at,
+    );
+    values.set(name, { type, columns: columnTypes(type).map(() => `c${width++}`) });
+  }
+  const texts = branches.map((branch) => {
+    const cells = [...values].flatMap(([name, { type, columns }]) =>
+      columnsAs(valueIn(branch, name), type, branch.build.words).map(
+        (cell, i) => sql`${cell} AS ${raw(columns[i] ?? "")}`,
+      ),
+    );
+    return sql`SELECT DISTINCT ${cells.length === 0 ? raw("1 AS c0") : join(cells, ", ")}${bodyText(branch)}`;
+  });
+  return { text: join(texts, " UNION "), values, columns: Array.from({ length: width }, (_, i) => `c${i}`) };
+}
+
+export function valueIn(scope: Scope, name: string): Value {
+  const value = scope.vars.get(name);
+  if (value === undefined) throw new Error(`bug: ${name} is not bound`);
+  return value;
+}
+
+export function commonType(values: readonly Value[], name: string, at: Place | undefined): Type {
+  return values.reduce<Type>(
+    (type, value) => {
+      const merged = mergeTypes(type, value.type);
+      if (merged === null) throw unlike({ type, columns: [] }, value, at, name);
+      return merged;
+    },
+    { is: "nothing" },
+  );
+}
+
+/**
+ * A query inside FROM cannot see the rows beside it. What it needs of them it finds again by itself: all values that the
+ * clauses taken in so far allow. The join with the rows themselves then leaves the right ones.
+ */
+function addDomain(scope: Scope, inside: Scope, needed: readonly string[], at: Place | undefined): void {
+  const around = insideFrom(scope, [...scope.vars.keys()]);
+  const domain = newScope(scope.build, { vars: around.vars, outerRows: around.outerRows });
+  compileBody(connected(scope.done, needed), domain);
+  const { text, values, columns } = union([domain], needed, at);
+  const alias = addItem(inside, sql`(${text})`, "n", columns);
+  for (const [name, { type, columns: own }] of values) {
+    const value = valueFrom(
+      type,
+      own.map((column) => `${alias}.${column}`),
+    );
+    bind(inside, name, value, at);
+  }
+}
+
+/** The clauses that have to do with these variables, directly or through others; tests are left out. */
+export function connected(clauses: readonly Clause[], names: readonly string[]): readonly Clause[] {
+  const binding = clauses.filter((clause) => clause.binds.length > 0);
+  const reached = new Set(names);
+  const taken = new Set<Clause>();
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const clause of binding) {
+      const mentioned = [...clause.binds, ...clause.needs];
+      if (taken.has(clause) || !mentioned.some((name) => reached.has(name))) continue;
+      taken.add(clause);
+      for (const name of mentioned) reached.add(name);
+      grown = true;
+    }
+  }
+  return binding.filter((clause) => taken.has(clause));
+}

@@ -1,0 +1,202 @@
+// A query to one SELECT with parameters. The set of rows comes first; it is made distinct only where it might not be,
+// aggregated, ordered and cut, and only then are ids written as people read them.
+import type { SqlWords } from "../contracts/storage.ts";
+import type { AggregateName, Clause, FindElement, Order, PullPattern, Query } from "./ast.ts";
+import { compileBody, valueIn } from "./compile-clauses.ts";
+import { elementVariable } from "./find.ts";
+import { invalidQuery } from "./form.ts";
+import { KINDS, type KindName } from "./kinds.ts";
+import { type Build, bodyText, isDistinct, newScope, type Scope } from "./scope.ts";
+import { join, param, raw, type Sql, sql } from "./sql.ts";
+import { only, textOf, typeName, type Value, valueFrom } from "./values.ts";
+
+/** How a column of the answer, or several, become what the caller gets. */
+export type Output =
+  | { readonly kind: "value"; readonly boolean: boolean }
+  | { readonly kind: "pull"; readonly of: KindName; readonly width: number; readonly pattern: PullPattern };
+
+export interface Compiled {
+  readonly sql: string;
+  readonly params: Sql["params"];
+  readonly outputs: readonly Output[];
+}
+
+export function newBuild(query: Pick<Query, "rules">, words: SqlWords): Build {
+  const { rules, components } = query.rules;
+  return {
+    words,
+    rules: new Map(rules.map((rule) => [rule.name, rule])),
+    components: new Map(components.flatMap((one) => one.rules.map((name) => [name, one] as const))),
+    named: [],
+    current: new Map(),
+    tables: new Map(),
+    aliases: 0,
+    clauses: 0,
+  };
+}
+
+/** `most` rows at most are given, one more when there are more. */
+export function compileQuery(query: Query, words: SqlWords, most: number): Compiled {
+  const build = newBuild(query, words);
+  const scope = newScope(build);
+  const inputs = query.inputs.map(
+    (table): Clause => ({
+      kind: "ground",
+      table,
+      needs: [],
+      binds: table.columns.flatMap((name) => (name === null ? [] : [name])),
+      at: table.at,
+    }),
+  );
+  compileBody([...inputs, ...query.where], scope);
+  const body = answer(query, scope);
+  const isOne = query.find.shape === "tuple" || query.find.shape === "scalar";
+  const limit = Math.min(isOne ? 1 : most + 1, query.limit ?? most + 1);
+  const text = sql`${namedText(build)}${body.text} LIMIT ${param(limit)} OFFSET ${param(query.offset)}`;
+  return { sql: text.text, params: text.params, outputs: body.outputs };
+}
+
+export function namedText({ named }: Build): Sql {
+  if (named.length === 0) return raw("");
+  return sql`WITH RECURSIVE ${join(
+    named.map((one) => one.text),
+    ", ",
+  )} `;
+}
+
+function answer(query: Query, scope: Scope): { readonly text: Sql; readonly outputs: readonly Output[] } {
+  const { elements } = query.find;
+  const names = [...new Set([...elements.map(elementVariable), ...query.with])];
+  const columns = names.flatMap((name) => valueIn(scope, name).columns);
+  const grouped = elements.some((element) => element.kind === "aggregate");
+  const set = isDistinct(scope, columns) ? flat(names, scope, grouped) : nested(names, scope);
+  const cells = elements.map((element) => cellOf(element, set.values, scope.build));
+  const shown = cells.flatMap(({ columns: own }) => own).map((column, i) => sql`${column} AS c${raw(String(i))}`);
+  const keys = elements.flatMap((element) => (element.kind === "aggregate" ? [] : keysOf(element, set.values)));
+  const group = !grouped
+    ? raw("")
+    : keys.length === 0
+      ? raw(" HAVING count(*) > 0")
+      : sql` GROUP BY ${join(keys, ", ")}`;
+  const order = orderText(query.orderBy, elements, set.values, scope.build);
+  return {
+    text: sql`SELECT ${join(shown, ", ")}${set.from}${group}${order}`,
+    outputs: cells.map(({ output }) => output),
+  };
+}
+
+interface RowSet {
+  readonly from: Sql;
+  readonly values: ReadonlyMap<string, Value>;
+}
+
+function flat(names: readonly string[], scope: Scope, grouped: boolean): RowSet {
+  const values = names.map((name): [string, Value] => {
+    const { shown, ...value } = valueIn(scope, name);
+    return [name, grouped || shown === undefined ? value : { ...value, shown }];
+  });
+  return { from: bodyText(scope), values: new Map(values) };
+}
+
+function nested(names: readonly string[], scope: Scope): RowSet {
+  const values = new Map<string, Value>();
+  const cells: Sql[] = [];
+  for (const name of names) {
+    const { type, columns } = valueIn(scope, name);
+    const own = columns.map((column) => {
+      cells.push(sql`${column} AS i${raw(String(cells.length))}`);
+      return `d.i${cells.length - 1}`;
+    });
+    values.set(name, valueFrom(type, own));
+  }
+  return { from: sql` FROM (SELECT DISTINCT ${join(cells, ", ")}${bodyText(scope)}) AS d`, values };
+}
+
+function lookUp(values: ReadonlyMap<string, Value>, name: string): Value {
+  const value = values.get(name);
+  if (value === undefined) throw new Error(`bug: ${name} is not in the set of rows`);
+  return value;
+}
+
+/** Constants cannot be grouped by: an engine would read a number as the place of a column. */
+function keysOf(element: FindElement, values: ReadonlyMap<string, Value>): readonly Sql[] {
+  const value = lookUp(values, elementVariable(element));
+  return value.constant === undefined ? value.columns : [raw("'' || ''")];
+}
+
+interface Cell {
+  readonly columns: readonly Sql[];
+  readonly output: Output;
+}
+
+function cellOf(element: FindElement, values: ReadonlyMap<string, Value>, { words }: Build): Cell {
+  const value = lookUp(values, elementVariable(element));
+  switch (element.kind) {
+    case "variable":
+      return { columns: [shownAs(value, words)], output: { kind: "value", boolean: value.type.is === "boolean" } };
+    case "aggregate": {
+      const output = { kind: "value", boolean: keepsType(element.name) && value.type.is === "boolean" } as const;
+      return { columns: [aggregate(element, value, words)], output };
+    }
+    case "pull": {
+      const { type } = value;
+      if (type.is !== "entity") {
+        throw invalidQuery(element.at, `${element.of} is ${typeName(type)}, and pull takes an entity`);
+      }
+      const { pattern } = element;
+      return { columns: value.columns, output: { kind: "pull", of: type.kind, width: value.columns.length, pattern } };
+    }
+  }
+}
+
+export function shownAs(value: Value, words: SqlWords): Sql {
+  return value.type.is === "entity" || value.type.is === "ref" ? textOf(value, words) : only(value);
+}
+
+const keepsType = (name: AggregateName) => name === "min" || name === "max";
+
+function aggregate({ name, of, at }: FindElement & { kind: "aggregate" }, value: Value, words: SqlWords): Sql {
+  const { type } = value;
+  switch (name) {
+    case "count":
+      return raw("count(*)");
+    case "count-distinct":
+      return sql`count(DISTINCT ${value.columns.length === 1 ? only(value) : textOf(value, words)})`;
+    case "min":
+    case "max":
+      return sql`${raw(name)}(${shownAs(value, words)})`;
+    case "sum":
+    case "avg":
+      if (type.is === "nothing") return raw("NULL");
+      if (type.is !== "int" && type.is !== "real") {
+        throw invalidQuery(at, `${name} takes numbers, and ${of} is ${typeName(type)}`);
+      }
+      return sql`${raw(name)}(CAST(${only(value)} AS ${raw(words.real)}))`;
+  }
+}
+
+function orderText(
+  orders: readonly Order[],
+  elements: readonly FindElement[],
+  values: ReadonlyMap<string, Value>,
+  build: Build,
+): Sql {
+  const keys = orders.flatMap(({ by, direction }) => {
+    const element = "find" in by ? elements[by.find] : undefined;
+    const own =
+      element?.kind === "aggregate"
+        ? [aggregate(element, lookUp(values, element.of), build.words)]
+        : sortKeys(
+            lookUp(values, "with" in by ? by.with : element === undefined ? "" : elementVariable(element)),
+            build,
+          );
+    return own.map((key) => sql`${key}${raw(direction === "desc" ? " DESC" : "")}`);
+  });
+  return keys.length === 0 ? raw("") : sql` ORDER BY ${join(keys, ", ")}`;
+}
+
+function sortKeys(value: Value, { words }: Build): readonly Sql[] {
+  if (value.constant !== undefined) return [];
+  if (value.type.is !== "entity") return [shownAs(value, words)];
+  return value.shown === undefined ? KINDS[value.type.kind].order(value.columns, words) : [value.shown];
+}

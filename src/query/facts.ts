@@ -1,0 +1,124 @@
+// How the catalogue is written down: which table a kind's facts come from, and how a column becomes a value.
+import type { SqlWords } from "../contracts/storage.ts";
+import { KINDS, type KindName } from "./kinds.ts";
+
+/** keyword: one of a few words; a query may write it as a keyword. instant: epoch milliseconds. ref: `sha256:…`. */
+export type ValueType =
+  | { readonly is: "text" | "keyword" | "int" | "real" | "boolean" | "instant" | "ref" }
+  | { readonly is: "entity"; readonly kind: KindName };
+
+/** Where facts come from. A row stands for one entity, or (`many`) for one value of one. */
+export interface Source {
+  /** A table, or a query in parentheses; what a query reads in a table beside it is in `where`. */
+  readonly table: string;
+  /** The columns that are the key of the entity. */
+  readonly entity: readonly string[];
+  /** No two rows that `where` lets through are alike in these. */
+  readonly unique: readonly string[];
+  where?(alias: string): string;
+}
+
+export interface Attribute {
+  readonly name: string;
+  readonly kind: KindName;
+  readonly source: Source;
+  readonly type: ValueType;
+  /** The columns of the value, or expressions of them: one, or for an entity its key. */
+  value(alias: string, words: SqlWords): readonly string[];
+  /** What is NULL where there is no fact. */
+  absent(alias: string, words: SqlWords): readonly string[];
+  /** An entity may have several values. */
+  readonly many: boolean;
+  /** Its value names one entity: `[:session/id "x"]`. */
+  readonly identity: boolean;
+  /** The column that holds the id people see, when the row at hand has it. */
+  readonly shown?: string;
+  /** Of a ref that a row keeps as the number of a blob: that column. */
+  readonly blob?: string;
+}
+
+type Spec = Omit<Attribute, "name" | "kind" | "source">;
+
+const PLAIN = { absent: () => [], many: false, identity: false } as const;
+
+function column(is: Exclude<ValueType["is"], "entity">, name: string): Spec {
+  return { ...PLAIN, type: { is }, value: (a) => [`${a}.${name}`] };
+}
+
+export const text = (name: string) => column("text", name);
+export const keyword = (name: string) => column("keyword", name);
+export const int = (name: string) => column("int", name);
+export const real = (name: string) => column("real", name);
+export const flag = (name: string) => column("boolean", name);
+export const instant = (name: string) => column("instant", name);
+
+/** UTF-8 bytes. */
+export function words(name: string): Spec {
+  const value = (a: string, own: SqlWords) => [own.utf8(`${a}.${name}`)];
+  return { ...PLAIN, type: { is: "text" }, value, absent: value };
+}
+
+/** The same, where a NULL in the column, or in another one, means that there is no fact. */
+export function maybe(spec: Spec, ...columns: readonly string[]): Spec {
+  return { ...spec, absent: (a) => columns.map((name) => `${a}.${name}`) };
+}
+
+/** An expression; where it gives NULL there is no fact. */
+export function derived(is: Exclude<ValueType["is"], "entity">, make: (a: string, own: SqlWords) => string): Spec {
+  const value = (a: string, own: SqlWords) => [make(a, own)];
+  return { ...PLAIN, type: { is }, value, absent: value };
+}
+
+export function to(kind: KindName, ...columns: readonly string[]): Spec {
+  return { ...PLAIN, type: { is: "entity", kind }, value: (a) => columns.map((name) => `${a}.${name}`) };
+}
+
+/** Its last column may be NULL. */
+export function maybeTo(kind: KindName, ...columns: readonly string[]): Spec {
+  return maybe(to(kind, ...columns), columns.at(-1) ?? "");
+}
+
+/** The last part of the key is looked for; NULL when there is none. */
+export function found(kind: KindName, before: readonly string[], make: (a: string) => string): Spec {
+  const value = (a: string) => [...before.map((name) => `${a}.${name}`), make(a)];
+  return { ...PLAIN, type: { is: "entity", kind }, value, absent: (a) => [make(a)] };
+}
+
+/** A payload, kept as the number of its blob. */
+export function payload(name: string): Spec {
+  const value = (a: string) => [`(SELECT sha256 FROM blobs WHERE no = ${a}.${name})`];
+  return { ...PLAIN, type: { is: "ref" }, value, absent: (a) => [`${a}.${name}`], blob: name };
+}
+
+export function many(spec: Spec): Spec {
+  return { ...spec, many: true };
+}
+
+/** The id of the entity itself, whose key is in these columns. */
+export function identity(kind: KindName, columns: readonly string[], shown?: string): Spec {
+  return { ...to(kind, ...columns), identity: true, ...(shown === undefined ? {} : { shown }) };
+}
+
+/** `:call/status` and so on: names without the kind. */
+export function facts(kind: KindName, source: Source, specs: Readonly<Record<string, Spec>>): readonly Attribute[] {
+  return Object.entries(specs).map(([name, spec]) => {
+    const width = spec.type.is === "entity" ? KINDS[spec.type.kind].key.length : 1;
+    if (spec.value("a0", NO_WORDS).length !== width) throw new Error(`bug: :${kind}/${name} has the wrong width`);
+    return { ...spec, name: `:${kind}/${name}`, kind, source };
+  });
+}
+
+/** Both ways to name another entity: `x-id`, as the seed of the design has it, and `x`, which a pull can follow. */
+export function link(name: string, spec: Spec): Readonly<Record<string, Spec>> {
+  return { [`${name}-id`]: spec, [name]: spec };
+}
+
+const NO_WORDS = {
+  ...{ int: "", real: "", text: "", bytes: "", offset: "", collate: "", explain: "" },
+  utf8: (own: string) => own,
+  hex: (own: string) => own,
+  numberText: (own: string) => own,
+  position: (own: string) => own,
+  recursive: (own: string) => own,
+  jsonRows: () => "",
+} satisfies SqlWords;

@@ -1,0 +1,158 @@
+// What there is to ask about: the kinds of entities, how each is told from others of its kind, and how its id is written.
+// An entity is its key columns (numbers of the database) as long as SQL works with it; people see and give its id.
+import type { SqlWords } from "../contracts/storage.ts";
+import { type Param, param, raw, type Sql, sql } from "./sql.ts";
+
+export type KindName =
+  | "session"
+  | "alias"
+  | "branch"
+  | "event"
+  | "message"
+  | "turn"
+  | "eval"
+  | "call"
+  | "snapshot"
+  | "head"
+  | "invocation"
+  | "derivation"
+  | "state"
+  | "board"
+  | "task"
+  | "agent"
+  | "block"
+  | "version"
+  | "blob";
+
+export interface Kind {
+  readonly name: KindName;
+  /** Types of the key columns. */
+  readonly key: readonly ("int" | "text")[];
+  /** The id people see. */
+  id(key: readonly Sql[], words: SqlWords): Sql;
+  /** The key of the entity with this id; null when no entity can have it, undefined when it must be compared as text. */
+  find(id: string, words: SqlWords): readonly Sql[] | null | undefined;
+  /** What entities are ordered by: as their ids read, but numbers as numbers. */
+  order(key: readonly Sql[], words: SqlWords): readonly Sql[];
+}
+
+const NOTHING = raw("NULL");
+
+function at(key: readonly Sql[], i: number): Sql {
+  return key[i] ?? NOTHING;
+}
+
+export function cast(value: Param, type: "int" | "real" | "text" | "bytes", words: SqlWords): Sql {
+  const collate = type === "text" ? words.collate : "";
+  return sql`CAST(${param(value)} AS ${raw(words[type])})${raw(collate)}`;
+}
+
+/** Entities with a number and an id of their own: the table says which is which. */
+function numbered(name: KindName, table: string): Kind {
+  const id = (key: readonly Sql[]) => sql`(SELECT id FROM ${raw(table)} WHERE no = ${at(key, 0)})`;
+  return {
+    name,
+    key: ["int"],
+    id,
+    find: (text, words) => [sql`(SELECT no FROM ${raw(table)} WHERE id = ${cast(text, "text", words)})`],
+    order: (key) => [id(key)],
+  };
+}
+
+/** Entities whose key is their id. */
+function named(name: KindName): Kind {
+  return {
+    name,
+    key: ["text"],
+    id: (key) => at(key, 0),
+    find: (text, words) => [cast(text, "text", words)],
+    order: (key) => [at(key, 0)],
+  };
+}
+
+const SESSION = numbered("session", "sessions");
+
+/** Entities of a session, which its id and a number tell apart. */
+function within(name: KindName, mark: string): Kind {
+  return {
+    name,
+    key: ["int", "int"],
+    id: (key, words) =>
+      sql`(${SESSION.id([at(key, 0)], words)} || ${raw(`'${mark}'`)} || CAST(${at(key, 1)} AS ${raw(words.text)}))`,
+    find: (text, words) => {
+      const cut = text.lastIndexOf(mark);
+      const digits = text.slice(cut + 1);
+      if (cut < 0 || !/^(0|[1-9]\d{0,14})$/.test(digits)) return null;
+      const [session = NOTHING] = SESSION.find(text.slice(0, cut), words) ?? [];
+      return [session, cast(Number(digits), "int", words)];
+    },
+    order: (key, words) => [SESSION.id([at(key, 0)], words), at(key, 1)],
+  };
+}
+
+/** Entities of another one that are told apart by a text. */
+function under(name: KindName, owner: Kind): Kind {
+  return {
+    name,
+    key: [...owner.key, "text"],
+    id: (key, words) => sql`(${owner.id([at(key, 0)], words)} || '/' || ${at(key, 1)})`,
+    find: () => undefined,
+    order: (key, words) => [owner.id([at(key, 0)], words), at(key, 1)],
+  };
+}
+
+const VERSION: Kind = {
+  name: "version",
+  key: ["text", "int"],
+  id: (key, words) => sql`(${at(key, 0)} || '#' || CAST(${at(key, 1)} AS ${raw(words.text)}))`,
+  find: (text, words) => {
+    const match = /^(.*)#(0|[1-9]\d{0,14})$/s.exec(text);
+    return match === null ? null : [cast(match[1] ?? "", "text", words), cast(Number(match[2]), "int", words)];
+  },
+  order: (key) => [at(key, 0), at(key, 1)],
+};
+
+/** `sha256:<hex>` to bytes; null for what is no such ref. */
+export function refBytes(text: string): Uint8Array | null {
+  return /^sha256:[0-9a-f]{64}$/.test(text) ? Buffer.from(text.slice(7), "hex") : null;
+}
+
+export function refText(bytes: Sql, words: SqlWords): Sql {
+  const { text, params } = bytes;
+  return { text: `('sha256:' || ${words.hex(text)})`, params };
+}
+
+const BLOB: Kind = {
+  name: "blob",
+  key: ["int"],
+  id: (key, words) => refText(sql`(SELECT sha256 FROM blobs WHERE no = ${at(key, 0)})`, words),
+  find: (text, words) => {
+    const bytes = refBytes(text);
+    return bytes === null ? null : [sql`(SELECT no FROM blobs WHERE sha256 = ${cast(bytes, "bytes", words)})`];
+  },
+  order: (key, words) => [BLOB.id(key, words)],
+};
+
+const BOARD = named("board");
+
+export const KINDS: Readonly<Record<KindName, Kind>> = {
+  session: SESSION,
+  alias: named("alias"),
+  branch: within("branch", "~"),
+  event: within("event", "@"),
+  message: within("message", "#"),
+  turn: within("turn", "#"),
+  eval: within("eval", "#"),
+  call: within("call", "#"),
+  snapshot: within("snapshot", "#"),
+  head: numbered("head", "heads"),
+  invocation: within("invocation", "#"),
+  derivation: within("derivation", "#"),
+  state: under("state", SESSION),
+  board: BOARD,
+  task: under("task", BOARD),
+  agent: numbered("agent", "agents"),
+  block: named("block"),
+  version: VERSION,
+  blob: BLOB,
+};

@@ -1,0 +1,273 @@
+// Pull: from entities to trees of their facts, in batches: one query for all facts that a table's rows hold, one for each
+// reference that is followed, whatever the number of entities.
+import type { Json } from "../contracts/json.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
+import type { PullItem, PullPattern } from "./ast.ts";
+import { attributeOf, attributesOf } from "./catalogue.ts";
+import { shownAs } from "./compile.ts";
+import type { Attribute } from "./facts.ts";
+import { invalidQuery, overLimit } from "./form.ts";
+import { cast, KINDS, type KindName } from "./kinds.ts";
+import { cell } from "./run.ts";
+import { and, join, raw, type Sql, sql } from "./sql.ts";
+import { attributeValue, equal, type Value, valueFrom } from "./values.ts";
+
+export interface Pulling {
+  readonly storage: Storage;
+  limits(): InspectLimits;
+  /** Found so far. */
+  values: number;
+}
+
+type Key = readonly (number | string)[];
+
+interface Entity {
+  readonly key: Key;
+  /** The entities that lead here by the same pattern again and again: one of them once more is only named. */
+  readonly above: ReadonlySet<string>;
+}
+
+interface Want extends PullItem {
+  readonly found: Attribute;
+}
+
+/** Keys of one statement. */
+const BATCH = 400;
+
+export async function pullAll(
+  pulling: Pulling,
+  kind: KindName,
+  keys: readonly Key[],
+  pattern: PullPattern,
+): Promise<readonly Json[]> {
+  const entities = keys.map((key): Entity => ({ key, above: new Set() }));
+  return pullPattern(pulling, kind, entities, pattern, new Map());
+}
+
+/** `left` says how often an item of the pattern may still repeat it. */
+async function pullPattern(
+  pulling: Pulling,
+  kind: KindName,
+  entities: readonly Entity[],
+  pattern: PullPattern,
+  left: ReadonlyMap<PullItem, number>,
+): Promise<readonly Json[]> {
+  const results = entities.map((): Record<string, Json> => ({}));
+  const wants = wantsOf(kind, pattern);
+  for (let start = 0; start < entities.length; start += BATCH) {
+    const batch = entities.slice(start, start + BATCH);
+    const into = results.slice(start, start + BATCH);
+    const isPlain = (want: Want) => !want.reverse && !want.found.many && want.nested.kind === "none";
+    for (const group of Map.groupBy(wants.filter(isPlain), ({ found }) => sourceKey(found)).values()) {
+      await pullPlain(pulling, kind, batch, group, into);
+    }
+    for (const want of wants.filter((one) => !isPlain(one))) {
+      await pullMany(pulling, kind, batch, { want, pattern, left }, into);
+    }
+    for (const result of into) fillDefaults(result, wants);
+  }
+  return results.map((result) => inOrder(result, wants));
+}
+
+function wantsOf(kind: KindName, { wildcard, items }: PullPattern): readonly Want[] {
+  const wants = items.map((item): Want => {
+    const found = attributeOf(item.attribute);
+    const of = item.reverse ? (found.type.is === "entity" ? found.type.kind : null) : found.kind;
+    if (of === null) throw invalidQuery(item.at, `${found.name} is no reference, so that nothing leads back from it`);
+    if (of !== kind) throw invalidQuery(item.at, `${item.key} is of a ${of}, and is asked of a ${kind}`);
+    if (item.nested.kind !== "none" && found.type.is !== "entity") {
+      throw invalidQuery(item.at, `${found.name} is no reference, so that it cannot be followed`);
+    }
+    return { ...item, found };
+  });
+  if (!wildcard) return wants;
+  const named = new Set(wants.filter(({ reverse }) => !reverse).map(({ found }) => found.name));
+  const all = attributesOf(kind).filter(({ name }) => !named.has(name));
+  return [...all.map(wholeWant), ...wants];
+}
+
+function wholeWant(found: Attribute): Want {
+  const attribute = { name: found.name, at: undefined };
+  const none = { otherwise: undefined, nested: { kind: "none" }, at: undefined } as const;
+  return { attribute, reverse: false, key: found.name, limit: LIMITS.page, found, ...none };
+}
+
+function sourceKey({ source }: Attribute): string {
+  return `${source.table} ${source.where?.("a") ?? ""} ${source.entity.join()}`;
+}
+
+/** The batch as a table: its number there, and the key. */
+function keyTable(kind: KindName, batch: readonly Entity[], { words }: Storage): { table: Sql; value: Value } {
+  const { key: types } = KINDS[kind];
+  const tuples = batch.map(({ key }, i) => {
+    const cells = types.map((type, k) => cast(key[k] ?? null, type, words));
+    return sql`(${join([cast(i, "int", words), ...cells], ", ")})`;
+  });
+  const value = valueFrom(
+    { is: "entity", kind },
+    types.map((_, k) => `k0.column${k + 2}`),
+  );
+  return { table: sql`(VALUES ${join(tuples, ", ")}) AS k0`, value };
+}
+
+function pairsOf(a: Value, b: Value, { words }: Storage): Sql {
+  const pairs = equal(a, b, words);
+  if (pairs === null || "text" in pairs) throw new Error("bug: keys of one kind are compared");
+  return and(pairs.map(([left, right]) => sql`${left} = ${right}`));
+}
+
+async function ask(pulling: Pulling, text: Sql): Promise<readonly InspectRow[]> {
+  const rows = await pulling.storage.inspect(text.text, text.params, pulling.limits());
+  pulling.values += rows.length;
+  if (pulling.values > LIMITS.queryRows) {
+    throw overLimit(undefined, "queryRows", "the number of values a pull found", pulling.values);
+  }
+  return rows;
+}
+
+async function pullPlain(
+  pulling: Pulling,
+  kind: KindName,
+  batch: readonly Entity[],
+  group: readonly Want[],
+  into: readonly Record<string, Json>[],
+): Promise<void> {
+  const { storage } = pulling;
+  const source = group[0]?.found.source;
+  if (source === undefined) return;
+  const { table, value } = keyTable(kind, batch, storage);
+  const entity = entityOf(kind, source);
+  const cells = group.map(({ found }, i) => {
+    const own = shownAs(attributeValue(found, "t0", storage.words), storage.words);
+    const absent = found.absent("t0", storage.words).map((column) => raw(`${column} IS NOT NULL`));
+    return sql`CASE WHEN ${and(absent)} THEN ${own} END AS c${raw(String(i))}`;
+  });
+  const conditions = [pairsOf(entity, value, storage), ...whereOf(source)];
+  const from = sql`${table}, ${raw(source.table)} AS t0 WHERE ${and(conditions)}`;
+  for (const row of await ask(pulling, sql`SELECT k0.column1 AS n, ${join(cells, ", ")} FROM ${from}`)) {
+    const result = into[Number(row.n)];
+    for (const [i, { key, found }] of group.entries()) {
+      const one = cell(row[`c${i}`], found.type.is === "boolean");
+      if (one !== null && result !== undefined) result[key] = one;
+    }
+  }
+}
+
+function entityOf(kind: KindName, source: Attribute["source"]): Value {
+  return valueFrom(
+    { is: "entity", kind },
+    source.entity.map((name) => `t0.${name}`),
+  );
+}
+
+function whereOf(source: Attribute["source"]): readonly Sql[] {
+  return source.where === undefined ? [] : [raw(source.where("t0"))];
+}
+
+interface Following {
+  readonly want: Want;
+  readonly pattern: PullPattern;
+  readonly left: ReadonlyMap<PullItem, number>;
+}
+
+/** Several values, backwards references, and whatever is followed. */
+async function pullMany(
+  pulling: Pulling,
+  kind: KindName,
+  batch: readonly Entity[],
+  following: Following,
+  into: readonly Record<string, Json>[],
+): Promise<void> {
+  const { want } = following;
+  const { found, reverse } = want;
+  const { storage } = pulling;
+  const { words } = storage;
+  const { table, value: keys } = keyTable(kind, batch, storage);
+  const own = attributeValue(found, "t0", words);
+  const entity = entityOf(found.kind, found.source);
+  const [here, there] = reverse ? [own, entity] : [entity, own];
+  const absent = found.absent("t0", words).map((column) => raw(`${column} IS NOT NULL`));
+  const conditions = [pairsOf(here, keys, storage), ...whereOf(found.source), ...absent];
+  const order = raw(found.source.unique.map((name) => `t0.${name}`).join(", "));
+  const place = sql`row_number() OVER (PARTITION BY k0.column1 ORDER BY ${order}) AS place`;
+  const cells = there.columns.map((column, i) => sql`${column} AS x${raw(String(i))}`);
+  const shown = sql`${shownAs(there, words)} AS shown`;
+  const from = sql`${table}, ${raw(found.source.table)} AS t0 WHERE ${and(conditions)}`;
+  const inner = sql`SELECT k0.column1 AS n, ${join([place, shown, ...cells], ", ")} FROM ${from}`;
+  const limit = cast(want.limit, "int", words);
+  const rows = await ask(pulling, sql`SELECT * FROM (${inner}) AS p WHERE p.place <= ${limit} ORDER BY p.n, p.place`);
+  const target = there.type.is === "entity" ? there.type.kind : null;
+  const values =
+    target === null || want.nested.kind === "none"
+      ? rows.map((row) => cell(row.shown, found.type.is === "boolean"))
+      : await follow(pulling, target, rows, batch, following, cells.length);
+  const single = !reverse && !found.many;
+  for (const [i, row] of rows.entries()) {
+    const result = into[Number(row.n)];
+    const one = values[i] ?? null;
+    if (result === undefined || one === null) continue;
+    const list = result[want.key];
+    if (single) result[want.key] = one;
+    else result[want.key] = Array.isArray(list) ? [...list, one] : [one];
+  }
+}
+
+async function follow(
+  pulling: Pulling,
+  target: KindName,
+  rows: readonly InspectRow[],
+  batch: readonly Entity[],
+  { want, pattern, left }: Following,
+  width: number,
+): Promise<readonly Json[]> {
+  const { nested } = want;
+  const item = pattern.items.find((one) => one.key === want.key) ?? want;
+  const again = nested.kind === "again";
+  const remaining = nested.kind === "again" ? (left.get(item) ?? nested.depth) : 0;
+  const next = nested.kind === "pattern" ? nested.pattern : pattern;
+  const name = (row: InspectRow) => cell(row.shown, false);
+  // The same pattern says nothing about an entity of another kind.
+  if (again && (remaining === 0 || patternKind(pattern) !== target)) return rows.map(name);
+  const entities = rows.map((row): Entity => {
+    const parent = batch[Number(row.n)];
+    const above = again ? new Set([...(parent?.above ?? []), JSON.stringify(parent?.key)]) : new Set<string>();
+    const key = Array.from({ length: width }, (_, i) => row[`x${i}`]);
+    return { key: key.map((one) => (typeof one === "number" ? one : String(one))), above };
+  });
+  const isSeen = ({ key, above }: Entity) => above.has(JSON.stringify(key));
+  const fresh = entities.filter((entity) => !isSeen(entity));
+  const found = await pullPattern(
+    pulling,
+    target,
+    fresh,
+    next,
+    again ? new Map([...left, [item, remaining - 1]]) : new Map(),
+  );
+  return entities.map((entity, i) => {
+    const row = rows[i];
+    return isSeen(entity) && row !== undefined ? name(row) : (found[fresh.indexOf(entity)] ?? null);
+  });
+}
+
+function patternKind({ items }: PullPattern): KindName | null {
+  const [first] = items;
+  if (first === undefined) return null;
+  const found = attributeOf(first.attribute);
+  return first.reverse ? (found.type.is === "entity" ? found.type.kind : null) : found.kind;
+}
+
+function fillDefaults(result: Record<string, Json>, wants: readonly Want[]): void {
+  for (const { key, otherwise } of wants) {
+    if (result[key] === undefined && otherwise !== undefined) result[key] = otherwise?.value ?? null;
+  }
+}
+
+/** In the order of the pattern; null when the entity has none of it. */
+function inOrder(result: Record<string, Json>, wants: readonly Want[]): Json {
+  const entries = wants.flatMap(({ key }): [string, Json][] => {
+    const value = result[key];
+    return value === undefined ? [] : [[key, value]];
+  });
+  return entries.length === 0 ? null : Object.fromEntries(entries);
+}

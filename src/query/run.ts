@@ -1,0 +1,106 @@
+// A query from its text to its answer: read, compiled, run, and given the shape that :find asks for.
+import type { Json } from "../contracts/json.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Explanation, QueryAnswer, Querying, QueryOptions } from "../contracts/query.ts";
+import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
+import { checkFields, checkInt, checkRecord } from "../core/check.ts";
+import type { Find, Query } from "./ast.ts";
+import { ATTRIBUTES, typeText } from "./catalogue.ts";
+import { compileQuery, type Output } from "./compile.ts";
+import { overLimit } from "./form.ts";
+import { pullAll } from "./pulling.ts";
+import { readQuery } from "./query.ts";
+
+export function createQuerying(storage: Storage): Querying {
+  return {
+    query: async (query, inputs, options) => run(storage, readQuery(query, inputs ?? []), limitsOf(options)),
+    explain: async (query, inputs, options) => explain(storage, readQuery(query, inputs ?? []), limitsOf(options)),
+    facts: () => ATTRIBUTES.map(({ name, kind, type, many }) => ({ name, of: kind, type: typeText(type), many })),
+  };
+}
+
+function limitsOf(options: QueryOptions = {}): InspectLimits {
+  const given = checkRecord(options, "options");
+  checkFields(given, "options", ["timeoutMs", "maxRows"]);
+  const whole = (name: string, fallback: number, max: number) =>
+    given[name] === undefined ? fallback : checkInt(given[name], name, 1, max);
+  return {
+    timeoutMs: whole("timeoutMs", LIMITS.queryMsDefault, LIMITS.queryMs),
+    maxRows: whole("maxRows", LIMITS.queryRows, LIMITS.queryRows),
+  };
+}
+
+async function run(storage: Storage, query: Query, limits: InspectLimits): Promise<QueryAnswer> {
+  const started = storage.environment.monotonic();
+  const compiled = compileQuery(query, storage.words, limits.maxRows);
+  const rows = await storage.inspect(compiled.sql, compiled.params, { ...limits, maxRows: limits.maxRows + 1 });
+  if (rows.length > limits.maxRows) throw overLimit(undefined, "queryRows", "the number of rows", rows.length);
+  const left = () => {
+    const used = storage.environment.monotonic() - started;
+    return { ...limits, timeoutMs: Math.max(1, Math.ceil(limits.timeoutMs - used)) };
+  };
+  const columns = await Promise.all(columnsOf(rows, compiled.outputs, storage, left));
+  return shape(
+    query.find,
+    rows.map((_, i) => columns.map((column) => column[i] ?? null)),
+  );
+}
+
+function columnsOf(
+  rows: readonly InspectRow[],
+  outputs: readonly Output[],
+  storage: Storage,
+  limits: () => InspectLimits,
+): readonly (readonly Json[] | Promise<readonly Json[]>)[] {
+  let at = 0;
+  return outputs.map((output) => {
+    const first = at;
+    at += output.kind === "pull" ? output.width : 1;
+    if (output.kind === "value") return rows.map((row) => cell(row[`c${first}`], output.boolean));
+    const keys = rows.map((row) => Array.from({ length: output.width }, (_, i) => key(row[`c${first + i}`])));
+    return pullAll({ storage, limits, values: 0 }, output.of, keys, output.pattern);
+  });
+}
+
+function key(value: unknown): number | string {
+  return typeof value === "number" ? value : typeof value === "bigint" ? Number(value) : String(value);
+}
+
+export function cell(value: unknown, boolean: boolean): Json {
+  if (value === null || value === undefined) return null;
+  if (boolean) return Number(value) === 1;
+  return typeof value === "bigint" ? Number(value) : typeof value === "number" ? value : String(value);
+}
+
+function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): QueryAnswer {
+  switch (wanted) {
+    case "relation":
+      return rows.map((row) => [...row]);
+    case "collection":
+      return rows.map(([first]) => first ?? null);
+    case "tuple":
+      return rows[0] === undefined ? null : [...rows[0]];
+    case "scalar":
+      return rows[0]?.[0] ?? null;
+  }
+}
+
+async function explain(storage: Storage, query: Query, limits: InspectLimits): Promise<Explanation> {
+  const { sql, params } = compileQuery(query, storage.words, limits.maxRows);
+  const rows = await storage.inspect(storage.words.explain + sql, params, limits);
+  return {
+    sql,
+    params: params.map((one) => (one instanceof Uint8Array ? `x'${Buffer.from(one).toString("hex")}'` : one)),
+    plan: storage.engine === "sqlite" ? indented(rows) : rows.map((row) => String(Object.values(row)[0])),
+  };
+}
+
+/** SQLite's plan is a tree of numbered rows. */
+function indented(rows: readonly InspectRow[]): readonly string[] {
+  const depth = new Map<unknown, number>([[0, 0]]);
+  return rows.map((row) => {
+    const own = depth.get(row.parent) ?? 0;
+    depth.set(row.id, own + 1);
+    return `${"  ".repeat(own)}${row.detail}`;
+  });
+}

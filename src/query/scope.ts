@@ -1,0 +1,183 @@
+// One SELECT while it is put together: what it reads from, its conditions, what its variables stand for. It remembers
+// which row of which table stands for an entity already, so that ten facts of a call are one row and no self-join.
+import type { SqlWords } from "../contracts/storage.ts";
+import type { Clause, Component, Rule } from "./ast.ts";
+import { invalidQuery, type Place } from "./form.ts";
+import { and, FALSE, isColumn, raw, type Sql, sql, TRUE } from "./sql.ts";
+import { equal, typeName, type Value } from "./values.ts";
+
+/** What a whole query shares while it is compiled. */
+export interface Build {
+  readonly words: SqlWords;
+  readonly rules: ReadonlyMap<string, Rule>;
+  readonly components: ReadonlyMap<string, Component>;
+  /** Queries with names, those that others use first. */
+  readonly named: { readonly name: string; readonly text: Sql }[];
+  /** What a call of a rule that is just being compiled refers to. */
+  readonly current: Map<string, RuleTable>;
+  readonly tables: Map<string, RuleTable>;
+  aliases: number;
+  clauses: number;
+}
+
+/** A rule as something to read from. */
+export interface RuleTable {
+  readonly name: string;
+  /** Which rows of it are the rule's, when it holds several rules. */
+  readonly tag: number | null;
+  readonly params: readonly { readonly type: Value["type"]; readonly columns: readonly string[] }[];
+}
+
+interface Item {
+  readonly alias: string;
+  readonly text: Sql;
+  /** No two of its rows are alike in these columns; null when that is not known. */
+  readonly unique: readonly string[] | null;
+}
+
+export interface Scope {
+  readonly build: Build;
+  readonly items: Item[];
+  readonly where: Sql[];
+  readonly vars: Map<string, Value>;
+  /** Variables that stand for columns of this SELECT; a query inside FROM cannot see those. */
+  readonly local: Set<string>;
+  /** Rows that stand for an entity, of this SELECT and of those around it. */
+  readonly rows: Map<string, string>;
+  readonly outerRows: ReadonlyMap<string, string>;
+  readonly equalities: (readonly [Sql, Sql])[];
+  /** Clauses this SELECT has taken in. */
+  readonly done: Clause[];
+  /** It is a term of a recursive query, and may read from what is being made. */
+  readonly arm: boolean;
+}
+
+export function newScope(build: Build, around: Partial<Pick<Scope, "vars" | "outerRows" | "arm">> = {}): Scope {
+  return {
+    build,
+    items: [],
+    where: [],
+    vars: new Map(around.vars),
+    local: new Set(),
+    rows: new Map(),
+    outerRows: around.outerRows ?? new Map(),
+    equalities: [],
+    done: [],
+    arm: around.arm ?? false,
+  };
+}
+
+/** A query inside a condition: it sees the variables it joins on, and the rows of the SELECT it stands in. */
+export function insideCondition(scope: Scope, names: readonly string[]): Scope {
+  const vars = new Map(names.flatMap((name) => pair(name, scope.vars.get(name))));
+  return newScope(scope.build, { vars, outerRows: new Map([...scope.outerRows, ...scope.rows]) });
+}
+
+/** A query inside FROM: of the variables it sees those that are constant or come from further out. */
+export function insideFrom(scope: Scope, names: readonly string[]): Scope {
+  const seen = names.filter((name) => !scope.local.has(name));
+  const vars = new Map(seen.flatMap((name) => pair(name, scope.vars.get(name))));
+  return newScope(scope.build, { vars, outerRows: scope.outerRows });
+}
+
+function pair<T>(name: string, value: T | undefined): [string, T][] {
+  return value === undefined ? [] : [[name, value]];
+}
+
+export function newAlias(build: Build, letter: string): string {
+  return `${letter}${build.aliases++}`;
+}
+
+export function addItem(scope: Scope, table: Sql, letter: string, unique: Item["unique"]): string {
+  const alias = newAlias(scope.build, letter);
+  scope.items.push({ alias, text: sql`${table} AS ${raw(alias)}`, unique });
+  return alias;
+}
+
+/** The variable stands for this value, or what it stands for already is equal to it. */
+export function bind(scope: Scope, name: string, value: Value, at: Place | undefined): void {
+  const known = scope.vars.get(name);
+  if (known !== undefined) equate(scope, known, value, at, name);
+  else {
+    scope.vars.set(name, value);
+    if (value.constant === undefined) scope.local.add(name);
+  }
+}
+
+export function equate(scope: Scope, a: Value, b: Value, at: Place | undefined, what: string): void {
+  const pairs = equal(a, b, scope.build.words);
+  if (pairs === null) throw unlike(a, b, at, what);
+  if ("text" in pairs) {
+    scope.where.push(pairs);
+    return;
+  }
+  for (const [left, right] of pairs) {
+    if (left.text === right.text && left.params.length === 0) continue;
+    scope.where.push(sql`${left} = ${right}`);
+    scope.equalities.push([left, right]);
+  }
+}
+
+export function unlike(a: Value, b: Value, at: Place | undefined, what: string): Error {
+  if (a.constant?.type === "keyword" || b.constant?.type === "keyword") {
+    const allowed = "keywords are for attributes with a few fixed words; write other texts as strings";
+    return invalidQuery(at, `${what} is compared with a keyword`, allowed);
+  }
+  const problem = `${what} is ${typeName(a.type)} and ${typeName(b.type)}`;
+  return invalidQuery(at, problem, "what can never be equal is not compared; use another variable");
+}
+
+export function bodyText(scope: Scope): Sql {
+  const from = scope.items.length === 0 ? raw("") : sql` FROM ${joinItems(scope.items)}`;
+  return scope.where.length === 0 ? from : sql`${from} WHERE ${and(scope.where)}`;
+}
+
+function joinItems(items: readonly Item[]): Sql {
+  return items.map((item) => item.text).reduce((a, b) => sql`${a}, ${b}`);
+}
+
+/** Whether there is a row; a condition by itself when nothing is read for it. */
+export function exists(scope: Scope): Sql {
+  if (scope.where.includes(FALSE)) return FALSE;
+  if (scope.items.length === 0) return scope.where.length === 0 ? TRUE : sql`(${and(scope.where)})`;
+  return sql`EXISTS (SELECT 1${bodyText(scope)})`;
+}
+
+/**
+ * Whether no two rows of the SELECT are alike in these columns: then there is nothing to make distinct. A table's row is
+ * settled when what makes it unique is; with it all of its columns are, and whatever equals them.
+ */
+export function isDistinct(scope: Scope, columns: readonly Sql[]): boolean {
+  const known = new Set(columns.filter(isColumn).map(({ text }) => text));
+  const settled = new Set<string>();
+  const isKnown = (one: Sql) => known.has(one.text) || settled.has(owner(one)) || isGiven(scope, one);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const [left, right] of scope.equalities) {
+      for (const [one, other] of [
+        [left, right],
+        [right, left],
+      ] as const) {
+        if (!isKnown(one) || !isColumn(other) || isKnown(other)) continue;
+        known.add(other.text);
+        grown = true;
+      }
+    }
+    for (const { alias, unique } of scope.items) {
+      if (unique === null || settled.has(alias)) continue;
+      if (!unique.every((name) => known.has(`${alias}.${name}`))) continue;
+      settled.add(alias);
+      grown = true;
+    }
+  }
+  return scope.items.every(({ alias }) => settled.has(alias));
+}
+
+function owner({ text }: Sql): string {
+  return text.slice(0, text.indexOf("."));
+}
+
+/** It does not depend on the rows of this SELECT: a constant, or a look-up by constants. */
+function isGiven(scope: Scope, one: Sql): boolean {
+  return !scope.items.some(({ alias }) => one.text.includes(`${alias}.`));
+}

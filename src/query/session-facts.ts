@@ -1,0 +1,357 @@
+// The facts of sessions: their log, messages, turns, evals, calls, snapshots, heads, invocations and derivations.
+import {
+  type Attribute,
+  derived,
+  facts,
+  found,
+  identity,
+  instant,
+  int,
+  keyword,
+  link,
+  many,
+  maybe,
+  maybeTo,
+  payload,
+  real,
+  type Source,
+  text,
+  to,
+  words,
+} from "./facts.ts";
+
+const SESSIONS: Source = {
+  table: "sessions",
+  entity: ["no"],
+  unique: ["no"],
+  where: (a) => `${a}.deleted_at IS NULL`,
+};
+const EVENTS: Source = { table: "events", entity: ["session_no", "seq"], unique: ["session_no", "seq"] };
+/** A message whose content was erased is no message any more; its event stays, and `:message/erased`. */
+const MESSAGES: Source = { ...EVENTS, where: (a) => `${a}.agent_no IS NOT NULL AND ${a}.erased_seq IS NULL` };
+
+/** Rows that are versions: the one with the highest seq is the entity as it is now. */
+function newest(table: string): Source {
+  return {
+    table,
+    entity: ["session_no", "first_seq"],
+    unique: ["session_no", "first_seq"],
+    where: (a) =>
+      `NOT EXISTS (SELECT 1 FROM ${table} newer WHERE newer.session_no = ${a}.session_no ` +
+      `AND newer.first_seq = ${a}.first_seq AND newer.seq > ${a}.seq)`,
+  };
+}
+
+/** Rows of an event, one each. */
+function ofEvent(table: string, where?: Source["where"]): Source {
+  return {
+    table,
+    entity: ["session_no", "seq"],
+    unique: ["session_no", "seq"],
+    ...(where === undefined ? {} : { where }),
+  };
+}
+
+/** The turn that had begun and not ended when it happened. */
+const turnOf = (seq: string) => (a: string) =>
+  `(SELECT max(t.first_seq) FROM turns t WHERE t.session_no = ${a}.session_no AND t.first_seq <= ${a}.${seq} ` +
+  `AND t.branch = ${a}.branch AND NOT EXISTS (SELECT 1 FROM turns e WHERE e.session_no = t.session_no ` +
+  `AND e.first_seq = t.first_seq AND e.seq > t.first_seq AND e.seq < ${a}.${seq} AND e.status <> 'open'))`;
+
+/** The head it was made at: the newest of its branch before it. */
+const headBefore = (seq: string) => (a: string) =>
+  `(SELECT h.no FROM heads h WHERE h.session_no = ${a}.session_no AND h.branch = ${a}.branch AND h.seq < ${a}.${seq} ` +
+  "ORDER BY h.seq DESC LIMIT 1)";
+
+const varsOf = (session: string, seq: string) => (a: string) =>
+  `(SELECT b.sha256 FROM snapshots s JOIN blobs b ON b.no = s.vars WHERE s.session_no = ${a}.${session} ` +
+  `AND s.seq = ${a}.${seq})`;
+
+const SESSION_FACTS = facts("session", SESSIONS, {
+  id: identity("session", ["no"], "id"),
+  "cache-id": maybe(text("cache_id"), "cache_id"),
+  title: words("title"),
+  status: keyword("status"),
+  kind: keyword("kind"),
+  origin: maybe(text("origin"), "origin"),
+  request: maybe(text("request"), "request"),
+  agent: maybeTo("agent", "agent_no"),
+  "created-at": instant("created_at"),
+  "updated-at": instant("updated_at"),
+  "current-head": maybeTo("head", "head_no"),
+  branch: int("branch"),
+  seq: int("seq"),
+  "message-count": int("messages"),
+  version: int("version"),
+});
+
+const AROUND_FACTS = [
+  ...facts(
+    "session",
+    { table: "session_tags", entity: ["session_no"], unique: ["tag", "session_no"] },
+    {
+      tag: many(text("tag")),
+    },
+  ),
+  ...facts(
+    "alias",
+    { table: "aliases", entity: ["name"], unique: ["name"] },
+    {
+      name: identity("alias", ["name"], "name"),
+      session: to("session", "session_no"),
+      "created-at": instant("created_at"),
+    },
+  ),
+  ...facts(
+    "branch",
+    { table: "branches", entity: ["session_no", "branch"], unique: ["session_no", "branch"] },
+    {
+      id: identity("branch", ["session_no", "branch"]),
+      session: to("session", "session_no"),
+      number: int("branch"),
+      "parent-session": to("session", "parent_session_no"),
+      "parent-branch": to("branch", "parent_session_no", "parent_branch"),
+      "cut-seq": int("cut_seq"),
+      "created-at": instant("at"),
+    },
+  ),
+];
+
+const EVENT_FACTS = facts("event", EVENTS, {
+  id: identity("event", ["session_no", "seq"]),
+  session: to("session", "session_no"),
+  seq: int("seq"),
+  branch: int("branch"),
+  type: keyword("type"),
+  at: instant("at"),
+  "row-kind": derived("keyword", (a, own) => {
+    const slash = own.position(`${a}.type`, "'/'");
+    return `CASE WHEN ${slash} = 0 THEN ${a}.type ELSE substr(${a}.type, 1, ${slash} - 1) END`;
+  }),
+});
+
+const OF_TURNS =
+  "(SELECT session_no, seq, first_seq AS turn_seq FROM turns " +
+  "UNION ALL SELECT session_no, seq, turn_seq FROM evals WHERE turn_seq IS NOT NULL " +
+  "UNION ALL SELECT session_no, seq, turn_seq FROM calls WHERE turn_seq IS NOT NULL " +
+  "UNION ALL SELECT session_no, seq, turn_seq FROM snapshots WHERE turn_seq IS NOT NULL)";
+const WITH_STATUS = ["turns", "evals", "calls", "invocations"]
+  .map((table) => `SELECT session_no, seq, status FROM ${table}`)
+  .join(" UNION ALL ");
+const ROWS = [
+  ...["turns", "evals", "calls", "invocations"].map((table) => `SELECT session_no, seq, first_seq AS n FROM ${table}`),
+  ...["snapshots", "derivations"].map((table) => `SELECT session_no, seq, seq AS n FROM ${table}`),
+  "SELECT session_no, seq, seq AS n FROM events WHERE agent_no IS NOT NULL",
+].join(" UNION ALL ");
+
+/** What an event did is told by the rows that carry its seq. */
+const ROW_FACTS = [
+  ...facts("event", ofEvent(`(${ROWS})`), {
+    "row-id": derived(
+      "text",
+      (a, own) =>
+        `((SELECT id FROM sessions WHERE no = ${a}.session_no) || '#' || CAST(${a}.n AS ${own.text}))${own.collate}`,
+    ),
+  }),
+  ...facts("event", ofEvent(OF_TURNS), link("turn", to("turn", "session_no", "turn_seq"))),
+  ...facts("event", ofEvent(`(${WITH_STATUS})`), { status: keyword("status") }),
+  ...facts(
+    "event",
+    ofEvent("events", (a) => `${a}.agent_no IS NOT NULL`),
+    link("message", to("message", "session_no", "seq")),
+  ),
+  ...facts("event", ofEvent("evals"), link("eval", to("eval", "session_no", "first_seq"))),
+  ...facts("event", ofEvent("calls"), link("call", to("call", "session_no", "first_seq"))),
+  ...facts("event", ofEvent("snapshots"), link("snapshot", to("snapshot", "session_no", "seq"))),
+  ...facts("event", ofEvent("heads"), link("head", to("head", "no"))),
+  ...facts("event", ofEvent("invocations"), link("invocation", to("invocation", "session_no", "first_seq"))),
+  ...facts("event", ofEvent("derivations"), {
+    ...link("source-session", to("session", "source_session_no")),
+    ...link("source-head", maybeTo("head", "source_head")),
+  }),
+  ...facts("event", ofEvent("annotations"), { "payload-ref": payload("payload") }),
+];
+
+const MESSAGE_FACTS = [
+  ...facts("message", MESSAGES, {
+    id: identity("message", ["session_no", "seq"]),
+    session: to("session", "session_no"),
+    ...link("turn", found("turn", ["session_no"], turnOf("seq"))),
+    seq: int("seq"),
+    branch: int("branch"),
+    agent: to("agent", "agent_no"),
+    role: keyword("role"),
+    run: maybe(text("run"), "run"),
+    key: maybe(text("key"), "key"),
+    "content-ref": maybe({ ...text("sha256"), type: { is: "ref" } }, "sha256"),
+    "char-count": maybe(int("chars"), "chars"),
+    "created-at": instant("at"),
+  }),
+  ...facts(
+    "message",
+    ofEvent("events", (a) => `${a}.agent_no IS NOT NULL AND ${a}.erased_seq IS NOT NULL`),
+    {
+      erased: derived("boolean", () => "1"),
+    },
+  ),
+];
+
+const TURN_FACTS = facts("turn", newest("turns"), {
+  id: identity("turn", ["session_no", "first_seq"]),
+  session: to("session", "session_no"),
+  seq: int("first_seq"),
+  branch: int("branch"),
+  status: keyword("status"),
+  agent: maybeTo("agent", "agent_no"),
+  run: maybe(text("run"), "run"),
+  head: maybeTo("head", "head_no"),
+  "updated-at": instant("at"),
+});
+
+const EVAL_FACTS = facts("eval", newest("evals"), {
+  id: identity("eval", ["session_no", "first_seq"]),
+  session: to("session", "session_no"),
+  seq: int("first_seq"),
+  branch: int("branch"),
+  ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
+  ...link("message", maybeTo("message", "session_no", "message_seq")),
+  status: keyword("status"),
+  "code-ref": payload("code"),
+  "result-ref": payload("result"),
+  "final-ref": payload("final"),
+  "error-ref": payload("error"),
+  "updated-at": instant("at"),
+  erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
+});
+
+const CALL_FACTS = facts("call", newest("calls"), {
+  id: identity("call", ["session_no", "first_seq"]),
+  session: to("session", "session_no"),
+  seq: int("first_seq"),
+  branch: int("branch"),
+  head: found("head", [], headBefore("first_seq")),
+  ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
+  type: keyword("type"),
+  status: keyword("status"),
+  "request-ref": payload("request"),
+  "response-ref": payload("response"),
+  "result-ref": payload("result"),
+  "error-ref": payload("error"),
+  model: maybe(text("model"), "model"),
+  provider: maybe(text("provider"), "provider"),
+  "input-tokens": maybe(int("tokens_in"), "tokens_in"),
+  "output-tokens": maybe(int("tokens_out"), "tokens_out"),
+  "cached-tokens": maybe(int("tokens_cached"), "tokens_cached"),
+  "cost-usd": maybe(real("cost_usd"), "cost_usd"),
+  "created-at": instant("created_at"),
+  "completed-at": maybe(instant("completed_at"), "completed_at"),
+  erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
+});
+
+const SNAPSHOT_FACTS = facts("snapshot", ofEvent("snapshots"), {
+  id: identity("snapshot", ["session_no", "seq"]),
+  session: to("session", "session_no"),
+  seq: int("seq"),
+  branch: int("branch"),
+  ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
+  "vars-ref": payload("vars"),
+  "created-at": instant("at"),
+  erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
+});
+
+const HEAD_FACTS = facts(
+  "head",
+  { table: "heads", entity: ["no"], unique: ["no"] },
+  {
+    id: identity("head", ["no"], "id"),
+    session: to("session", "session_no"),
+    seq: int("seq"),
+    branch: int("branch"),
+    basis: maybeTo("head", "basis_no"),
+    status: keyword("status"),
+    fingerprint: maybe(text("fingerprint"), "fingerprint"),
+    // A head is a position whose id commits to all there is at it: no other payload names its state.
+    "state-ref": text("id"),
+    "state-version": derived("int", (_, own) => `CAST(1 AS ${own.int})`),
+    "final-ref": payload("final"),
+    "final-summary": words("final_summary"),
+    ...link("snapshot", maybeTo("snapshot", "session_no", "snapshot_seq")),
+    "snapshot-ref": derived("ref", varsOf("session_no", "snapshot_seq")),
+    "created-at": instant("at"),
+    ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
+    "cache-id": maybe(text("cache_id"), "cache_id"),
+  },
+);
+
+const INVOCATIONS = newest("invocations");
+const INVOCATION_FACTS = [
+  ...facts("invocation", INVOCATIONS, {
+    id: identity("invocation", ["session_no", "first_seq"]),
+    seq: int("first_seq"),
+    type: keyword("type"),
+    status: keyword("status"),
+    "caller-session": to("session", "session_no"),
+    "caller-head-before": maybeTo("head", "caller_head_before"),
+    "caller-head-after": maybeTo("head", "caller_head_after"),
+    "callee-session": maybeTo("session", "callee_session_no"),
+    "callee-head-before": maybeTo("head", "callee_head_before"),
+    "callee-head-after": maybeTo("head", "callee_head_after"),
+    ...link("call", maybeTo("call", "session_no", "call_seq")),
+    label: words("label"),
+    "created-at": instant("created_at"),
+    "completed-at": maybe(instant("completed_at"), "completed_at"),
+  }),
+  ...facts("invocation", INVOCATIONS, {
+    "source-session": maybeTo("session", "source_session_no"),
+    "source-head": maybeTo("head", "source_head"),
+    "source-snapshot-ref": derived("ref", varsOf("source_session_no", "source_snapshot_seq")),
+    "source-fingerprint": maybe(text("source_fingerprint"), "source_fingerprint"),
+    // An invocation that attaches to something: the seed of the design gives these a name of their own.
+  }).map((attribute) => ({ ...attribute, name: attribute.name.replace(":invocation/", ":attach/") })),
+];
+
+const DERIVATION_FACTS = facts("derivation", ofEvent("derivations"), {
+  id: identity("derivation", ["session_no", "seq"]),
+  type: keyword("type"),
+  "source-session": to("session", "source_session_no"),
+  "source-head": maybeTo("head", "source_head"),
+  "source-branch": to("branch", "source_session_no", "source_branch"),
+  "source-seq": int("source_seq"),
+  "target-session": to("session", "session_no"),
+  "created-at": instant("at"),
+});
+
+const STATE_FACTS = facts(
+  "state",
+  {
+    table: "state",
+    entity: ["session_no", "key"],
+    unique: ["session_no", "key"],
+    where: (a) =>
+      `${a}.until_seq IS NULL AND ${a}.value IS NOT NULL ` +
+      `AND ${a}.branch = (SELECT s.branch FROM sessions s WHERE s.no = ${a}.session_no)`,
+  },
+  {
+    session: to("session", "session_no"),
+    key: text("key"),
+    "value-ref": payload("value"),
+    seq: int("seq"),
+    "expires-at": maybe(instant("expires_at"), "expires_at"),
+  },
+);
+
+export const SESSION_ATTRIBUTES: readonly Attribute[] = [
+  ...SESSION_FACTS,
+  ...AROUND_FACTS,
+  ...EVENT_FACTS,
+  ...ROW_FACTS,
+  ...MESSAGE_FACTS,
+  ...TURN_FACTS,
+  ...EVAL_FACTS,
+  ...CALL_FACTS,
+  ...SNAPSHOT_FACTS,
+  ...HEAD_FACTS,
+  ...INVOCATION_FACTS,
+  ...DERIVATION_FACTS,
+  ...STATE_FACTS,
+];

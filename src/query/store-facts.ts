@@ -1,0 +1,139 @@
+// The facts of what a store holds beside sessions: agents and their blocks, boards and tasks, blobs.
+import {
+  type Attribute,
+  derived,
+  facts,
+  flag,
+  identity,
+  instant,
+  int,
+  keyword,
+  many,
+  maybe,
+  payload,
+  type Source,
+  text,
+  to,
+  words,
+} from "./facts.ts";
+
+const AGENTS: Source = { table: "agents", entity: ["no"], unique: ["no"], where: (a) => `${a}.deleted_at IS NULL` };
+
+const AGENT_FACTS = [
+  ...facts("agent", AGENTS, {
+    id: identity("agent", ["no"], "id"),
+    name: words("name"),
+    type: text("agent_type"),
+    model: maybe(text("model"), "model"),
+    "created-at": instant("created_at"),
+    "updated-at": instant("updated_at"),
+    version: int("version"),
+  }),
+  ...facts(
+    "agent",
+    { table: "agent_tags", entity: ["agent_no"], unique: ["tag", "agent_no"] },
+    {
+      tag: many(text("tag")),
+    },
+  ),
+  ...facts(
+    "agent",
+    { table: "agent_blocks", entity: ["agent_no"], unique: ["agent_no", "ord"] },
+    {
+      block: many(to("block", "block_id")),
+    },
+  ),
+];
+
+const BLOCK_FACTS = [
+  ...facts(
+    "block",
+    { table: "blocks", entity: ["id"], unique: ["id"] },
+    {
+      id: identity("block", ["id"], "id"),
+      label: text("label"),
+      description: words("description"),
+      "char-limit": int("char_limit"),
+      "read-only": flag("read_only"),
+      version: int("version"),
+      "created-at": instant("created_at"),
+      "updated-at": instant("updated_at"),
+    },
+  ),
+  ...facts(
+    "version",
+    { table: "block_versions", entity: ["block_id", "version"], unique: ["block_id", "version"] },
+    {
+      id: identity("version", ["block_id", "version"]),
+      block: to("block", "block_id"),
+      number: int("version"),
+      edit: keyword("edit"),
+      "value-ref": payload("value"),
+      at: instant("at"),
+    },
+  ),
+];
+
+const TASK_FACTS = [
+  ...facts(
+    "board",
+    { table: "boards", entity: ["id"], unique: ["id"] },
+    {
+      id: identity("board", ["id"], "id"),
+      session: to("session", "session_no"),
+      agent: text("agent"),
+      "parent-agent": maybe(text("parent"), "parent"),
+      label: words("label"),
+      order: int("ord"),
+      "max-retries": int("max_retries"),
+      "created-at": instant("created_at"),
+      version: int("version"),
+    },
+  ),
+  ...facts(
+    "task",
+    { table: "tasks", entity: ["board_id", "id"], unique: ["board_id", "id"] },
+    {
+      id: text("id"),
+      board: to("board", "board_id"),
+      title: words("title"),
+      status: keyword("status"),
+      order: int("ord"),
+      "retry-count": int("retry_count"),
+      version: int("version"),
+      "created-at": instant("created_at"),
+      "updated-at": instant("updated_at"),
+    },
+  ),
+];
+
+/** Holders of parts (form 4) and chunks (which live by their links alone) are how blobs are kept, not blobs. */
+const BLOBS: Source = {
+  table: "blobs",
+  entity: ["no"],
+  unique: ["no"],
+  where: (a) => `${a}.form <> 4 AND (${a}.expires_at IS NULL OR ${a}.expires_at > 0 OR ${a}.refs > 0)`,
+};
+
+const BLOB_FACTS = facts("blob", BLOBS, {
+  id: { ...identity("blob", ["no"]), type: { is: "ref" }, value: (a) => [`${a}.sha256`], blob: "no" },
+  sha256: derived("text", (a, own) => own.hex(`${a}.sha256`)),
+  size: int("size"),
+  "media-type": text("media"),
+  encoding: derived("keyword", (a, own) => `CASE WHEN ${a}.utf8 = 1 THEN 'utf-8' END${own.collate}`),
+  compression: derived("keyword", (a, own) => `CASE WHEN ${a}.form IN (1, 3) THEN 'zstd' END${own.collate}`),
+  store: derived("text", (a, own) => `CASE WHEN ${a}.store = '' THEN 'database' ELSE ${a}.store END${own.collate}`),
+  key: maybe(text("key"), "key"),
+  "stored-bytes": int("stored"),
+  references: int("refs"),
+  pinned: derived("boolean", (a) => `CASE WHEN ${a}.pinned <> 0 THEN 1 ELSE 0 END`),
+  "created-at": instant("created_at"),
+  "expires-at": maybe(instant("expires_at"), "expires_at"),
+  // Its bytes are nowhere: neither here, nor elsewhere, nor in parts.
+  erased: derived(
+    "boolean",
+    (a) => `CASE WHEN ${a}.form IN (0, 1) AND ${a}.body IS NULL AND ${a}.key IS NULL THEN 1 END`,
+  ),
+});
+
+export const STORE_ATTRIBUTES: readonly Attribute[] = [...AGENT_FACTS, ...BLOCK_FACTS, ...TASK_FACTS, ...BLOB_FACTS];

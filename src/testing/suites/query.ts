@@ -1,0 +1,272 @@
+// The suite of queries: what Datalog says of sessions, messages, state, tasks and agents, on whatever keeps them. That
+// the answers are right in general is shown against DataScript; here are the promises around them.
+import assert from "node:assert/strict";
+import { isHoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import { present, range, refuses } from "../expect.ts";
+import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+
+export function runQuerySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
+  runCases(`query: ${name}`, [...factCases, ...shapeCases, ...pullCases, ...ruleCases, ...hostileCases], make, options);
+}
+
+const ALL = ["sessions", "history", "state", "tasks", "agents", "query"] as const;
+type Given = Pick<Holdfast, (typeof ALL)[number]>;
+
+const scope = (session: string) => ({ agent: "ada", session });
+
+/** Two sessions, one with three messages of which one is erased, the other without any. */
+async function fill({ sessions, history, state, tasks, agents }: Omit<Given, "query">): Promise<void> {
+  await agents.create({ id: "ada", name: "Ada", tags: ["calm", "kind"] });
+  await agents.saveBlocks("ada", [{ label: "persona", value: "calm", readOnly: true }]);
+  await sessions.create({ id: "one", title: "First", tags: ["x", "y"], agent: "ada" });
+  await sessions.create({ id: "two" });
+  await sessions.setAlias("one", "uno");
+  await history.append(scope("one"), { role: "user", content: "gone" }, { run: "r1" });
+  await history.clearRun(scope("one"), "r1");
+  await history.append(scope("one"), { role: "user", content: "hello" });
+  await history.append(scope("one"), { role: "assistant", content: "a longer answer" });
+  await state.set("one", { colour: "blue" });
+  await tasks.createTaskList("one", ["first", "second"]);
+}
+
+async function ask(given: Given, text: string, ...inputs: unknown[]) {
+  await fill(given);
+  return given.query(text, inputs);
+}
+
+const sorted = (answer: unknown) => (Array.isArray(answer) ? answer.map((one) => JSON.stringify(one)).sort() : answer);
+
+function gives(name: string, text: string, expected: unknown, ...inputs: unknown[]): Case {
+  return prove(`QU1 ${name}`, ALL, async (given) => {
+    assert.deepEqual(sorted(await ask(given, text, ...inputs)), sorted(expected));
+  });
+}
+
+const factCases: readonly Case[] = [
+  gives(
+    "a session is known by its facts",
+    '[:find ?t ?st :where [?s :session/id "one"] [?s :session/title ?t] [?s :session/status ?st]]',
+    [["First", "open"]],
+  ),
+  gives("what is NULL is no fact", "[:find [?id ...] :where [?s :session/id ?id] [(missing? $ ?s :session/title)]]", [
+    "two",
+  ]),
+  gives("an erased message is no message", '[:find (count ?m) . :where [?m :message/session [:session/id "one"]]]', 2),
+  gives("that it was erased is a fact", "[:find [?m ...] :where [?m :message/erased true]]", ["one#3"]),
+  gives(
+    "a payload is a ref and never a text",
+    '[:find ?n ?c :where [?m :message/id "one#5"] [?m :message/content-ref ?r] [(starts-with? ?r "sha256:")] [(count ?r) ?n] ' +
+      "[?m :message/char-count ?c]]",
+    [[71, 5]],
+  ),
+  gives(
+    "a message has its role, and an enumeration can be a keyword",
+    "[:find [?m ...] :where [?m :message/role :assistant]]",
+    ["one#6"],
+  ),
+  gives("tags are many", '[:find [?t ...] :where [?s :session/tag ?t] [?s :session/id "one"]]', ["x", "y"]),
+  gives(
+    "an alias leads to its session",
+    '[:find ?id . :where [[:alias/name "uno"] :alias/session ?s] [?s :session/id ?id]]',
+    "one",
+  ),
+  gives("flags are true or false", "[:find ?l ?r :where [?b :block/label ?l] [?b :block/read-only ?r]]", [
+    ["persona", true],
+  ]),
+  gives(
+    "an agent has blocks",
+    '[:find [?l ...] :where [?a :agent/id "ada"] [?a :agent/block ?b] [?b :block/label ?l]]',
+    ["persona"],
+  ),
+  gives(
+    "state keys and tasks are facts",
+    "[:find ?k ?t :where [?x :state/session ?s] [?x :state/key ?k] [?b :board/session ?s] [?e " +
+      ":task/board ?b] [?e :task/title ?t]]",
+    [
+      ["colour", "first"],
+      ["colour", "second"],
+    ],
+  ),
+  gives("an event names the row it wrote", '[:find ?e . :where [?e :event/message-id "one#6"]]', "one@6"),
+
+  prove("QU1 an unknown attribute is InvalidQuery that says what there is", ALL, async (given) => {
+    const error = await given.query("[:find ?x :where [?s :session/tittle ?x]]").catch((caught) => caught);
+    assert.ok(isHoldfastError(error) && error.code === "InvalidQuery");
+    assert.match(error.message, /:session\/tittle.*:session\/title/);
+    assert.match(present(error.hint), /:session\/id .*:session\/tag/);
+  }),
+
+  prove("QU1 a query sees what was acknowledged before it", ALL, async (given) => {
+    for (const n of range(3)) {
+      await given.sessions.create({ id: `s${n}` });
+      assert.equal(await given.query("[:find (count ?s) . :where [?s :session/id]]"), n + 1);
+    }
+  }),
+];
+
+const shapeCases: readonly Case[] = [
+  gives("a relation", "[:find ?id ?n :where [?s :session/id ?id] [?s :session/message-count ?n]]", [
+    ["one", 2],
+    ["two", 0],
+  ]),
+  gives("one row", "[:find [?id ?n] :where [?s :session/id ?id] [?s :session/message-count ?n] [(> ?n 0)]]", [
+    "one",
+    2,
+  ]),
+  gives(
+    "no row is null",
+    "[:find [?id ?n] :where [?s :session/id ?id] [?s :session/message-count ?n] [(> ?n 9)]]",
+    null,
+  ),
+  gives(
+    "inputs",
+    "[:find [?id ...] :in $ ?least [?id ...] [[?role ?x]] :where [?s :session/id ?id] [?m " +
+      ":message/session ?s] [?m :message/role ?role] [?m :message/char-count ?n] [(>= ?n ?least)] [(= ?x " +
+      "1)]]",
+    ["one"],
+    6,
+    ["one", "two", "none"],
+    [
+      ["assistant", 1],
+      ["user", 2],
+    ],
+  ),
+  gives("an empty collection gives nothing", "[:find [?id ...] :in $ [?id ...] :where [?s :session/id ?id]]", [], []),
+  gives(
+    "aggregates over sets, and :with",
+    "[:find (count ?r) (sum ?n) (min ?n) (max ?n) (avg ?n) (count-distinct ?s) :with ?m :where [?m " +
+      ":message/role ?r] [?m :message/char-count ?n] [?m :message/session ?s]]",
+    [[2, 20, 5, 15, 10, 1]],
+  ),
+  gives(
+    "order, limit and offset",
+    "[:find [?n ...] :where [?m :message/char-count ?n] :order-by [[?n :desc]] :limit 1 :offset 1]",
+    [5],
+  ),
+  gives("a large input", "[:find (count ?x) . :in $ [?x ...] :where [(< ?x 50000)]]", 50_000, range(60_000)),
+
+  prove("QU1 explain shows the SQL and the plan", ["explain"], async ({ explain }) => {
+    const { sql, plan, params } = await explain('[:find ?s :where [?s :session/id "one"]]');
+    assert.match(sql, /^SELECT .* FROM sessions AS t0 WHERE /);
+    assert.ok(plan.length > 0 && params.includes("one") && !sql.includes("one"));
+  }),
+];
+
+const pullCases: readonly Case[] = [
+  gives(
+    "pull gives a tree",
+    '[:find (pull ?s [:session/title [:session/origin :default "none"] {[:message/_session :limit 1] ' +
+      '[:message/role]} {:session/agent [:agent/name]}]) . :where [?s :session/id "one"]]',
+    {
+      ":session/title": "First",
+      ":session/origin": "none",
+      ":message/_session": [{ ":message/role": "user" }],
+      ":session/agent": { ":agent/name": "Ada" },
+    },
+  ),
+  gives("what is not there is left out", '[:find (pull ?s [:session/title]) . :where [?s :session/id "two"]]', null),
+
+  prove("QU1 * is every fact of an entity", ALL, async (given) => {
+    const all = await ask(given, '[:find (pull ?s [*]) . :where [?s :session/id "one"]]');
+    const found = new Map(Object.entries(all ?? {}));
+    assert.equal(found.get(":session/id"), "one");
+    assert.deepEqual(found.get(":session/tag"), ["x", "y"]);
+    assert.equal(found.has(":session/cache-id"), false);
+  }),
+];
+
+const NUMBERS = "[[(n ?n) [(ground 1) ?n]] [(n ?m) (n ?n) [(+ ?n 1) ?m] [(<= ?m 5)]]]";
+const NEXT =
+  "[[(next ?a ?b) [?a :message/session ?s] [?b :message/session ?s] [?a :message/seq ?x] [?b :message/seq ?y] [(+ ?x 1) ?y]] " +
+  "[(next ?a ?c) (next ?a ?b) (next ?b ?c)]]";
+
+const ruleCases: readonly Case[] = [
+  gives("a rule may call itself", "[:find [?n ...] :in $ % :where (n ?n)]", [1, 2, 3, 4, 5], NUMBERS),
+  gives(
+    "a closure is found from either end",
+    '[:find [?b ...] :in $ % :where [?a :message/id "one#5"] (next ?a ?b)]',
+    ["one#6"],
+    NEXT,
+  ),
+  gives(
+    "rules may call each other",
+    "[:find [?n ...] :where (odd ?n) :rules [[(even ?n) [(ground 0) ?n]] [(even ?m) (odd ?n) [(+ ?n 1) " +
+      "?m] [(< ?m 8)]] [(odd ?m) (even ?n) [(+ ?n 1) ?m] [(< ?m 8)]]]]",
+    [1, 3, 5, 7],
+  ),
+
+  prove("QU1 a recursion that never ends is QueryTimeout", ["query"], async ({ query }) => {
+    const bomb = "[:find (count ?n) . :where (n ?n) :rules [[(n ?n) [(ground 1) ?n]] [(n ?m) (n ?n) [(+ ?n 1) ?m]]]]";
+    await refuses("QueryTimeout", () => query(bomb, [], { timeoutMs: 300 }));
+    assert.equal(await query("[:find ?x . :in $ ?x]", [1]), 1, "and others go on");
+  }),
+];
+
+const INJECTIONS = [
+  "' OR 1=1 --",
+  '"; DROP TABLE sessions; --',
+  "?1",
+  "$1",
+  "x' UNION SELECT body FROM blobs --",
+  "\\",
+  "é\u{1F600}",
+];
+
+const hostileCases: readonly Case[] = [
+  prove(
+    "QU1 a value is never part of the SQL",
+    ["sessions", "query", "explain"],
+    async ({ sessions, query, explain }) => {
+      for (const [i, text] of INJECTIONS.entries()) {
+        await sessions.create({ id: `s${i}`, title: text });
+        assert.deepEqual(
+          await query("[:find [?id ...] :in $ ?t :where [?s :session/title ?t] [?s :session/id ?id]]", [text]),
+          [`s${i}`],
+        );
+        const json = {
+          find: ["?t", "."],
+          where: [
+            ["?s", ":session/title", { string: text }],
+            ["?s", ":session/title", "?t"],
+          ],
+        };
+        assert.equal(await query(json), text);
+        assert.ok(!(await explain(json)).sql.includes(text.length > 2 ? text : "DROP"));
+      }
+    },
+  ),
+
+  prove("QU1 names of variables and rules never reach the SQL", ["sessions", "query", "explain"], async (given) => {
+    await given.sessions.create({ id: "s" });
+    const text = "[:find ?a*!$%&=<> :where (r!*$ ?a*!$%&=<>) :rules [[(r!*$ ?x>) [?y> :session/id ?x>]]]]";
+    assert.deepEqual(await given.query(text), [["s"]]);
+    assert.ok(!/[!&$%]/.test((await given.explain(text)).sql.replace(/\$\d+/g, "")));
+  }),
+
+  prove("QU1 what can never be equal is refused", ["query"], async ({ query }) => {
+    for (const text of [
+      "[:find ?s :where [?s :session/id] [?s :message/role]]",
+      "[:find ?s :where [?s :session/title 5]]",
+      "[:find ?m :where [?m :message/session ?s] [?s :call/model]]",
+      "[:find (sum ?t) :where [?s :session/title ?t]]",
+      "[:find (pull ?t [*]) :where [?s :session/title ?t]]",
+      "[:find (pull ?s [:message/role]) :where [?s :session/id]]",
+      '[:find ?s :where [[:session/title "x"] :session/id ?s]]',
+      "[:find ?s :where [?s :session/title :open]]",
+      "[:find ?s :where [?s :sqlite_master/sql]]",
+      "[:find ?s :where [?s :message/content]]",
+    ]) {
+      await refuses("InvalidQuery", () => query(text), text);
+    }
+  }),
+
+  prove("QU1 more rows than asked for is LimitExceeded", ["query"], async ({ query }) => {
+    const text = "[:find ?x :in $ [?x ...]]";
+    await refuses("LimitExceeded", () => query(text, [range(11)], { maxRows: 10 }));
+    assert.equal(((await query(text, [range(10)], { maxRows: 10 })) as unknown[]).length, 10);
+    await refuses("InvalidArgument", () => query(text, [[1]], { maxRows: LIMITS.queryRows + 1 }));
+    await refuses("InvalidArgument", () => query(text, [[1]], { timeoutMs: 0 }));
+  }),
+];
