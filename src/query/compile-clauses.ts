@@ -203,7 +203,7 @@ export function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Val
 export function compileNot(clause: Not, scope: Scope): void {
   const inside = insideCondition(scope, clause.join);
   compileBody(clause.body, inside);
-  scope.where.push(sql`NOT ${exists(inside)}`);
+  scope.where.push(sql`NOT (${exists(inside)})`);
 }
 
 function compileGetElse(clause: GetElse, scope: Scope): void {

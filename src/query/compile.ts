@@ -7,7 +7,7 @@ import { elementVariable } from "./find.ts";
 import { invalidQuery } from "./form.ts";
 import { KINDS, type KindName } from "./kinds.ts";
 import { type Build, bodyText, isDistinct, newScope, type Scope } from "./scope.ts";
-import { join, param, raw, type Sql, sql } from "./sql.ts";
+import { isColumn, join, param, raw, type Sql, sql } from "./sql.ts";
 import { only, textOf, typeName, type Value, valueFrom } from "./values.ts";
 
 /** How a column of the answer, or several, become what the caller gets. */
@@ -69,10 +69,15 @@ function answer(query: Query, scope: Scope): { readonly text: Sql; readonly outp
   const names = [...new Set([...elements.map(elementVariable), ...query.with])];
   const columns = names.flatMap((name) => valueIn(scope, name).columns);
   const grouped = elements.some((element) => element.kind === "aggregate");
-  const set = isDistinct(scope, columns) ? flat(names, scope, grouped) : nested(names, scope);
+  // An engine groups by columns, not by expressions it would have to recognise.
+  const distinct = isDistinct(scope, columns);
+  const isFlat = distinct && (!grouped || columns.every(isColumn));
+  const set = isFlat ? flat(names, scope, grouped) : nested(names, scope, distinct);
   const cells = elements.map((element) => cellOf(element, set.values, scope.build));
   const shown = cells.flatMap(({ columns: own }) => own).map((column, i) => sql`${column} AS c${raw(String(i))}`);
-  const keys = elements.flatMap((element) => (element.kind === "aggregate" ? [] : keysOf(element, set.values)));
+  const keys = elements.flatMap((element) =>
+    element.kind === "aggregate" ? [] : lookUp(set.values, elementVariable(element)).columns,
+  );
   const group = !grouped
     ? raw("")
     : keys.length === 0
@@ -98,7 +103,7 @@ function flat(names: readonly string[], scope: Scope, grouped: boolean): RowSet 
   return { from: bodyText(scope), values: new Map(values) };
 }
 
-function nested(names: readonly string[], scope: Scope): RowSet {
+function nested(names: readonly string[], scope: Scope, distinct: boolean): RowSet {
   const values = new Map<string, Value>();
   const cells: Sql[] = [];
   for (const name of names) {
@@ -109,19 +114,16 @@ function nested(names: readonly string[], scope: Scope): RowSet {
     });
     values.set(name, valueFrom(type, own));
   }
-  return { from: sql` FROM (SELECT DISTINCT ${join(cells, ", ")}${bodyText(scope)}) AS d`, values };
+  return {
+    from: sql` FROM (SELECT ${raw(distinct ? "" : "DISTINCT ")}${join(cells, ", ")}${bodyText(scope)}) AS d`,
+    values,
+  };
 }
 
 function lookUp(values: ReadonlyMap<string, Value>, name: string): Value {
   const value = values.get(name);
   if (value === undefined) throw new Error(`bug: ${name} is not in the set of rows`);
   return value;
-}
-
-/** Constants cannot be grouped by: an engine would read a number as the place of a column. */
-function keysOf(element: FindElement, values: ReadonlyMap<string, Value>): readonly Sql[] {
-  const value = lookUp(values, elementVariable(element));
-  return value.constant === undefined ? value.columns : [raw("'' || ''")];
 }
 
 interface Cell {

@@ -139,7 +139,10 @@ function joinItems(items: readonly Item[]): Sql {
 /** Whether there is a row; a condition by itself when nothing is read for it. */
 export function exists(scope: Scope): Sql {
   if (scope.where.includes(FALSE)) return FALSE;
-  if (scope.items.length === 0) return scope.where.length === 0 ? TRUE : sql`(${and(scope.where)})`;
+  if (scope.items.length === 0) {
+    // What is compared may be NULL, and NOT NULL would be neither.
+    return scope.where.length === 0 ? TRUE : sql`(CASE WHEN ${and(scope.where)} THEN 1 ELSE 0 END) = 1`;
+  }
   return sql`EXISTS (SELECT 1${bodyText(scope)})`;
 }
 

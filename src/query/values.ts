@@ -94,7 +94,7 @@ export function mergeTypes(a: Type, b: Type): Type | null {
   if (a.is === b.is) return a;
   if (isNumber(a) && isNumber(b)) return { is: "real" };
   const isText = (type: Type) => type.is === "text" || type.is === "entity" || type.is === "ref";
-  return isText(a) && isText(b) && (a.is === "text" || b.is === "text") ? { is: "text" } : null;
+  return isText(a) && isText(b) ? { is: "text" } : null;
 }
 
 /** The text of what has one: a text, an id, a ref. */
