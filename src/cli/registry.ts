@@ -9,6 +9,7 @@ import { init } from "./commands/init.ts";
 import { log } from "./commands/log.ts";
 import { messages } from "./commands/messages.ts";
 import { migrate } from "./commands/migrate.ts";
+import { query } from "./commands/query.ts";
 import { sessions } from "./commands/sessions.ts";
 import { state } from "./commands/state.ts";
 import { stats } from "./commands/stats.ts";
@@ -19,7 +20,7 @@ import type { Section } from "./help.ts";
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
-  { title: "What happened, and is it whole?", commands: [log, verify] },
+  { title: "What happened, and is it whole?", commands: [log, query, verify] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];
 

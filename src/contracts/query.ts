@@ -4,6 +4,8 @@
 import type { Json } from "./json.ts";
 
 export interface QueryOptions {
+  /** So many rows at most, whatever :limit says. */
+  readonly limit?: number;
   /** QueryTimeout after this; default 10 seconds. */
   readonly timeoutMs?: number;
   /** LimitExceeded when there are more; default and most 1,000,000. */

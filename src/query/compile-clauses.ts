@@ -129,7 +129,7 @@ function addOnce(scope: Scope, condition: Sql): void {
 function rowOf(attribute: Attribute, term: Term, scope: Scope): string {
   const { source, kind } = attribute;
   const given = termValue(term, scope);
-  const single = source.unique.every((name) => source.entity.includes(name));
+  const single = source.unique?.every((name) => source.entity.includes(name)) ?? false;
   if (given !== undefined && single) {
     const key = rowKey(source.table, source.where, given);
     const known = scope.rows.get(key) ?? scope.outerRows.get(key);

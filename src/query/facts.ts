@@ -13,8 +13,8 @@ export interface Source {
   readonly table: string;
   /** The columns that are the key of the entity. */
   readonly entity: readonly string[];
-  /** No two rows that `where` lets through are alike in these. */
-  readonly unique: readonly string[];
+  /** No two rows that `where` lets through are alike in these; null when that cannot be said. */
+  readonly unique: readonly string[] | null;
   where?(alias: string): string;
 }
 

@@ -189,14 +189,16 @@ async function pullMany(
   const [here, there] = reverse ? [own, entity] : [entity, own];
   const absent = found.absent("t0", words).map((column) => raw(`${column} IS NOT NULL`));
   const conditions = [pairsOf(here, keys, storage), ...whereOf(found.source), ...absent];
-  const order = raw(found.source.unique.map((name) => `t0.${name}`).join(", "));
+  const order = raw((found.source.unique ?? found.source.entity).map((name) => `t0.${name}`).join(", "));
   const place = sql`row_number() OVER (PARTITION BY k0.column1 ORDER BY ${order}) AS place`;
   const cells = there.columns.map((column, i) => sql`${column} AS x${raw(String(i))}`);
   const shown = sql`${shownAs(there, words)} AS shown`;
   const from = sql`${table}, ${raw(found.source.table)} AS t0 WHERE ${and(conditions)}`;
   const inner = sql`SELECT k0.column1 AS n, ${join([place, shown, ...cells], ", ")} FROM ${from}`;
   const limit = cast(want.limit, "int", words);
-  const rows = await ask(pulling, sql`SELECT * FROM (${inner}) AS p WHERE p.place <= ${limit} ORDER BY p.n, p.place`);
+  const given = await ask(pulling, sql`SELECT * FROM (${inner}) AS p WHERE p.place <= ${limit} ORDER BY p.n, p.place`);
+  // Several rows may say the same.
+  const rows = [...new Map(given.map((row) => [`${row.n} ${row.shown}`, row])).values()];
   const target = there.type.is === "entity" ? there.type.kind : null;
   const values =
     target === null || want.nested.kind === "none"

@@ -13,21 +13,28 @@ import { readQuery } from "./query.ts";
 
 export function createQuerying(storage: Storage): Querying {
   return {
-    query: async (query, inputs, options) => run(storage, readQuery(query, inputs ?? []), limitsOf(options)),
-    explain: async (query, inputs, options) => explain(storage, readQuery(query, inputs ?? []), limitsOf(options)),
+    query: async (query, inputs, options) => run(storage, limited(query, inputs, options), limitsOf(options)),
+    explain: async (query, inputs, options) => explain(storage, limited(query, inputs, options), limitsOf(options)),
     facts: () => ATTRIBUTES.map(({ name, kind, type, many }) => ({ name, of: kind, type: typeText(type), many })),
   };
 }
 
 function limitsOf(options: QueryOptions = {}): InspectLimits {
   const given = checkRecord(options, "options");
-  checkFields(given, "options", ["timeoutMs", "maxRows"]);
+  checkFields(given, "options", ["limit", "timeoutMs", "maxRows"]);
   const whole = (name: string, fallback: number, max: number) =>
     given[name] === undefined ? fallback : checkInt(given[name], name, 1, max);
   return {
     timeoutMs: whole("timeoutMs", LIMITS.queryMsDefault, LIMITS.queryMs),
     maxRows: whole("maxRows", LIMITS.queryRows, LIMITS.queryRows),
   };
+}
+
+function limited(query: unknown, inputs: readonly unknown[] = [], options: QueryOptions = {}): Query {
+  const read = readQuery(query, inputs);
+  if (checkRecord(options, "options").limit === undefined) return read;
+  const limit = checkInt(options.limit, "limit", 1, LIMITS.queryRows);
+  return { ...read, limit: Math.min(limit, read.limit ?? limit) };
 }
 
 async function run(storage: Storage, query: Query, limits: InspectLimits): Promise<QueryAnswer> {

@@ -52,6 +52,11 @@ function ofEvent(table: string, where?: Source["where"]): Source {
   };
 }
 
+/** Rows of events, any number of each. */
+function ofEvents(table: string): Source {
+  return { table, entity: ["session_no", "seq"], unique: null };
+}
+
 /** The turn that had begun and not ended when it happened. */
 const turnOf = (seq: string) => (a: string) =>
   `(SELECT max(t.first_seq) FROM turns t WHERE t.session_no = ${a}.session_no AND t.first_seq <= ${a}.${seq} ` +
@@ -146,15 +151,17 @@ const ROWS = [
 
 /** What an event did is told by the rows that carry its seq. */
 const ROW_FACTS = [
-  ...facts("event", ofEvent(`(${ROWS})`), {
-    "row-id": derived(
-      "text",
-      (a, own) =>
-        `((SELECT id FROM sessions WHERE no = ${a}.session_no) || '#' || CAST(${a}.n AS ${own.text}))${own.collate}`,
+  ...facts("event", ofEvents(`(${ROWS})`), {
+    "row-id": many(
+      derived(
+        "text",
+        (a, own) =>
+          `((SELECT id FROM sessions WHERE no = ${a}.session_no) || '#' || CAST(${a}.n AS ${own.text}))${own.collate}`,
+      ),
     ),
   }),
-  ...facts("event", ofEvent(OF_TURNS), link("turn", to("turn", "session_no", "turn_seq"))),
-  ...facts("event", ofEvent(`(${WITH_STATUS})`), { status: keyword("status") }),
+  ...facts("event", ofEvents(OF_TURNS), link("turn", many(to("turn", "session_no", "turn_seq")))),
+  ...facts("event", ofEvents(`(${WITH_STATUS})`), { status: many(keyword("status")) }),
   ...facts(
     "event",
     ofEvent("events", (a) => `${a}.agent_no IS NOT NULL`),
@@ -163,7 +170,7 @@ const ROW_FACTS = [
   ...facts("event", ofEvent("evals"), link("eval", to("eval", "session_no", "first_seq"))),
   ...facts("event", ofEvent("calls"), link("call", to("call", "session_no", "first_seq"))),
   ...facts("event", ofEvent("snapshots"), link("snapshot", to("snapshot", "session_no", "seq"))),
-  ...facts("event", ofEvent("heads"), link("head", to("head", "no"))),
+  ...facts("event", ofEvents("heads"), link("head", many(to("head", "no")))),
   ...facts("event", ofEvent("invocations"), link("invocation", to("invocation", "session_no", "first_seq"))),
   ...facts("event", ofEvent("derivations"), {
     ...link("source-session", to("session", "source_session_no")),

@@ -80,7 +80,7 @@ function theirTree(value: unknown, isTop: boolean): unknown {
   // The number of an entity has two names, depending on who asked.
   const { ":db/id": own, id = own, ...rest } = value as Record<string, unknown>;
   const entries = Object.entries(rest).filter(([name, one]) => one !== null && !(isTop && ID_LINKS.has(name)));
-  if (entries.length === 0) return id === undefined ? null : plainId(expected.entity(id));
+  if (entries.length === 0) return id === undefined || isTop ? null : plainId(expected.entity(id));
   return Object.fromEntries(entries.map(([name, one]): [string, unknown] => [name, theirTree(one, false)]).sort());
 }
 

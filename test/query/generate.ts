@@ -264,7 +264,8 @@ function shuffled<T>(items: readonly T[], draw: Random): readonly T[] {
 function pullOf(kind: KindName, draw: Random, pool: Pool): string {
   const own = pool.byKind.get(kind) ?? [];
   const plain = own.filter((one) => !isReference(one));
-  const references = own.filter(isReference);
+  const hasFacts = ({ type }: Attribute) => type.is === "entity" && pool.byKind.has(type.kind);
+  const references = own.filter((one) => isReference(one) && hasFacts(one));
   const items = new Set([draw.pick(plain).name, draw.pick(plain).name]);
   if (draw.chance(0.3)) items.add("*");
   const nested = (target: KindName) =>

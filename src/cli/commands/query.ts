@@ -1,0 +1,159 @@
+// holdfast query: Datalog over everything the store holds, as a table or as JSON, and the SQL it becomes.
+import type { Json } from "../../contracts/json.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { Explanation, FactName } from "../../contracts/query.ts";
+import type { Find, FindElement } from "../../query/ast.ts";
+import { elementVariable } from "../../query/find.ts";
+import { readQuery } from "../../query/query.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { readTextOperand } from "../input.ts";
+import { type Column, table } from "../table.ts";
+import { formatCount } from "../units.ts";
+
+/** Rows of a table for people; a program asks for all. */
+const SHOWN = 1000;
+const DEFAULT_SECONDS = LIMITS.queryMsDefault / 1000;
+
+export const query: Command = {
+  name: "query",
+  summary: "ask anything: Datalog over all facts",
+  usage: ["query 'QUERY' [--input VALUE]… [--limit N] [--timeout SECONDS] [--explain]", "query --facts"],
+  description:
+    "Answers a query in the syntax of Datomic and DataScript: patterns [?entity :attribute ?value] that share " +
+    "variables, with predicates, negation, rules, aggregates and pull. It reads the store itself, so that it is never " +
+    "stale, cannot write, and is ended when its time is over. Payloads are refs (sha256:…); read them with holdfast blobs.",
+  options: {
+    input: {
+      type: "list",
+      value: "VALUE",
+      summary: "for what :in names, in order: JSON, or a text as it is; rules as EDN",
+    },
+    limit: {
+      type: "number",
+      min: 1,
+      max: LIMITS.queryRows,
+      summary: `at most so many rows (default ${SHOWN}; all with --json)`,
+    },
+    timeout: {
+      type: "number",
+      min: 1,
+      max: LIMITS.queryMs / 1000,
+      summary: `seconds it may take (default ${DEFAULT_SECONDS})`,
+    },
+    explain: { type: "flag", summary: "show the SQL and the engine's plan instead of the answer" },
+    facts: { type: "flag", summary: "list every attribute there is" },
+  },
+  operands: [{ name: "QUERY", need: "optional" }],
+  examples: [
+    {
+      command: "holdfast query '[:find ?id (count ?m) :where [?m :message/session ?s] [?s :session/id ?id]]'",
+      does: "messages of each session",
+    },
+    {
+      command:
+        "holdfast query '[:find ?c ?m :in $ ?id :where [?c :call/session ?s] [?s :session/id ?id] [?c :call/model ?m]]' --input chat-1",
+      does: "the calls of one session",
+    },
+    { command: "holdfast query --facts", does: "what can be asked about" },
+  ],
+  next: "docs/datalog.md teaches the syntax; --explain shows what a slow query does.",
+  run: async (context) => {
+    const { args, output } = context;
+    if (args.flag("facts")) return await listFacts(context);
+    const [given] = args.operands;
+    if (given === undefined) throw new UsageError("a query is missing; see holdfast query --help");
+    const text = await readTextOperand(given, context.io);
+    const asked = text.trimStart().startsWith("{") && isJson(text) ? JSON.parse(text) : text;
+    const inputs = args.list("input").map(inputValue);
+    const { find } = readQuery(asked, inputs);
+    const limit = args.number("limit") ?? (output.json ? undefined : SHOWN);
+    const seconds = args.number("timeout");
+    const options = {
+      ...(limit === undefined ? {} : { limit }),
+      ...(seconds === undefined ? {} : { timeoutMs: seconds * 1000 }),
+    };
+    const holdfast = await context.open();
+    if (args.flag("explain")) {
+      const explanation = await holdfast.explain(asked, inputs, options);
+      await output.answer(explanation, () => explanationLines(explanation, context));
+      return undefined;
+    }
+    const answer = await holdfast.query(asked, inputs, options);
+    await output.answer({ answer }, () => answerLines(answer, find, context));
+    if (limit !== undefined && Array.isArray(answer) && find.shape !== "tuple" && answer.length === limit) {
+      await output.note(`the first ${formatCount(limit)} rows; --limit asks for more`);
+    }
+    return undefined;
+  },
+};
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is no JSON is a text: ids need no quotes within quotes. */
+function inputValue(text: string): unknown {
+  return isJson(text) ? JSON.parse(text) : text;
+}
+
+function titleOf(element: FindElement): string {
+  const name = elementVariable(element);
+  return element.kind === "variable" ? name : `(${element.kind === "pull" ? "pull" : element.name} ${name})`;
+}
+
+function answerLines(answer: Json, { shape, elements }: Find, { output }: Context): string[] {
+  if (answer === null) return ["nothing"];
+  const rows: readonly Json[][] =
+    shape === "relation"
+      ? (answer as Json[][])
+      : shape === "collection"
+        ? (answer as Json[]).map((one) => [one])
+        : [shape === "tuple" ? (answer as Json[]) : [answer]];
+  if (rows.length === 0) return ["nothing"];
+  const columns = elements.map((element, i): Column<Json[]> => {
+    const isNumber = rows.every((row) => typeof row[i] === "number");
+    return {
+      title: titleOf(element),
+      cell: (row) => cellText(row[i]),
+      shrink: 1,
+      ...(isNumber ? { align: "right" } : {}),
+    };
+  });
+  return table(columns, rows, output.frame);
+}
+
+function cellText(value: Json | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+function explanationLines({ sql, params, plan }: Explanation, { output: { style } }: Context): string[] {
+  return [
+    style.faint("SQL"),
+    sql,
+    "",
+    ...(params.length === 0
+      ? []
+      : [style.faint("PARAMETERS"), ...params.map((one, i) => `${i + 1}  ${JSON.stringify(one)}`), ""]),
+    style.faint("PLAN"),
+    ...plan,
+  ];
+}
+
+async function listFacts(context: Context): Promise<undefined> {
+  const { output } = context;
+  const holdfast = await context.open();
+  const facts = holdfast.facts();
+  const columns: readonly Column<FactName>[] = [
+    { title: "ATTRIBUTE", cell: ({ name }) => name, colour: (text, _, style) => style.name(text) },
+    { title: "VALUE", cell: ({ type, many }) => (many ? `${type}, many` : type) },
+    { title: "OF", cell: ({ of }) => of },
+  ];
+  await output.answer({ facts }, () => table(columns, facts, output.frame));
+  return undefined;
+}
