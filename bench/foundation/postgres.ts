@@ -52,7 +52,7 @@ async function withBare<T>(url: string, run: (sql: connect.Sql) => Promise<T>): 
 }
 
 /** Runs with a schema of its own on the server, and removes it. */
-async function withSchema<T>(
+export async function withSchema<T>(
   url: string,
   run: (storeUrl: string, schema: string, sql: connect.Sql) => Promise<T>,
 ): Promise<T> {

@@ -4,22 +4,27 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { Explanation, QueryAnswer, Querying, QueryOptions } from "../contracts/query.ts";
 import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
 import { checkFields, checkInt, checkRecord } from "../core/check.ts";
-import type { Find, Query } from "./ast.ts";
+import type { Find } from "./ast.ts";
 import { ATTRIBUTES, typeText } from "./catalogue.ts";
-import { compileQuery, type Output } from "./compile.ts";
+import type { Output } from "./compile.ts";
 import { overLimit } from "./form.ts";
+import { type Prepared, PreparedQueries } from "./prepared.ts";
 import { pullAll } from "./pulling.ts";
-import { readQuery } from "./query.ts";
 
 export function createQuerying(storage: Storage): Querying {
+  const prepared = new PreparedQueries(storage.words);
+  const prepare = (query: unknown, inputs: readonly unknown[] = [], options: QueryOptions = {}) => {
+    const limits = limitsOf(options);
+    return [prepared.prepare(query, inputs, options, limits.maxRows), limits] as const;
+  };
   return {
-    query: async (query, inputs, options) => run(storage, limited(query, inputs, options), limitsOf(options)),
-    explain: async (query, inputs, options) => explain(storage, limited(query, inputs, options), limitsOf(options)),
+    query: async (...asked) => run(storage, ...prepare(...asked)),
+    explain: async (...asked) => explain(storage, ...prepare(...asked)),
     facts: () => ATTRIBUTES.map(({ name, kind, type, many }) => ({ name, of: kind, type: typeText(type), many })),
   };
 }
 
-function limitsOf(options: QueryOptions = {}): InspectLimits {
+function limitsOf(options: QueryOptions): InspectLimits {
   const given = checkRecord(options, "options");
   checkFields(given, "options", ["limit", "timeoutMs", "maxRows"]);
   const whole = (name: string, fallback: number, max: number) =>
@@ -30,16 +35,8 @@ function limitsOf(options: QueryOptions = {}): InspectLimits {
   };
 }
 
-function limited(query: unknown, inputs: readonly unknown[] = [], options: QueryOptions = {}): Query {
-  const read = readQuery(query, inputs);
-  if (checkRecord(options, "options").limit === undefined) return read;
-  const limit = checkInt(options.limit, "limit", 1, LIMITS.queryRows);
-  return { ...read, limit: Math.min(limit, read.limit ?? limit) };
-}
-
-async function run(storage: Storage, query: Query, limits: InspectLimits): Promise<QueryAnswer> {
+async function run(storage: Storage, compiled: Prepared, limits: InspectLimits): Promise<QueryAnswer> {
   const started = storage.environment.monotonic();
-  const compiled = compileQuery(query, storage.words, limits.maxRows);
   const rows = await storage.inspect(compiled.sql, compiled.params, { ...limits, maxRows: limits.maxRows + 1 });
   if (rows.length > limits.maxRows) throw overLimit(undefined, "queryRows", "the number of rows", rows.length);
   const left = () => {
@@ -48,7 +45,7 @@ async function run(storage: Storage, query: Query, limits: InspectLimits): Promi
   };
   const columns = await Promise.all(columnsOf(rows, compiled.outputs, storage, left));
   return shape(
-    query.find,
+    compiled.query.find,
     rows.map((_, i) => columns.map((column) => column[i] ?? null)),
   );
 }
@@ -92,8 +89,7 @@ function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): Que
   }
 }
 
-async function explain(storage: Storage, query: Query, limits: InspectLimits): Promise<Explanation> {
-  const { sql, params } = compileQuery(query, storage.words, limits.maxRows);
+async function explain(storage: Storage, { sql, params }: Prepared, limits: InspectLimits): Promise<Explanation> {
   const rows = await storage.inspect(storage.words.explain + sql, params, limits);
   return {
     sql,

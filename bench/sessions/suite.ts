@@ -1,0 +1,16 @@
+// The sessions suite: what sessions as a graph cost, each beside the cheapest thing that could be done instead.
+import { PRAGMAS } from "../foundation/floor.ts";
+import { SharedServer } from "../foundation/postgres.ts";
+import type { Suite } from "../suite.ts";
+import { datalog, datalogOn } from "./datalog.ts";
+
+export function sessions(): Suite {
+  const server = new SharedServer();
+  return {
+    about: "Datalog against SQL by hand and against DataScript",
+    benches: [datalog, datalogOn(server)],
+    pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
+    postgresVersion: () => server.version,
+    close: () => server.stop(),
+  };
+}

@@ -1,0 +1,61 @@
+// Queries read and compiled, of which the last ones are kept: agents ask the same again and again, and reading it costs
+// more than many an answer.
+import { LIMITS } from "../contracts/limits.ts";
+import type { QueryOptions } from "../contracts/query.ts";
+import type { SqlWords } from "../contracts/storage.ts";
+import { checkInt, checkRecord } from "../core/check.ts";
+import type { Query } from "./ast.ts";
+import { type Compiled, compileQuery } from "./compile.ts";
+import { readQuery } from "./query.ts";
+
+export interface Prepared extends Compiled {
+  readonly query: Query;
+}
+
+const KEPT = 100;
+/** Longer ones are not kept. */
+const KEY_CHARS = 20_000;
+
+export class PreparedQueries {
+  readonly #words: SqlWords;
+  readonly #kept = new Map<string, Prepared>();
+
+  constructor(words: SqlWords) {
+    this.#words = words;
+  }
+
+  prepare(query: unknown, inputs: readonly unknown[], options: QueryOptions, maxRows: number): Prepared {
+    const key = keyOf(query, inputs, [options.limit ?? null, maxRows]);
+    const known = key === null ? undefined : this.#kept.get(key);
+    const made = known ?? this.#make(query, inputs, options, maxRows);
+    if (key !== null) this.#keep(key, made);
+    return made;
+  }
+
+  #make(query: unknown, inputs: readonly unknown[], options: QueryOptions, maxRows: number): Prepared {
+    const read = limited(readQuery(query, inputs), options);
+    return { ...compileQuery(read, this.#words, maxRows), query: read };
+  }
+
+  /** The one used longest ago goes. */
+  #keep(key: string, made: Prepared): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, made);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+/** Only of plain values, which JSON tells apart. */
+function keyOf(query: unknown, inputs: readonly unknown[], options: readonly (number | null)[]): string | null {
+  const isPlain = (one: unknown) => typeof one === "string" || typeof one === "boolean" || Number.isFinite(one);
+  if (typeof query !== "string" || !Array.isArray(inputs) || !inputs.every(isPlain)) return null;
+  const key = JSON.stringify([query, inputs, options]);
+  return key.length > KEY_CHARS ? null : key;
+}
+
+function limited(query: Query, options: QueryOptions): Query {
+  if (checkRecord(options, "options").limit === undefined) return query;
+  const limit = checkInt(options.limit, "limit", 1, LIMITS.queryRows);
+  return { ...query, limit: Math.min(limit, query.limit ?? limit) };
+}
