@@ -27,9 +27,16 @@ export function compileRuleCall(call: RuleCall, scope: Scope): void {
     const problem = `the recursive call of ${call.name} stands where alternatives need its result`;
     throw invalidQuery(call.at, problem, "write the alternatives as branches of the rule");
   }
-  const table = making ?? seededTable(call, scope) ?? wholeTable(call, build);
+  const seeded = making === undefined ? seededTable(call, scope) : null;
+  const table = making ?? seeded ?? wholeTable(call, build);
   const columns = table.params.flatMap((param) => param.columns);
-  const alias = addItem(scope, raw(table.name), "r", table.tag === null ? columns : ["tag", ...columns]);
+  const alias = addItem(
+    scope,
+    raw(table.name),
+    "r",
+    table.tag === null ? columns : ["tag", ...columns],
+    seeded !== null,
+  );
   if (table.tag !== null) {
     scope.where.push(raw(`${alias}.tag = ${table.tag}`));
     scope.equalities.push([raw(`${alias}.tag`), raw(String(table.tag))]);

@@ -3,7 +3,7 @@
 import type { SqlWords } from "../contracts/storage.ts";
 import type { Clause, Component, Rule } from "./ast.ts";
 import { invalidQuery, type Place } from "./form.ts";
-import { and, FALSE, isColumn, raw, type Sql, sql, TRUE } from "./sql.ts";
+import { and, FALSE, isColumn, join, raw, type Sql, sql, TRUE } from "./sql.ts";
 import { equal, typeName, type Value } from "./values.ts";
 
 /** What a whole query shares while it is compiled. */
@@ -33,6 +33,8 @@ interface Item {
   readonly text: Sql;
   /** No two of its rows are alike in these columns; null when that is not known. */
   readonly unique: readonly string[] | null;
+  /** It holds few rows, and the engine cannot know: it is to begin here. */
+  readonly first: boolean;
 }
 
 export interface Scope {
@@ -88,9 +90,9 @@ export function newAlias(build: Build, letter: string): string {
   return `${letter}${build.aliases++}`;
 }
 
-export function addItem(scope: Scope, table: Sql, letter: string, unique: Item["unique"]): string {
+export function addItem(scope: Scope, table: Sql, letter: string, unique: Item["unique"], first = false): string {
   const alias = newAlias(scope.build, letter);
-  scope.items.push({ alias, text: sql`${table} AS ${raw(alias)}`, unique });
+  scope.items.push({ alias, text: sql`${table} AS ${raw(alias)}`, unique, first });
   return alias;
 }
 
@@ -128,12 +130,22 @@ export function unlike(a: Value, b: Value, at: Place | undefined, what: string):
 }
 
 export function bodyText(scope: Scope): Sql {
-  const from = scope.items.length === 0 ? raw("") : sql` FROM ${joinItems(scope.items)}`;
+  const from = scope.items.length === 0 ? raw("") : sql` FROM ${fromText(scope)}`;
   return scope.where.length === 0 ? from : sql`${from} WHERE ${and(scope.where)}`;
 }
 
-function joinItems(items: readonly Item[]): Sql {
-  return items.map((item) => item.text).reduce((a, b) => sql`${a}, ${b}`);
+/** To SQLite a CROSS JOIN says which comes first; to PostgreSQL it is a comma. */
+function fromText({ items, equalities }: Scope): Sql {
+  const first = items.filter((item) => item.first);
+  const touches = ({ alias }: Item, one: Sql) => one.text.startsWith(`${alias}.`);
+  const isNext = (item: Item) =>
+    equalities.some(
+      (pair) => pair.some((one) => touches(item, one)) && pair.some((one) => first.some((f) => touches(f, one))),
+    );
+  const rest = items.filter((item) => !item.first);
+  const ordered = [...first, ...rest.filter(isNext)].map(({ text }) => text);
+  const free = rest.filter((item) => !isNext(item)).map(({ text }) => text);
+  return join([...(ordered.length === 0 ? [] : [join(ordered, " CROSS JOIN ")]), ...free], ", ");
 }
 
 /** Whether there is a row; a condition by itself when nothing is read for it. */
