@@ -42,6 +42,7 @@ export interface WholeEventRow extends EventRow {
   readonly key: string | null;
   readonly sha256: Uint8Array | null;
   readonly salt: Uint8Array | null;
+  readonly words: Uint8Array | null;
   readonly erased_seq: number | null;
 }
 

@@ -8,7 +8,18 @@ import type { Storage } from "../contracts/storage.ts";
 import { fromRef, sameBytes, toRef } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
-import { decodeRow, jsonObject, list, oneOf, optional, plainObject, text, whole, withBlob } from "../core/decode.ts";
+import {
+  decodeRow,
+  jsonObject,
+  list,
+  oneOf,
+  optional,
+  plainObject,
+  type RowName,
+  text,
+  whole,
+  withBlob,
+} from "../core/decode.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -290,9 +301,28 @@ async function readSession(
 }
 
 function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
-  // Made only when it is needed: this is read for every message.
-  const named = row.form === null || row.sha256 === null;
-  return payloads.read(named ? withBlob({ kind: "message", session: row.session, seq: row.seq }, "content", row) : row);
+  if (row.form === null || row.sha256 === null) withBlob(nameOf(row), "content", row);
+  try {
+    const bytes = payloads.read(row);
+    return bytes instanceof Promise ? bytes.catch((error) => Promise.reject(inMessage(row, error))) : bytes;
+  } catch (error) {
+    throw inMessage(row, error);
+  }
+}
+
+function nameOf({ session, seq }: MessageRow): RowName {
+  return { kind: "message", session, seq };
+}
+
+/** Damage of a blob, with the message that shows it. */
+function inMessage(row: MessageRow, error: unknown): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "BlobCorrupted") return error;
+  const { session, seq } = row;
+  return new HoldfastError("BlobCorrupted", `message ${seq} of ${JSON.stringify(session)}: ${error.message}`, {
+    details: { ...error.details, session, seq },
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    cause: error,
+  });
 }
 
 async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promise<readonly Message[]> {

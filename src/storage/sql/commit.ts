@@ -181,8 +181,8 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
   for (const use of commit.sessions ?? []) {
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
-    if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
     if (found?.deleted) return { reason: "session-deleted", session: use.id };
+    if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
     if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
   }

@@ -296,8 +296,8 @@ class SqliteDriver implements Driver {
 function prepare(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
   const { db } = connection;
   if (role === "writer") {
-    // Both hold only for a file that has no page yet; every store of ours has them.
-    db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
+    if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     if (options.path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
     db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
