@@ -25,6 +25,10 @@ const VACUUM_PAGES = 1000;
 const CHECKPOINT_FRAMES = 1000;
 /** The same once there is a thread for it, should it not keep up. */
 const LATE_CHECKPOINT_FRAMES = 16_000;
+/** Frames after which the thread is asked by commits that come one by one: its own syncs make each of them slower. */
+const CALM_CHECKPOINT_FRAMES = 4000;
+/** Rows of a commit that many wait for; the event loop is not to be held up any longer by a checkpoint in it. */
+const BUSY_ROWS = 16;
 /** Frames a commit takes beside those of its rows, and those of a row that carries bytes; estimates, on the high side. */
 const FRAMES_PER_COMMIT = 4;
 const FRAMES_PER_BODY = 8;
@@ -93,6 +97,8 @@ class SqliteDriver implements Driver {
   #checkpointer: Checkpointer | null = null;
   /** In the WAL since the last checkpoint, roughly. */
   #frames = 0;
+  /** Written by the transaction under way. */
+  #rows = 0;
   readonly #lookups = new Map<string, string>();
   readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly wide: string | null }>();
 
@@ -105,6 +111,7 @@ class SqliteDriver implements Driver {
   transact<T>(plan: () => Plan<T>): Promise<T> {
     return this.#whenFree(() => {
       this.#writer.run("BEGIN IMMEDIATE", []);
+      this.#rows = 0;
       try {
         const result = this.#drive(plan());
         this.#writer.run("COMMIT", []);
@@ -117,12 +124,15 @@ class SqliteDriver implements Driver {
     });
   }
 
-  /** Who writes much gets a thread that checkpoints; until it is there, and should it not keep up, commits do it. */
+  /** A store with many writers at once gets a thread that checkpoints; in others, and before, commits do it themselves. */
   #committed(): void {
-    this.#frames += FRAMES_PER_COMMIT;
-    if (this.#frames < CHECKPOINT_FRAMES || this.#options.path === ":memory:") return;
+    const busy = this.#rows >= BUSY_ROWS;
+    this.#frames += this.#rows + FRAMES_PER_COMMIT;
+    this.#rows = 0;
+    if (this.#frames < (busy ? CHECKPOINT_FRAMES : CALM_CHECKPOINT_FRAMES)) return;
     this.#frames = 0;
     if (this.#checkpointer === null) {
+      if (!busy || this.#options.path === ":memory:") return;
       this.#checkpointer = new Checkpointer(this.#options.path);
       this.#writer.db.exec(`PRAGMA wal_autocheckpoint = ${LATE_CHECKPOINT_FRAMES}`);
     }
@@ -185,7 +195,7 @@ class SqliteDriver implements Driver {
       this.#bulks.set(spec, texts);
     }
     const hasBody = spec.table === "blobs" || spec.table === "segment_frames";
-    this.#frames += hasBody ? rows.length * FRAMES_PER_BODY : rows.length;
+    this.#rows += hasBody ? rows.length * FRAMES_PER_BODY : rows.length;
     let done = 0;
     if (texts.wide !== null) {
       for (; rows.length - done >= WIDE; done += WIDE) {
