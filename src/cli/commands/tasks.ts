@@ -2,7 +2,7 @@
 // named as a person would: the session's id for its root board, and a task's number as the board shows it.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { TASK_STATUSES, type Task, type TaskList } from "../../contracts/tasks.ts";
+import { TASK_STATUSES, type Task, type TaskList, type TaskStatus } from "../../contracts/tasks.ts";
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { UsageError } from "../failure.ts";
@@ -89,11 +89,15 @@ function newBoard(args: { text(name: string): string | undefined; number(name: s
 const set: Command = {
   name: "set",
   summary: "change a task's status",
-  usage: ["tasks set BOARD TASK STATUS [--note TEXT]"],
+  usage: ["tasks set BOARD TASK STATUS [--from STATUS] [--note TEXT]"],
   description:
     `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only a retry leads ` +
-    `out of them. ${NAMES}`,
-  options: { note: { type: "text", summary: "why; an empty one keeps the old note" } },
+    `out of them. With --from it is refused unless the task is in that status: of several workers who claim one task, ` +
+    `one gets it. ${NAMES}`,
+  options: {
+    from: { type: "text", value: "STATUS", summary: "only if the task is in this status" },
+    note: { type: "text", summary: "why; an empty one keeps the old note" },
+  },
   operands: [
     { name: "BOARD", need: "one" },
     { name: "TASK", need: "one" },
@@ -102,19 +106,17 @@ const set: Command = {
   examples: [
     { command: "holdfast tasks set chat-1 1 in_progress", does: "the first task of the root board" },
     { command: "holdfast tasks set chat-1 2 failed --note 'sold out'", does: "with a note" },
+    { command: "holdfast tasks set chat-1 3 in_progress --from planned", does: "claims it, unless somebody else has" },
   ],
   run: async (context) => {
     const { args, output } = context;
-    const typed = args.operand(2);
-    const status = TASK_STATUSES.find((one) => one === typed.replaceAll("-", "_"));
-    if (status === undefined) {
-      const guess = didYouMean(typed, TASK_STATUSES);
-      throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${TASK_STATUSES.join(", ")}` : guess}`);
-    }
+    const status = statusOf(args.operand(2));
+    const expected = args.text("from");
+    const from = expected === undefined ? {} : { from: statusOf(expected) };
     const holdfast = await context.open();
     const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
     const changed = await holdfast.tasks
-      .updateStatus(board.id, task.id, status, args.text("note"))
+      .updateStatus(board.id, task.id, status, args.text("note"), from)
       .catch((error: unknown) => {
         throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
       });
@@ -123,6 +125,13 @@ const set: Command = {
     return undefined;
   },
 };
+
+function statusOf(typed: string): TaskStatus {
+  const status = TASK_STATUSES.find((one) => one === typed.replaceAll("-", "_"));
+  if (status !== undefined) return status;
+  const guess = didYouMean(typed, TASK_STATUSES);
+  throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${TASK_STATUSES.join(", ")}` : guess}`);
+}
 
 function isFinal(error: unknown): error is HoldfastError {
   return isHoldfastError(error) && error.code === "InvalidTransition";
