@@ -23,6 +23,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** Races a plan may lose in a row before its caller is told. */
 const MOST_RACES = 100;
 const PAYLOAD_BYTES = 7000;
+/** A hint may be lost: it does not wait for the disk, where it would keep commits waiting. */
+const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
@@ -197,7 +199,7 @@ class PostgresDriver implements Driver {
     const payload = JSON.stringify([...this.#announced]);
     this.#announced = new Set();
     try {
-      await this.#pool.sql.notify(this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload);
+      await send(this.#pool.sql, NOTIFY, [this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload]);
     } catch (error) {
       this.#options.environment.log("debug", "postgres.announce", { error: String(error) });
     }
