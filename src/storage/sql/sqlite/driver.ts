@@ -25,8 +25,8 @@ const VACUUM_PAGES = 1000;
 const CHECKPOINT_FRAMES = 1000;
 /** The same once there is a thread for it, should it not keep up. */
 const LATE_CHECKPOINT_FRAMES = 16_000;
-/** Frames after which the thread is asked by commits that come one by one: its own syncs make each of them slower. */
-const CALM_CHECKPOINT_FRAMES = 4000;
+/** Frames after which the thread is asked: its own syncs make the commits beside it slower, so not too often. */
+const ASKED_CHECKPOINT_FRAMES = 4000;
 /** Rows of a commit that many wait for; the event loop is not to be held up any longer by a checkpoint in it. */
 const BUSY_ROWS = 16;
 /** Frames a commit takes beside those of its rows, and those of a row that carries bytes; estimates, on the high side. */
@@ -129,7 +129,7 @@ class SqliteDriver implements Driver {
     const busy = this.#rows >= BUSY_ROWS;
     this.#frames += this.#rows + FRAMES_PER_COMMIT;
     this.#rows = 0;
-    if (this.#frames < (busy ? CHECKPOINT_FRAMES : CALM_CHECKPOINT_FRAMES)) return;
+    if (this.#frames < ASKED_CHECKPOINT_FRAMES) return;
     this.#frames = 0;
     if (this.#checkpointer === null) {
       if (!busy || this.#options.path === ":memory:") return;
