@@ -63,6 +63,16 @@ describe("hints are commands", () => {
     expect(hint).toContain("holdfast tasks retry chat-1 1");
   });
 
+  test("for a task that an agent may not retry", async () => {
+    await run("tasks", "add", "my trip", "one", "--max-retries", "0");
+    const retry = ["tasks", "retry", "my trip", "1", "--counted"] as const;
+    expect((await cli(...retry)).stderr).toContain(
+      "hint: a person may retry it all the same: `holdfast tasks retry 'my trip' 1`\n",
+    );
+    await run("tasks", "set", "my trip", "1", "abandoned");
+    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks retry 'my trip' 1` starts it again\n");
+  });
+
   test("for an agent that is there already", async () => {
     await run("agents", "create", "helper");
     const { code, stderr } = await cli("agents", "create", "helper");
@@ -173,5 +183,28 @@ describe("help tells the truth", () => {
       "  holdfast sessions [ls] [--agent A] [--tag T] [--status open|closed]",
       "      [--request R] [--limit N] [--cursor C]",
     ]);
+  });
+});
+
+describe("nothing that is typed goes unheard", () => {
+  test("a label, a parent and a limit are for a new board", async () => {
+    const board = ["--label", "Scouts", "--parent", "boss", "--max-retries", "1"];
+    await run("tasks", "add", "trip", "one", "--agent", "scout", ...board);
+    await run("tasks", "add", "trip", "two", "--agent", "scout", ...board);
+    for (const [option, value, has] of [
+      ["--label", "Others", '"Scouts"'],
+      ["--parent", "nobody", '"boss"'],
+      ["--max-retries", "3", "1"],
+    ] as const) {
+      const { code, stderr } = await cli("tasks", "add", "trip", "three", "--agent", "scout", option, value);
+      expect([code, stderr]).toEqual([4, expect.stringContaining(`${option} is for a new board`)]);
+      expect(stderr).toContain(`has ${has}\n`);
+    }
+    const { boards } = await json("tasks", "trip");
+    expect(boards[0]).toMatchObject({
+      agentLabel: "Scouts",
+      maxRetries: 1,
+      tasks: [{ title: "one" }, { title: "two" }],
+    });
   });
 });
