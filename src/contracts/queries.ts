@@ -370,7 +370,8 @@ export interface Queries {
   "external.key": Read<[key: string, sameKey: string], { readonly n: number }>;
 
   // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
-  "stats.tables": Read<[], { readonly name: string; readonly rows: number }>;
+  // and `outside` is the part of `stored` that another place than the database keeps
+  "stats.tables": Read<[], { readonly name: string; readonly rows: number; readonly deleted: number | null }>;
   "stats.blobs": Read<
     [],
     {
@@ -379,6 +380,7 @@ export interface Queries {
       readonly size: number;
       readonly stored: number;
       readonly referenced: number;
+      readonly outside: number;
     }
   >;
   "stats.sessions": Read<
