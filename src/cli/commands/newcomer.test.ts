@@ -187,6 +187,27 @@ describe("help tells the truth", () => {
 });
 
 describe("nothing that is typed goes unheard", () => {
+  test("a key that was used is told from one that is new", async () => {
+    const add = ["messages", "add", "chat-1", "--agent", "helper", "--key", "k1", "hello"] as const;
+    expect(await run(...add)).toBe("added chat-1#2 (a new session)\n");
+    expect(await run(...add)).toBe("already there: chat-1#2 has the key k1\n");
+    expect(await json(...add)).toMatchObject({ id: "chat-1#2", added: false });
+    expect(await json("messages", "add", "chat-1", "more")).toMatchObject({ id: "chat-1#3", added: true });
+  });
+
+  test("standard input that holds nothing is not a message", async () => {
+    const add = ["messages", "add", "chat-1", "--agent", "helper"];
+    for (const stdin of ["", "\n"]) {
+      const input = (async function* () {
+        yield Buffer.from(stdin);
+      })();
+      const { code, stderr } = await capture(main, [...add, "-"], { cwd, stdin: input });
+      expect([code, stderr]).toEqual([2, expect.stringContaining("standard input is empty")]);
+    }
+    expect(await cli("messages", "chat-1")).toMatchObject({ code: 3 });
+    expect(await run(...add, "")).toBe("added chat-1#2 (a new session)\n");
+  });
+
   test("a label, a parent and a limit are for a new board", async () => {
     const board = ["--label", "Scouts", "--parent", "boss", "--max-retries", "1"];
     await run("tasks", "add", "trip", "one", "--agent", "scout", ...board);
