@@ -331,6 +331,8 @@ export interface Queries {
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */
   "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;
+  /** One whose bytes name it: the content of a message, since nothing else may name a blob. */
+  "blob.named": Read<[blobNo: number], { readonly no: number }>;
   "blob.segments": Read<[blobNo: number], SegmentRow>;
   /** Stored bytes of chunks and segments that no other blob uses. */
   "blob.ownBytes": Read<[blobNo: number], { readonly n: number }>;

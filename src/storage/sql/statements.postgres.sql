@@ -145,6 +145,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
 
     SELECT l.ord, b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs w JOIN blob_links l ON l.parent_no = w.no JOIN blobs b ON b.no = l.child_no
     WHERE w.sha256 = $1 ORDER BY l.ord LIMIT $2;
+-- blob.named
+SELECT l.parent_no AS no FROM blob_links l WHERE l.child_no = $1 AND l.ord < 0 LIMIT 1;
 -- blob.segments
 
     SELECT s.id, u.ord, u.length, s.size, s.sealed, s.sha256
