@@ -73,6 +73,16 @@ describe("hints are commands", () => {
     expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks retry 'my trip' 1` starts it again\n");
   });
 
+  test("for a directory that is not there", async () => {
+    writeFileSync(path.join(cwd, "a.txt"), "hello");
+    const ref = (await run("blobs", "put", "a.txt")).trim();
+    const { code, stderr } = await cli("blobs", "get", ref, "--out", "no dir/a.txt");
+    expect([code, stderr]).toEqual([
+      3,
+      "holdfast: no directory no dir, where a.txt should be written\n  hint: make it first: `mkdir -p 'no dir'`\n",
+    ]);
+  });
+
   test("for an agent that is there already", async () => {
     await run("agents", "create", "helper");
     const { code, stderr } = await cli("agents", "create", "helper");
