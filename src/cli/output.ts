@@ -1,6 +1,7 @@
 // What a command prints: lines for people or one JSON document for programs. Every write waits until the reader took
-// it, so that a large answer does not pile up in memory; a reader that went away is OutputClosed.
-import { OutputClosed } from "./failure.ts";
+// it, so that a large answer does not pile up in memory; a reader that went away is OutputClosed, one that cannot take it
+// OutputFailed.
+import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
@@ -89,9 +90,15 @@ function write(stream: OutStream, chunk: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(chunk, (error) => {
       if (!error) resolve();
-      else reject(isClosed(error) ? new OutputClosed("nobody reads the output any more") : error);
+      else reject(isClosed(error) ? new OutputClosed("nobody reads the output any more") : outputFailed(error));
     });
   });
+}
+
+/** "ENOSPC: no space left on device, write" without what only programmers know. */
+function outputFailed(error: Error): OutputFailed {
+  const why = /^E[A-Z0-9]+: ([^,]+)/.exec(error.message)?.[1] ?? error.message;
+  return new OutputFailed(`the output cannot be written: ${why}`, { cause: error });
 }
 
 function isClosed(error: Error): boolean {

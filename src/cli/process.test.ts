@@ -1,7 +1,7 @@
 // The real process: exit codes, output that nobody reads to the end, Ctrl-C, and no stack traces.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
@@ -61,6 +61,35 @@ describe("the process", () => {
       expect([code, signal, stderr]).toEqual([0, null, ""]);
     },
   );
+
+  test.skipIf(!existsSync("/dev/full"))("output to a full disk is one plain line", () => {
+    const full = openSync("/dev/full", "w");
+    for (const argv of [["sessions"], ["log", "long", "--json"], ["messages", "long", "--follow"], ["--help"]]) {
+      const stdio = ["ignore", full, "pipe"] as const;
+      const { status, stderr } = spawnSync(process.execPath, [entry, ...argv], {
+        cwd,
+        stdio: [...stdio],
+        encoding: "utf8",
+      });
+      expect(status).toBe(1);
+      const told = argv.includes("--json") ? JSON.parse(stderr).message : stderr;
+      expect(told).toMatch(/^(holdfast: )?the output cannot be written: no space left on device\n?$/);
+    }
+    closeSync(full);
+  });
+
+  test("--follow says that the session was erased, and ends", async () => {
+    const hf = await open(store);
+    await hf.sessions.create({ id: "short" });
+    const child = start(["log", "short", "--follow"]);
+    await once(child.stdout.setEncoding("utf8"), "data");
+    const told = once(child.stderr.setEncoding("utf8"), "data");
+    await hf.sessions.delete("short");
+    await hf.close();
+    expect(await told).toEqual(['holdfast: session "short" was erased\n']);
+    const [code]: unknown[] = await once(child, "close");
+    expect(code).toBe(3);
+  });
 
   test("--follow ends with Ctrl-C and exit 0", async () => {
     const child = start(["log", "long", "--follow", "--last", "1"]);

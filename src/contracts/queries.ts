@@ -332,6 +332,8 @@ export interface Queries {
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */
   "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;
+  /** One whose bytes name it: the content of a message, since nothing else may name a blob. */
+  "blob.named": Read<[blobNo: number], { readonly no: number }>;
   "blob.segments": Read<[blobNo: number], SegmentRow>;
   /** Stored bytes of chunks and segments that no other blob uses. */
   "blob.ownBytes": Read<[blobNo: number], { readonly n: number }>;
@@ -371,7 +373,8 @@ export interface Queries {
   "external.key": Read<[key: string, sameKey: string], { readonly n: number }>;
 
   // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
-  "stats.tables": Read<[], { readonly name: string; readonly rows: number }>;
+  // and `outside` is the part of `stored` that another place than the database keeps
+  "stats.tables": Read<[], { readonly name: string; readonly rows: number; readonly deleted: number | null }>;
   "stats.blobs": Read<
     [],
     {
@@ -380,6 +383,7 @@ export interface Queries {
       readonly size: number;
       readonly stored: number;
       readonly referenced: number;
+      readonly outside: number;
     }
   >;
   "stats.sessions": Read<

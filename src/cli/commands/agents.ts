@@ -139,7 +139,9 @@ function blockLines(block: Block, { style, width }: Output): string[] {
 const create: Command = {
   name: "create",
   summary: "register an agent",
-  usage: ["agents create [ID] [--name N] [--type T] [--model M] [--system TEXT] [--tool ID]… [--tag T]…"],
+  usage: [
+    "agents create [ID] [--name N] [--type T] [--model M] [--system TEXT] [--tool ID]… [--tag T]… [--metadata JSON]",
+  ],
   description:
     "Registers an agent; without an ID it gets one. An agent that only writes messages needs no registration.",
   options: {
@@ -212,13 +214,7 @@ function notFound(agent: string): HoldfastError {
 export const agents: CommandGroup = {
   name: "agents",
   summary: "list, show, register and remove agents",
-  usage: [
-    "agents [ls] [--tag T] [--type TYPE]",
-    "agents show ID",
-    "agents blocks ID",
-    "agents create [ID]",
-    "agents rm ID",
-  ],
+  usage: [...ls.usage, ...show.usage, ...blocks.usage, ...create.usage, ...rm.usage],
   description:
     "An agent is a registered identity with metadata and core blocks: the text it is given on every request.",
   commands: [ls, show, blocks, create, rm],

@@ -1,4 +1,5 @@
 // log, verify, blobs, stats, gc and migrate on a real store: what people see and what programs get.
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -273,13 +274,28 @@ describe("upkeep", () => {
     await fill("small", 1);
     await fill("large", 50);
     const text = await run("stats", "--sessions", "1");
-    expect(text).toMatch(/^store +\.\/holdfast\.db\non disk +[\d.]+ kB\n/);
+    expect(text).toMatch(/^store +\.\/holdfast\.db\ndatabase +[\d.]+ kB\n/);
     expect(text).toMatch(/^sessions +2$/m);
     expect(text).toMatch(/^LARGEST SESSIONS +EVENTS +MESSAGES +CONTENT\nlarge +51 +50 +[\d.]+ (kB|bytes)\n$/m);
     expect(text).toMatch(/^saved +\S+/m);
     const stats = await json("stats");
     expect(stats).toMatchObject({ store: "./holdfast.db", engine: "sqlite", nouns: { sessions: { rows: 2 } } });
     expect(stats.sessions.map(({ id }: { id: string }) => id)).toEqual(["large", "small"]);
+  });
+
+  test("stats tells the blobs outside the database, and the deleted from those that live", async () => {
+    const kept = ["--store", "kept.db", "--blob-dir", "bytes"];
+    await run("init", ...kept);
+    writeFileSync(inDirectory("a.bin"), randomBytes(50_000));
+    await run("blobs", "put", "a.bin", ...kept);
+    for (const id of ["one", "two"]) await run("sessions", "create", id, ...kept);
+    await run("sessions", "rm", "two", "--yes", ...kept);
+    const text = await run("stats", ...kept);
+    expect(text).toMatch(/^database +[\d.]+ kB\noutside it +50\.0 kB of blobs\n/m);
+    expect(text).toMatch(/^sessions +1\nsessions deleted +1$/m);
+    const stats = await json("stats", ...kept);
+    expect(stats).toMatchObject({ nouns: { sessions: { rows: 1, deleted: 1 } }, blobs: { outsideBytes: 50_000 } });
+    expect(readdirSync(inDirectory("bytes"), { recursive: true })).not.toEqual([]);
   });
 
   test("gc tells what would go before it goes", async () => {

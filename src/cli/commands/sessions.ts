@@ -204,12 +204,7 @@ function erasureLines({ removed, kept }: Erasure, { output }: Context): string[]
 export const sessions: CommandGroup = {
   name: "sessions",
   summary: "list, show, create and erase sessions",
-  usage: [
-    "sessions [ls] [--agent A] [--tag T] [--status open|closed] [--limit N]",
-    "sessions show ID",
-    "sessions create [ID] [--agent A] [--title T] [--tag T]…",
-    "sessions rm ID [--yes]",
-  ],
+  usage: [...ls.usage, ...show.usage, ...create.usage, ...rm.usage],
   description:
     "A session is a long-lived conversation thread. It owns a log, and messages, state and task boards belong to it.",
   commands: [ls, show, create, rm],

@@ -9,7 +9,8 @@ export const stats: Command = {
   summary: "sizes, largest sessions, savings",
   usage: ["stats [--sessions N]"],
   description:
-    "Tells how much the store takes on disk, how many rows each kind of thing has, which sessions are the largest, " +
+    "Tells how much the store takes, in the database and in blobs kept outside of it, how many rows each kind of " +
+    "thing has, which sessions are the largest, " +
     "and what was saved by keeping the same bytes once and by compression.",
   options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
   operands: [],
@@ -40,7 +41,10 @@ const COLUMNS: readonly Column<SessionSize>[] = [
 function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeName }: Context): string[] {
   const { frame, style } = output;
   const counts = Object.entries(nouns)
-    .map(([noun, { rows }]): [string, number] => [noun.replaceAll("_", " "), rows])
+    .flatMap(([noun, { rows, deleted = 0 }]): [string, number][] => [
+      [noun.replaceAll("_", " "), rows],
+      [`${noun} deleted`, deleted],
+    ])
     .filter(([, count]) => count > 0);
   const rows: readonly Column<[string, number]>[] = [
     { title: "ROWS", cell: ([noun]) => noun },
@@ -50,7 +54,8 @@ function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeNa
     ...facts(
       [
         ["store", storeName],
-        ["on disk", formatBytes(bytesOnDisk)],
+        ["database", formatBytes(bytesOnDisk)],
+        ["outside it", blobs.outsideBytes === 0 ? "" : `${formatBytes(blobs.outsideBytes)} of blobs`],
       ],
       frame,
     ),

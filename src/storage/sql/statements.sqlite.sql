@@ -145,6 +145,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
 
     SELECT l.ord, b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs w JOIN blob_links l ON l.parent_no = w.no JOIN blobs b ON b.no = l.child_no
     WHERE w.sha256 = ? ORDER BY l.ord LIMIT ?;
+-- blob.named
+SELECT l.parent_no AS no FROM blob_links l WHERE l.child_no = ? AND l.ord < 0 LIMIT 1;
 -- blob.segments
 
     SELECT s.id, u.ord, u.length, s.size, s.sealed, s.sha256
@@ -206,16 +208,18 @@ SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FR
 -- words.count
 SELECT count(*) AS n FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL;
 -- stats.tables
-SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) AS rows FROM sessions UNION ALL SELECT 'session_tags' AS name, count(*) AS rows FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows FROM blob_segments UNION ALL SELECT 'messages', count(*) FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted FROM sessions UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
       CAST(coalesce(sum(b.size * (1 - b.part)), 0) AS BIGINT) AS size, CAST(coalesce(sum(b.stored), 0) AS BIGINT) AS stored,
-      CAST(coalesce(sum(CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END), 0) AS BIGINT) AS referenced
-    FROM (SELECT form, size, stored, refs, CASE WHEN form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0) THEN 1 ELSE 0 END AS part FROM blobs) b
+      CAST(coalesce(sum(CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END), 0) AS BIGINT) AS referenced,
+      CAST(coalesce(sum(CASE WHEN b.store = '' THEN 0 ELSE b.stored END), 0) AS BIGINT) AS outside
+    FROM (SELECT form, size, stored, store, refs, CASE WHEN form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0) THEN 1 ELSE 0 END AS part FROM blobs) b
     GROUP BY CASE WHEN b.part = 1 THEN 2 ELSE b.form END
-    UNION ALL SELECT 3, 0, 0, CAST(coalesce(sum(stored), 0) AS BIGINT), 0 FROM segment_frames
-    UNION ALL SELECT 0, count(*), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT)
+    UNION ALL SELECT 3, 0, 0, CAST(coalesce(sum(stored), 0) AS BIGINT), 0, CAST(coalesce(sum(CASE WHEN store = '' THEN 0 ELSE stored END), 0) AS BIGINT)
+      FROM segment_frames
+    UNION ALL SELECT 0, count(*), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT), 0
       FROM events WHERE words IS NOT NULL;
 -- stats.sessions
 
