@@ -62,7 +62,8 @@ describe("the process", () => {
     },
   );
 
-  test.skipIf(!existsSync("/dev/full"))("output to a full disk is one plain line", () => {
+  const noFullDisk = existsSync("/dev/full") ? "" : " (skipped: there is no /dev/full)";
+  test.skipIf(noFullDisk !== "")(`output to a full disk is one plain line${noFullDisk}`, () => {
     const full = openSync("/dev/full", "w");
     for (const argv of [["sessions"], ["log", "long", "--json"], ["messages", "long", "--follow"], ["--help"]]) {
       const stdio = ["ignore", full, "pipe"] as const;

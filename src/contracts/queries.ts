@@ -46,7 +46,7 @@ export interface WholeEventRow extends EventRow {
   readonly erased_seq: number | null;
 }
 
-export interface MessageRow {
+export interface MessageRow extends StoredPayload {
   readonly session: string;
   readonly agent: string;
   readonly seq: number;
@@ -54,13 +54,6 @@ export interface MessageRow {
   readonly run: string | null;
   readonly key: string | null;
   readonly at: number;
-  readonly sha256: Uint8Array;
-  readonly size: number;
-  /** null: the row names a blob that is not there. */
-  readonly form: number | null;
-  readonly body: Uint8Array | null;
-  readonly store: string;
-  readonly blob_key: string | null;
 }
 
 /** A blob that may go with what was erased, once nobody needs it. */
@@ -103,7 +96,7 @@ export interface AgentRow {
   readonly version: number;
 }
 
-export interface BlockRow {
+export interface BlockRow extends StoredPayload {
   readonly id: string;
   readonly ord: number;
   readonly label: string;
@@ -113,12 +106,6 @@ export interface BlockRow {
   readonly version: number;
   readonly created_at: number;
   readonly updated_at: number;
-  readonly sha256: Uint8Array;
-  readonly size: number;
-  readonly form: number;
-  readonly body: Uint8Array | null;
-  readonly store: string;
-  readonly blob_key: string | null;
 }
 
 /** An agent that has the block, with the agent's version. */
@@ -128,15 +115,9 @@ export interface BlockUserRow {
   readonly version: number;
 }
 
-export interface StateRow {
+export interface StateRow extends StoredPayload {
   readonly key: string;
   readonly seq: number;
-  readonly sha256: Uint8Array;
-  readonly size: number;
-  readonly form: number;
-  readonly body: Uint8Array | null;
-  readonly store: string;
-  readonly blob_key: string | null;
 }
 
 export interface BoardRow {
