@@ -6,7 +6,9 @@ import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
 
+/** Text is not broken into narrower lines than that, and no table is made narrower. */
 const NARROWEST = 40;
+const NARROWEST_TABLE = 20;
 
 export class Output {
   readonly json: boolean;
@@ -18,6 +20,7 @@ export class Output {
   readonly #stdout: OutStream;
   readonly #stderr: OutStream;
   readonly #stderrIsTerminal: boolean;
+  readonly #frameWidth: number;
   #progressShown = false;
 
   constructor(io: Io, json: boolean) {
@@ -28,11 +31,13 @@ export class Output {
     this.errorStyle = styleFor(io.stderr, io.env);
     this.interactive = io.stdout.isTTY === true;
     this.#stderrIsTerminal = io.stderr.isTTY === true;
-    this.width = this.interactive ? Math.max(NARROWEST, io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+    const columns = this.interactive ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+    this.width = Math.max(NARROWEST, columns);
+    this.#frameWidth = Math.max(NARROWEST_TABLE, columns);
   }
 
   get frame(): Frame {
-    return { width: this.width, style: this.style };
+    return { width: this.#frameWidth, style: this.style };
   }
 
   /** The command's answer: the value as JSON, or the lines made from it. */

@@ -1,4 +1,6 @@
-// What open() returns: plain namespaces over one store.
+// What open() returns: plain namespaces over one store. The reference goes with the types, for callers whose own lib
+// does not know Symbol.asyncDispose.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Agents } from "./agents.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
 import type { Environment } from "./environment.ts";

@@ -7,7 +7,7 @@ import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readObject } from "../input.ts";
 import type { Output } from "../output.ts";
-import { type Column, facts, table } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
 import { formatAge, formatCount, formatTime } from "../units.ts";
 
@@ -46,7 +46,7 @@ const ls: Command = {
 };
 
 const columns = (now: number): readonly Column<Agent>[] => [
-  { title: "AGENT", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "AGENT", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "NAME", cell: ({ id, name }) => (name === id ? "" : name), shrink: 3 },
   { title: "TYPE", cell: ({ agentType }) => agentType, shrink: 2 },
   { title: "MODEL", cell: ({ model }) => model ?? "", shrink: 2 },
@@ -97,7 +97,7 @@ function describe(agent: Agent, output: Output): string[] {
 }
 
 const BLOCK_COLUMNS: readonly Column<Block>[] = [
-  { title: "BLOCK", cell: ({ label }) => label, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "BLOCK", cell: ({ label }) => label, ...ID, colour: (text, _, style) => style.name(text) },
   {
     title: "CHARS",
     align: "right",

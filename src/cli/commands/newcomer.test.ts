@@ -239,3 +239,11 @@ describe("nothing that is typed goes unheard", () => {
     });
   });
 });
+
+test.each([20, 40, 60])("ids come before other columns on a terminal of %i columns", async (columns) => {
+  const { id } = await json("sessions", "create", "--agent", "researcher", "--title", "Trip to Lisbon");
+  const { stdout } = await capture(main, ["sessions"], { cwd, columns, env: { NO_COLOR: "1" } });
+  expect(stdout).toContain(columns === 20 ? `\n${id.slice(0, 19)}…\n` : `\n${id}  `);
+  expect(stdout.replaceAll("\n", " ")).toMatch(/\(no room for .*TITLE; --json has all\) $/);
+  for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(columns);
+});

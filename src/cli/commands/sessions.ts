@@ -8,7 +8,7 @@ import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { readObject } from "../input.ts";
 import { needSession } from "../store.ts";
-import { type Column, facts, table } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatAge, formatCount, formatTime, plural } from "../units.ts";
 
@@ -63,7 +63,7 @@ function filterOf({ args }: Context): SessionFilter {
 }
 
 const columns = (now: number): readonly Column<Session>[] => [
-  { title: "SESSION", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "SESSION", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
   { title: "STATUS", cell: ({ status }) => status },
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },

@@ -1,7 +1,7 @@
 // holdfast stats: how big the store is, what takes the room, and what sharing and compression saved.
 import type { Stats } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
-import { type Column, facts, table } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { formatBytes, formatCount, formatPercent } from "../units.ts";
 
 export const stats: Command = {
@@ -32,7 +32,7 @@ export const stats: Command = {
 type SessionSize = Stats["sessions"][number];
 
 const COLUMNS: readonly Column<SessionSize>[] = [
-  { title: "LARGEST SESSIONS", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "LARGEST SESSIONS", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "EVENTS", align: "right", cell: ({ events }) => formatCount(events) },
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
   { title: "CONTENT", align: "right", cell: ({ bytes }) => formatBytes(bytes) },
