@@ -62,8 +62,9 @@ describe("the process", () => {
     },
   );
 
-  const noFullDisk = existsSync("/dev/full") ? "" : " (skipped: there is no /dev/full)";
-  test.skipIf(noFullDisk !== "")(`output to a full disk is one plain line${noFullDisk}`, () => {
+  const hasFull = existsSync("/dev/full");
+  const onFull = "output to a full disk is one plain line";
+  test.skipIf(!hasFull)(hasFull ? onFull : `${onFull} (skipped: there is no /dev/full)`, () => {
     const full = openSync("/dev/full", "w");
     for (const argv of [["sessions"], ["log", "long", "--json"], ["messages", "long", "--follow"], ["--help"]]) {
       const stdio = ["ignore", full, "pipe"] as const;
