@@ -69,6 +69,11 @@ export interface WordsRow {
   readonly bytes: number;
 }
 
+/** A blob with the bytes of a short content; kept when something else holds it. */
+export interface CopyRow extends DiscardedRow {
+  readonly kept: number;
+}
+
 /** One blob an erasure releases, with the rows of the scope that refer to it. */
 export interface ErasableRow extends DiscardedRow {
   readonly rows: number;
@@ -258,6 +263,9 @@ export interface Queries {
   "messages.words": Read<[session: number, agent: number, upTo: number], WordsRow>;
   "run.words": Read<[session: number, agent: number, run: string, upTo: number], WordsRow>;
   "allMessages.words": Read<[session: number], WordsRow>;
+  "messages.copies": Read<[now: number, session: number, agent: number, upTo: number], CopyRow>;
+  "run.copies": Read<[now: number, session: number, agent: number, run: string, upTo: number], CopyRow>;
+  "allMessages.copies": Read<[now: number, session: number], CopyRow>;
 
   // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
   "words.lag": Read<[], { readonly upto: number; readonly newest: number }>;
@@ -265,7 +273,12 @@ export interface Queries {
     [prefix: Uint8Array, sha256: Uint8Array],
     { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
   >;
-  "words.count": Read<[prefix: Uint8Array, sha256: Uint8Array], { readonly n: number }>;
+  "words.scan": Read<
+    [after: number, upTo: number, sha256: Uint8Array],
+    { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
+  >;
+  "words.count": Read<[prefix: Uint8Array, upTo: number, sha256: Uint8Array, most: number], { readonly n: number }>;
+  "words.countUnindexed": Read<[after: number, upTo: number, sha256: Uint8Array], { readonly n: number }>;
 
   // state
   "state.current": Read<[...Branch, now: number], StateRow>;

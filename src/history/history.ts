@@ -5,7 +5,7 @@ import type { ContentBlock, Message, MessageInput } from "../contracts/messages.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { fromRef, sameBytes, toRef } from "../core/bytes.ts";
+import { sameBytes, toRef } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
 import {
@@ -108,13 +108,28 @@ async function naming(
     try {
       return await write(messages);
     } catch (error) {
-      const missing = error instanceof HoldfastError && error.code === "BlobNotFound" ? error.details.ref : null;
-      const digest = typeof missing === "string" ? fromRef(missing) : null;
-      const bytes = digest === null ? null : await payloads.inRow(digest);
-      if (digest === null || bytes === null) throw error;
-      messages = await Promise.all(messages.map((one) => carrying(one, bytes, digest, payloads)));
+      if (!(error instanceof HoldfastError) || error.code !== "BlobNotFound") throw error;
+      const brought = await bring(payloads, messages);
+      if (brought === null) throw error;
+      messages = brought;
     }
   }
+}
+
+/** With everything they name that stands in rows; null when there is nothing of the kind. */
+async function bring(
+  payloads: Payloads,
+  messages: readonly PreparedMessage[],
+): Promise<readonly PreparedMessage[] | null> {
+  const named = new Map(messages.flatMap(({ ready }) => ready.named.map((digest) => [toRef(digest), digest] as const)));
+  let brought: readonly PreparedMessage[] | null = null;
+  for (const digest of named.values()) {
+    const bytes = await payloads.inRow(digest);
+    if (bytes === null) continue;
+    const before: readonly PreparedMessage[] = brought ?? messages;
+    brought = await Promise.all(before.map((one) => carrying(one, bytes, digest, payloads)));
+  }
+  return brought;
 }
 
 function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: string | undefined): Promise<Erasure> {

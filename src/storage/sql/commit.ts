@@ -109,7 +109,12 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   // One order for everybody, so that rows are locked in one order.
   const asked = [...guards.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
-  const settle: Step[] = batch.some((commit) => commit.settled) ? [{ kind: "settle", table: "events" }] : [];
+  // Whoever writes events takes its place at the table before it locks a row: the other way round it would hold the row
+  // while it waits behind somebody who wants to be alone, who waits for somebody who wants the row.
+  const how = batch.some((commit) => commit.settled) ? "alone" : "beside";
+  const settle: Step[] = batch.some((commit) => commit.settled || (commit.sessions?.length ?? 0) > 0)
+    ? [{ kind: "settle", table: "events", how }]
+    : [];
   const rows = yield {
     steps: [
       ...settle,

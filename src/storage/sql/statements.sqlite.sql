@@ -68,10 +68,16 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
 -- messages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
+-- messages.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- run.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
+-- run.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- allMessages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
+-- allMessages.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- state.current
 SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = ?) AND st.branch = (SELECT branch FROM sessions WHERE id = ?) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > ?) ORDER BY st.seq, st.ord;
 -- state.key
@@ -204,9 +210,11 @@ SELECT 1 AS n FROM blobs WHERE key = ? UNION ALL SELECT 1 FROM segment_frames WH
 -- words.lag
 SELECT (SELECT n FROM counters WHERE name = 'word_refs') AS upto, coalesce((SELECT max(no) FROM events), 0) AS newest;
 -- words.get
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
+SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
+-- words.scan
+SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
 -- words.count
-SELECT count(*) AS n FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL;
+SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c;
 -- stats.tables
 SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted FROM sessions UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
@@ -360,7 +368,7 @@ UPDATE counters SET n = n + 1 WHERE name = 'gc';
 -- words.index
 INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM events WHERE no > (SELECT n FROM counters WHERE name = 'word_refs') AND no <= ? AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING;
 -- words.indexed
-UPDATE counters SET n = ? WHERE name = 'word_refs' AND n < ?;
+UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?) WHERE name = 'word_refs';
 -- words.shorten
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
 -- session.version

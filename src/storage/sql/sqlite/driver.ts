@@ -95,6 +95,7 @@ class SqliteDriver implements Driver {
   readonly #writer: Connection;
   readonly #reader: Connection;
   #checkpointer: Checkpointer | null = null;
+  #threadless = false;
   /** In the WAL since the last checkpoint, roughly. */
   #frames = 0;
   /** Written by the transaction under way. */
@@ -112,15 +113,17 @@ class SqliteDriver implements Driver {
     return this.#whenFree(() => {
       this.#writer.run("BEGIN IMMEDIATE", []);
       this.#rows = 0;
+      let result: T;
       try {
-        const result = this.#drive(plan());
+        result = this.#drive(plan());
         this.#writer.run("COMMIT", []);
-        this.#committed();
-        return result;
       } catch (error) {
         this.#rollback();
         throw error;
       }
+      // It has happened: nothing from here on may say otherwise.
+      this.#committed();
+      return result;
     });
   }
 
@@ -132,9 +135,16 @@ class SqliteDriver implements Driver {
     if (this.#frames < ASKED_CHECKPOINT_FRAMES) return;
     this.#frames = 0;
     if (this.#checkpointer === null) {
-      if (!busy || this.#options.path === ":memory:") return;
-      this.#checkpointer = new Checkpointer(this.#options.path);
-      this.#writer.db.exec(`PRAGMA wal_autocheckpoint = ${LATE_CHECKPOINT_FRAMES}`);
+      if (!busy || this.#threadless || this.#options.path === ":memory:") return;
+      try {
+        this.#checkpointer = new Checkpointer(this.#options.path);
+        this.#writer.db.exec(`PRAGMA wal_autocheckpoint = ${LATE_CHECKPOINT_FRAMES}`);
+      } catch (error) {
+        // No thread may be started here: commits go on checkpointing.
+        this.#threadless = true;
+        this.#options.environment.log("info", "sqlite.checkpointer", { error: String(error) });
+        return;
+      }
     }
     this.#checkpointer.ask();
   }
