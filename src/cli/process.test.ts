@@ -1,7 +1,7 @@
 // The real process: exit codes, output that nobody reads to the end, Ctrl-C, and no stack traces.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
@@ -63,11 +63,10 @@ describe("the process", () => {
   );
 
   const hasFull = existsSync("/dev/full");
-  const onFull = "output to a full disk is one plain line";
-  test.skipIf(!hasFull)(hasFull ? onFull : `${onFull} (skipped: there is no /dev/full)`, () => {
-    const full = openSync("/dev/full", "w");
+  test.skipIf(!hasFull)(`output to a full disk is one plain line${hasFull ? "" : " (skipped: no /dev/full)"}`, () => {
+    const disk = openSync("/dev/full", "w");
     for (const argv of [["sessions"], ["log", "long", "--json"], ["messages", "long", "--follow"], ["--help"]]) {
-      const stdio = ["ignore", full, "pipe"] as const;
+      const stdio = ["ignore", disk, "pipe"] as const;
       const { status, stderr } = spawnSync(process.execPath, [entry, ...argv], {
         cwd,
         stdio: [...stdio],
@@ -77,7 +76,7 @@ describe("the process", () => {
       const told = argv.includes("--json") ? JSON.parse(stderr).message : stderr;
       expect(told).toMatch(/^(holdfast: )?the output cannot be written: no space left on device\n?$/);
     }
-    closeSync(full);
+    closeSync(disk);
   });
 
   test("--follow says that the session was erased, and ends", async () => {
@@ -125,6 +124,18 @@ describe("the process", () => {
     expect([made.length, code, signal]).toEqual([1, 4, null]);
     const left = readdirSync(cwd).filter((name) => name.startsWith("holdfast-demo-") || name === "bytes");
     expect([left, statSync(store).mtimeMs]).toEqual([[], before]);
+  });
+
+  test("from a clone it works where the user stands, not where npm runs scripts", () => {
+    const root = path.resolve(import.meta.dirname, "../..");
+    const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+    const [program, ...script] = manifest.scripts.holdfast.split(" ");
+    expect(program).toBe("node");
+    const { HOLDFAST_STORE: _, ...env } = process.env;
+    const options = { cwd: root, env: { ...env, INIT_CWD: cwd }, encoding: "utf8" } as const;
+    const { status, stdout } = spawnSync(process.execPath, [...script, "init", "--store", "cloned.db"], options);
+    expect([status, stdout]).toEqual([0, expect.stringContaining("created a store at cloned.db")]);
+    expect(readdirSync(cwd)).toContain("cloned.db");
   });
 
   test("HOLDFAST_DEBUG=1 shows the stack", async () => {

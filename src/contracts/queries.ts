@@ -369,17 +369,7 @@ export interface Queries {
   // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
   // and `outside` is the part of `stored` that another place than the database keeps
   "stats.tables": Read<[], { readonly name: string; readonly rows: number; readonly deleted: number | null }>;
-  "stats.blobs": Read<
-    [],
-    {
-      readonly form: number;
-      readonly n: number;
-      readonly size: number;
-      readonly stored: number;
-      readonly referenced: number;
-      readonly outside: number;
-    }
-  >;
+  "stats.blobs": Read<[], Readonly<Record<"form" | "n" | "size" | "stored" | "referenced" | "outside", number>>>;
   "stats.sessions": Read<
     [limit: number],
     { readonly id: string; readonly events: number; readonly messages: number; readonly bytes: number }
