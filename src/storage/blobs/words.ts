@@ -56,7 +56,8 @@ async function indexed(depot: Depot, digest: Uint8Array): Promise<Found | null> 
 async function unindexed(depot: Depot, digest: Uint8Array): Promise<Found | null> {
   const { storage } = depot;
   const [lag] = await storage.query("words.lag");
-  if (lag === undefined || lag.upto >= lag.newest) return null;
+  // It may have come into the index after we looked there.
+  if (lag === undefined || lag.upto >= lag.newest) return indexed(depot, digest);
   if (lag.newest - lag.upto > MOST_UNINDEXED) {
     catchUp(depot, lag.newest).catch((error) => {
       storage.environment.log("info", "blobs.words.index", { error: String(error) });
@@ -67,7 +68,6 @@ async function unindexed(depot: Depot, digest: Uint8Array): Promise<Found | null
     if (found !== undefined) return found;
     await turn(storage.environment);
   }
-  // It may have been indexed and cleared away from behind us meanwhile.
   return indexed(depot, digest);
 }
 
