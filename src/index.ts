@@ -27,7 +27,10 @@ export { fileBlobs } from "./storage/blobs/file.ts";
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */
 export async function open(url: string, options?: OpenOptions): Promise<Holdfast> {
   const refusal = nodeRefusal();
-  if (refusal !== undefined) throw new HoldfastError("MissingDependency", refusal);
+  if (refusal !== undefined) {
+    const hint = "Install a newer Node, such as the LTS from nodejs.org, and run the program with that.";
+    throw new HoldfastError("MissingDependency", refusal, { hint });
+  }
   const composed = await import("./open.ts");
   return composed.open(url, options);
 }

@@ -6,14 +6,14 @@ import { open } from "../../src/open.ts";
 import { alternate, compare, percentile, sample } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench, Setting } from "../suite.ts";
-import { bareAppender, bareBatches, bytesPerAppend, openBare } from "./floor.ts";
-import { AGENT, messageSource, writeAtOnce } from "./messages.ts";
+import { bareAppender, bareBatches, bytesPerAppend, openBare, sameRowsAppender } from "./floor.ts";
+import { AGENT, messageSource, TEXT_LENGTH, writeAtOnce } from "./messages.ts";
 
 const ROUNDS = 7;
 const WRITERS = 64;
 
 export const sequential: Bench = {
-  metrics: ["append.sequential"],
+  metrics: ["append.sequential", "append.sequential.onerow"],
   async run({ folder, seconds }) {
     const file = path.join(folder, "sequential.db");
     const hf = await open(file);
@@ -24,20 +24,29 @@ export const sequential: Bench = {
     const bytes = bytesPerAppend(file);
     const bare = openBare(path.join(folder, "sequential-bare.db"));
     const bareAppend = bareAppender(bare, bytes);
+    const same = await sameRowsAppender(path.join(folder, "sequential-same.db"), TEXT_LENGTH);
     const turnMs = (seconds * 1000) / ROUNDS;
-    const [ours = [], floor = []] = await alternate(ROUNDS, [
+    const [ours = [], sameRows = [], oneRow = []] = await alternate(ROUNDS, [
       async () => percentile(await sample(turnMs, append), 0.5),
+      async () => percentile(await sample(turnMs, same.append), 0.5),
       async () => percentile(await sample(turnMs, bareAppend), 0.5),
     ]);
     await hf.close();
+    same.close();
     bare.close();
     return [
       {
         metric: "append.sequential",
         unit: "ms",
-        ...compare(ours, floor),
+        ...compare(ours, sameRows),
         targets: [{ of: "ratio", must: "atMost", limit: 1.5 }],
-        note: `p50; baseline: one bare INSERT of the same ${bytes} bytes, BEGIN IMMEDIATE to COMMIT`,
+        note: "p50; baseline: one bare commit of the same rows into the same tables, by two prepared statements",
+      },
+      {
+        metric: "append.sequential.onerow",
+        unit: "ms",
+        ...compare(ours, oneRow),
+        note: `the same against one bare INSERT of the same ${bytes} bytes into a table without any key`,
       },
     ];
   },

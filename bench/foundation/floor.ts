@@ -1,7 +1,10 @@
-// The floor under SQLite appends: the same bytes in one row of a bare table, through the same driver, with the pragmas a
-// store has. Nothing that is durable on this disk can be faster.
+// The floors under SQLite appends, through the same driver, with the pragmas a store has: the same rows written by bare
+// statements, and the same bytes in one row of a bare table. Nothing that is durable on this disk can be faster than that.
 import { randomFillSync } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { open } from "../../src/open.ts";
+import { ADD_WORDS, ADVANCE_SESSION } from "../../src/storage/sql/specs.ts";
+import { sqlite } from "../../src/storage/sql/sqlite/dialect.ts";
 
 /** As in src/storage/sql/sqlite/driver.ts. */
 export const PRAGMAS: readonly string[] = [
@@ -23,8 +26,8 @@ export function openBare(file: string): DatabaseSync {
 export function bytesPerAppend(storeFile: string): number {
   const db = new DatabaseSync(storeFile, { readOnly: true });
   try {
-    const newest = ["events"].map((table) => db.prepare(`SELECT * FROM ${table} ORDER BY rowid DESC LIMIT 1`).get());
-    return newest.flatMap((row) => Object.values(row ?? {})).reduce<number>((sum, cell) => sum + cellBytes(cell), 0);
+    const row = db.prepare("SELECT * FROM events ORDER BY no DESC LIMIT 1").get() ?? {};
+    return Object.values(row).reduce<number>((sum, cell) => sum + cellBytes(cell), 0);
   } finally {
     db.close();
   }
@@ -48,6 +51,48 @@ export function bodySource(bytes: number): () => Uint8Array {
     at = (at + 61) % 1_000_000;
     return pool.subarray(at, at + bytes);
   };
+}
+
+/**
+ * The rows of an append, as a store writes them, in one commit by two prepared statements: the event with the message in
+ * it, and where the session's log stands now. Seqs and hashes are made up; nothing is read, checked or hashed.
+ */
+export async function sameRowsAppender(
+  file: string,
+  words: number,
+): Promise<{ append: () => void; close: () => void }> {
+  const hf = await open(file);
+  await hf.history.append({ session: "one", agent: "bench" }, { role: "user", content: "x".repeat(words) });
+  await hf.close();
+  const db = openBare(file);
+  const row = db.prepare("SELECT * FROM events ORDER BY no DESC LIMIT 1").get() ?? {};
+  const insert = db.prepare(sqlite.renderBulk(ADD_WORDS, 1));
+  const advance = db.prepare(sqlite.renderBulk(ADVANCE_SESSION, 1));
+  const bodies = {
+    hash: bodySource(32),
+    sha256: bodySource(32),
+    salt: bodySource(16),
+    words: bodySource(cellBytes(row.words)),
+  };
+  const given = ADD_WORDS.columns.filter((column) => column.value === "?").map((column) => column.name);
+  const { begin, commit } = transaction(db);
+  let seq = Number(row.seq);
+  const append = () => {
+    seq++;
+    const hash = bodies.hash();
+    const fresh: Record<string, number | Uint8Array> = {
+      seq,
+      hash,
+      sha256: bodies.sha256(),
+      salt: bodies.salt(),
+      words: bodies.words(),
+    };
+    begin.run();
+    insert.run(...given.map((name) => fresh[name] ?? row[name] ?? null));
+    advance.run(seq, hash, Number(row.at), seq, 0, Number(row.session_no));
+    commit.run();
+  };
+  return { append, close: () => db.close() };
 }
 
 /** One row, one commit. */

@@ -5,7 +5,7 @@ import { ordinaryTranscript } from "../transcripts.ts";
 
 export const AGENT = "bench";
 
-const TEXT_LENGTH = 500;
+export const TEXT_LENGTH = 500;
 
 function prose(): string {
   const lines = Buffer.from(ordinaryTranscript(1_000_000)).toString("utf8").trim().split("\n");

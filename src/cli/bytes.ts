@@ -1,10 +1,12 @@
 // Bytes in from files and standard input, and out to files that appear only when they are complete.
 import { createReadStream } from "node:fs";
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { access, type FileHandle, open, rename, rm } from "node:fs/promises";
 import * as path from "node:path";
 import type { BlobSource } from "../contracts/blobs.ts";
+import { HoldfastError } from "../contracts/errors.ts";
 import { fileFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { quoted } from "./terminal.ts";
 
 /** "-" is standard input. */
 export async function* fileIn(file: string, io: Io): AsyncGenerator<Uint8Array> {
@@ -69,7 +71,9 @@ export async function fileOut(file: string, io: Io): Promise<BytesOut> {
       throw fileFailure(error, file);
     }
   };
-  const handle: FileHandle = await guarded(() => open(partial, "w"));
+  const handle: FileHandle = await open(partial, "w").catch(async (error: unknown) => {
+    throw (await isMissing(path.dirname(target))) ? missingDirectory(error, file) : fileFailure(error, file);
+  });
   return {
     write: (piece) => guarded(() => handle.writeFile(piece)),
     finish: () =>
@@ -82,6 +86,22 @@ export async function fileOut(file: string, io: Io): Promise<BytesOut> {
       await rm(partial, { force: true });
     },
   };
+}
+
+async function isMissing(directory: string): Promise<boolean> {
+  return await access(directory).then(
+    () => false,
+    (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT",
+  );
+}
+
+function missingDirectory(error: unknown, file: string): HoldfastError {
+  const directory = path.dirname(file);
+  return new HoldfastError("NotFound", `no directory ${directory}, where ${path.basename(file)} should be written`, {
+    hint: `make it first: \`mkdir -p ${quoted(directory)}\``,
+    details: { file, directory },
+    cause: error,
+  });
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {

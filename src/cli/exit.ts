@@ -15,7 +15,7 @@ export const EXIT = {
 /** In the order of --help. */
 export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.ok, "done"],
-  [EXIT.error, "an unexpected error"],
+  [EXIT.error, "an unexpected error, or output that cannot be written"],
   [EXIT.usage, "usage: the command line or its input is wrong; nothing was written"],
   [EXIT.notFound, "not found: no such store, session, agent, task, blob or file"],
   [EXIT.refused, "refused: it exists already, someone else changed it, a rule forbids it, or you said no"],

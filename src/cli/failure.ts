@@ -16,6 +16,11 @@ export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
 }
 
+/** The output goes to a place that does not take it: a full disk, mostly. */
+export class OutputFailed extends Error {
+  override readonly name = "OutputFailed";
+}
+
 /** Tells it on stderr and answers with the exit code. */
 export async function report(error: unknown, output: Output, debug: boolean): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok;
@@ -42,6 +47,7 @@ interface Failure {
 
 function describe(error: unknown): Failure {
   if (error instanceof UsageError) return { code: "Usage", message: error.message, exit: EXIT.usage };
+  if (error instanceof OutputFailed) return { code: error.name, message: error.message, exit: EXIT.error };
   if (isHoldfastError(error)) {
     const { hint: given, ...rest } = error.toJSON();
     const hint = given === undefined ? undefined : commandHint(given);

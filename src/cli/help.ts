@@ -7,6 +7,7 @@ import { padEnd, wrap } from "./terminal.ts";
 
 /** Wider lines are hard to read, however wide the terminal is. */
 const WIDEST = 80;
+const NARROWEST = 40;
 const NO_BREAK = "\u00a0";
 
 export interface Section {
@@ -113,7 +114,7 @@ function indented(text: string, frame: Frame): string[] {
 }
 
 function textWidth(frame: Frame): number {
-  return Math.min(frame.width, WIDEST);
+  return Math.max(NARROWEST, Math.min(frame.width, WIDEST));
 }
 
 /** For programs that learn the CLI: `--help --json`. */

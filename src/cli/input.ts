@@ -5,13 +5,15 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { fileFailure, UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 
-/** The text itself, or standard input for "-". */
+/** The text itself, or standard input for "-": that there is nothing in it is a mistake, such as a command that failed. */
 export async function readTextOperand(operand: string, io: Io): Promise<string> {
   if (operand !== "-") return operand;
   const chunks: Buffer[] = [];
   for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
   // What `echo` adds at the end is not part of the text.
-  return decode(Buffer.concat(chunks), "standard input").replace(/\r?\n$/, "");
+  const text = decode(Buffer.concat(chunks), "standard input").replace(/\r?\n$/, "");
+  if (text === "") throw new UsageError("standard input is empty; for an empty text write '' instead of -");
+  return text;
 }
 
 export async function readTextFile(file: string, io: Io): Promise<string> {

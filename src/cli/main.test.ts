@@ -57,6 +57,23 @@ describe("holdfast", () => {
     ...(isGroup(command) ? command.commands.map(({ name }) => `${command.name} ${name}`) : []),
   ]);
 
+  const every = COMMANDS.flatMap((command) => (isGroup(command) ? command.commands : [command]));
+
+  test("shows every option in the usage of its command, and of its group", () => {
+    const unseen = every.flatMap(({ usage, options }) =>
+      Object.keys(options)
+        .filter((option) => !usage.some((line) => line.includes(`--${option}`)))
+        .map((option) => `${usage[0]}: --${option}`),
+    );
+    expect(unseen).toEqual([]);
+    const groups = COMMANDS.filter(isGroup).flatMap(({ usage, commands }) =>
+      commands.flatMap((command) =>
+        Object.keys(command.options).filter((option) => !usage.join().includes(`--${option}`)),
+      ),
+    );
+    expect(groups).toEqual([]);
+  });
+
   test.each(paths)("%s --help teaches: usage, examples, no line wider than the terminal", async (name) => {
     const { code, stdout } = await cli(`${name} --help`, { columns: 80, env: { NO_COLOR: "1" } });
     expect(code).toBe(0);

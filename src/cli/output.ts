@@ -1,11 +1,14 @@
 // What a command prints: lines for people or one JSON document for programs. Every write waits until the reader took
-// it, so that a large answer does not pile up in memory; a reader that went away is OutputClosed.
-import { OutputClosed } from "./failure.ts";
+// it, so that a large answer does not pile up in memory; a reader that went away is OutputClosed, one that cannot take it
+// OutputFailed.
+import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
 
+/** Text is not broken into narrower lines than that, and no table is made narrower. */
 const NARROWEST = 40;
+const NARROWEST_TABLE = 20;
 
 export class Output {
   readonly json: boolean;
@@ -17,6 +20,7 @@ export class Output {
   readonly #stdout: OutStream;
   readonly #stderr: OutStream;
   readonly #stderrIsTerminal: boolean;
+  readonly #frameWidth: number;
   #progressShown = false;
 
   constructor(io: Io, json: boolean) {
@@ -27,11 +31,13 @@ export class Output {
     this.errorStyle = styleFor(io.stderr, io.env);
     this.interactive = io.stdout.isTTY === true;
     this.#stderrIsTerminal = io.stderr.isTTY === true;
-    this.width = this.interactive ? Math.max(NARROWEST, io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+    const columns = this.interactive ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+    this.width = Math.max(NARROWEST, columns);
+    this.#frameWidth = Math.max(NARROWEST_TABLE, columns);
   }
 
   get frame(): Frame {
-    return { width: this.width, style: this.style };
+    return { width: this.#frameWidth, style: this.style };
   }
 
   /** The command's answer: the value as JSON, or the lines made from it. */
@@ -89,9 +95,15 @@ function write(stream: OutStream, chunk: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(chunk, (error) => {
       if (!error) resolve();
-      else reject(isClosed(error) ? new OutputClosed("nobody reads the output any more") : error);
+      else reject(isClosed(error) ? new OutputClosed("nobody reads the output any more") : outputFailed(error));
     });
   });
+}
+
+/** "ENOSPC: no space left on device, write" without what only programmers know. */
+function outputFailed(error: Error): OutputFailed {
+  const why = /^E[A-Z0-9]+: ([^,]+)/.exec(error.message)?.[1] ?? error.message;
+  return new OutputFailed(`the output cannot be written: ${why}`, { cause: error });
 }
 
 function isClosed(error: Error): boolean {

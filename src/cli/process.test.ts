@@ -1,7 +1,7 @@
 // The real process: exit codes, output that nobody reads to the end, Ctrl-C, and no stack traces.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
@@ -62,6 +62,36 @@ describe("the process", () => {
     },
   );
 
+  const hasFull = existsSync("/dev/full");
+  test.skipIf(!hasFull)(`output to a full disk is one plain line${hasFull ? "" : " (skipped: no /dev/full)"}`, () => {
+    const disk = openSync("/dev/full", "w");
+    for (const argv of [["sessions"], ["log", "long", "--json"], ["messages", "long", "--follow"], ["--help"]]) {
+      const stdio = ["ignore", disk, "pipe"] as const;
+      const { status, stderr } = spawnSync(process.execPath, [entry, ...argv], {
+        cwd,
+        stdio: [...stdio],
+        encoding: "utf8",
+      });
+      expect(status).toBe(1);
+      const told = argv.includes("--json") ? JSON.parse(stderr).message : stderr;
+      expect(told).toMatch(/^(holdfast: )?the output cannot be written: no space left on device\n?$/);
+    }
+    closeSync(disk);
+  });
+
+  test("--follow says that the session was erased, and ends", async () => {
+    const hf = await open(store);
+    await hf.sessions.create({ id: "short" });
+    const child = start(["log", "short", "--follow"]);
+    await once(child.stdout.setEncoding("utf8"), "data");
+    const told = once(child.stderr.setEncoding("utf8"), "data");
+    await hf.sessions.delete("short");
+    await hf.close();
+    expect(await told).toEqual(['holdfast: session "short" was erased\n']);
+    const [code]: unknown[] = await once(child, "close");
+    expect(code).toBe(3);
+  });
+
   test("--follow ends with Ctrl-C and exit 0", async () => {
     const child = start(["log", "long", "--follow", "--last", "1"]);
     const [first]: unknown[] = await once(child.stdout.setEncoding("utf8"), "data");
@@ -94,6 +124,18 @@ describe("the process", () => {
     expect([made.length, code, signal]).toEqual([1, 4, null]);
     const left = readdirSync(cwd).filter((name) => name.startsWith("holdfast-demo-") || name === "bytes");
     expect([left, statSync(store).mtimeMs]).toEqual([[], before]);
+  });
+
+  test("from a clone it works where the user stands, not where npm runs scripts", () => {
+    const root = path.resolve(import.meta.dirname, "../..");
+    const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+    const [program, ...script] = manifest.scripts.holdfast.split(" ");
+    expect(program).toBe("node");
+    const { HOLDFAST_STORE: _, ...env } = process.env;
+    const options = { cwd: root, env: { ...env, INIT_CWD: cwd }, encoding: "utf8" } as const;
+    const { status, stdout } = spawnSync(process.execPath, [...script, "init", "--store", "cloned.db"], options);
+    expect([status, stdout]).toEqual([0, expect.stringContaining("created a store at cloned.db")]);
+    expect(readdirSync(cwd)).toContain("cloned.db");
   });
 
   test("HOLDFAST_DEBUG=1 shows the stack", async () => {

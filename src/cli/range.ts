@@ -1,5 +1,6 @@
 // Which part of a session's list is shown: the options that `log` and `messages` share, what they mean, and how a list
 // is followed live.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { LogEvent, TailOptions } from "../contracts/log.ts";
 import type { Arguments } from "./arguments.ts";
@@ -47,7 +48,10 @@ export async function noteRest(output: Output, range: Range, shown: number, tota
   await output.note(`the last ${shown} of ${formatCount(total)}; --after 0 shows all`);
 }
 
-/** Events as they come, until the user has enough; answers with the exit code. */
+/**
+ * Events as they come, until the user has enough; answers with the exit code. A reader of ours that goes away (`| head`) is
+ * noticed when the next event is written: Node cannot watch a pipe that it only writes to.
+ */
 export async function follow(
   holdfast: Holdfast,
   session: string,
@@ -61,5 +65,8 @@ export async function follow(
   } finally {
     release();
   }
+  // Nothing else ends it while the store is open.
+  if (!signal.aborted)
+    throw new HoldfastError("SessionDeleted", `session "${session}" was erased`, { details: { session } });
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 // Tables fit the terminal, and are whole where there is none.
 import { describe, expect, test } from "vitest";
 import { styleFor } from "./style.ts";
-import { type Column, facts, table } from "./table.ts";
+import { type Column, facts, ID, table } from "./table.ts";
 import { displayWidth } from "./terminal.ts";
 
 interface Row {
@@ -45,8 +45,39 @@ describe("table", () => {
       "ID                   N",
       "chat-1               7",
       "a-much-longer-id  1234",
+      "(no room for TITLE; --json has",
+      "all)",
     ]);
     expect(table(droppable, rows, { width: 33, style: plain })[1]).toBe("chat-1               7  a rather…");
+  });
+
+  test("leaves other columns out, the last first, before it cuts an id, and says so", () => {
+    const keeping = columns.map((column) => (column.title === "ID" ? { ...column, ...ID } : column));
+    expect(table(keeping, rows, { width: 29, style: plain })).toEqual([
+      "ID                   N",
+      "chat-1               7",
+      "a-much-longer-id  1234",
+      "(no room for TITLE; --json",
+      "has all)",
+    ]);
+    expect(table(keeping, rows, { width: 16, style: plain })).toEqual([
+      "ID",
+      "chat-1",
+      "a-much-longer-id",
+      "(no room for N,",
+      "TITLE; --json",
+      "has all)",
+    ]);
+    expect(table(keeping, rows, { width: 12, style: plain })[2]).toBe("a-much-long…");
+  });
+
+  test("an id that is longer than most shares the room with the others", () => {
+    const long = [{ id: "x".repeat(100), count: 7, title: "" }];
+    const [, line = ""] = table([{ ...columns[0], ...ID } as Column<Row>, ...columns.slice(1)], long, {
+      width: 44,
+      style: plain,
+    });
+    expect(line).toBe(`${"x".repeat(40)}…  7`);
   });
 
   test("leaves out a column with nothing in it, and escapes cells", () => {

@@ -1,7 +1,7 @@
-// Tables that fit the terminal: columns say how far they may shrink and who shrinks first. Where there is no terminal
-// nothing is cut, because a program or a file reads it.
+// Tables that fit the terminal: columns say how far they may shrink and who shrinks first; then others are left out, and
+// that is said. Where there is no terminal nothing is cut, because a program or a file reads it.
 import type { Style } from "./style.ts";
-import { displayWidth, padEnd, padStart, safeLine, truncate } from "./terminal.ts";
+import { displayWidth, padEnd, padStart, safeLine, truncate, wrap } from "./terminal.ts";
 
 export interface Column<Row> {
   readonly title: string;
@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly shrink?: number;
   /** Never narrower than this (default 8); 0: left out rather than made a sliver. */
   readonly min?: number;
+  /** Never left out; others go, the last first, before this one is made narrower than its min. */
+  readonly keep?: true;
   readonly colour?: (text: string, row: Row, style: Style) => string;
 }
 
@@ -21,6 +23,9 @@ export interface Frame {
   /** Columns of space before each line. */
   readonly indent?: number;
 }
+
+/** What an id is shown in: enough for those we make, and for a UUID. A cut id cannot be copied. */
+export const ID = { shrink: 1, min: 36, keep: true } as const;
 
 const GAP = 2;
 const MIN = 8;
@@ -32,14 +37,14 @@ interface Fitted<Row> {
   readonly width: number;
 }
 
-/** Lines, the titles first. Columns whose cells are all empty are left out. */
+/** Lines, the titles first. Columns whose cells are all empty are left out without a word. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], frame: Frame): string[] {
   const indent = frame.indent ?? 0;
   const filled = columns
     .map((column) => ({ column, cells: rows.map((row) => safeLine(column.cell(row))) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ""))
     .map(({ column, cells }) => ({ column, cells, width: maxWidth([column.title, ...cells]) }));
-  const shown = shrunk(filled, frame.width - indent);
+  const shown = fitted(filled, frame.width - indent);
   const line = (text: (one: Fitted<Row>) => string, paint: (text: string, one: Fitted<Row>) => string): string => {
     const cells = shown.map((one, i) => {
       const cut = truncate(text(one), one.width);
@@ -60,7 +65,19 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
         (text, { column }) => column.colour?.(text, row, frame.style) ?? text,
       ),
     ),
+    ...leftOut(filled, shown, frame),
   ];
+}
+
+function leftOut<Row>(filled: readonly Fitted<Row>[], shown: readonly Fitted<Row>[], frame: Frame): string[] {
+  const titles = filled
+    .map(({ column }) => column)
+    .filter(({ title }) => title !== "" && !shown.some(({ column }) => column.title === title))
+    .map(({ title }) => title);
+  if (titles.length === 0) return [];
+  const indent = " ".repeat(frame.indent ?? 0);
+  const lines = wrap(`(no room for ${titles.join(", ")}; --json has all)`, frame.width - indent.length);
+  return lines.map((line) => indent + frame.style.faint(line));
 }
 
 function maxWidth(texts: readonly string[]): number {
@@ -69,15 +86,35 @@ function maxWidth(texts: readonly string[]): number {
   return width;
 }
 
+/** Takes columns in, leaves out what may be, the last first, and cuts what must stay only when nothing else helps. */
+function fitted<Row>(columns: readonly Fitted<Row>[], width: number): readonly Fitted<Row>[] {
+  const taken = shrunk(columns, width, ({ min }) => min ?? MIN);
+  if (totalWidth(taken) <= width) return taken;
+  const victim = columns.findLast(({ column }) => column.keep !== true);
+  if (victim === undefined) return shrunk(columns, width, () => MIN);
+  return fitted(
+    columns.filter((one) => one !== victim),
+    width,
+  );
+}
+
+function totalWidth<Row>(columns: readonly Fitted<Row>[]): number {
+  return columns.reduce((sum, { width }) => sum + width + GAP, -GAP);
+}
+
 /** Takes columns in, one after the other, until they fit. */
-function shrunk<Row>(columns: readonly Fitted<Row>[], width: number): readonly Fitted<Row>[] {
+function shrunk<Row>(
+  columns: readonly Fitted<Row>[],
+  width: number,
+  min: (column: Column<Row>) => number,
+): readonly Fitted<Row>[] {
   let fitting = columns;
   const order = columns.toSorted((a, b) => (b.column.shrink ?? 0) - (a.column.shrink ?? 0));
   for (const one of order) {
-    const total = fitting.reduce((sum, { width: taken }) => sum + taken + GAP, -GAP);
+    const total = totalWidth(fitting);
     if (total <= width || (one.column.shrink ?? 0) === 0) return fitting;
     const wanted = one.width - (total - width);
-    const least = Math.min(one.column.min ?? MIN, one.width);
+    const least = Math.min(min(one.column), one.width);
     const isDropped = least === 0 && wanted < MIN;
     fitting = fitting.flatMap((other) => {
       if (other !== one) return [other];

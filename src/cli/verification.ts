@@ -62,6 +62,7 @@ async function verifySession(holdfast: Holdfast, session: string, wanted: Verifi
   const anchor = wanted.anchors.get(session);
   const trusted = wanted.from.get(session);
   // An anchor before the trusted point would not be looked at: then the whole chain is verified.
+  let events = 0;
   const from = trusted !== undefined && anchor !== undefined && anchor.seq < trusted.seq ? undefined : trusted;
   try {
     const report = await holdfast.log.verify(session, {
@@ -69,11 +70,12 @@ async function verifySession(holdfast: Holdfast, session: string, wanted: Verifi
       ...(from === undefined ? {} : { from }),
     });
     if (!report.ok) return report;
+    events = report.events;
     if (wanted.content) await readContent(holdfast, session);
     const note = anchor === undefined ? {} : { note: `anchored at ${anchor.seq}` };
     return { ok: true, session, events: report.events, hash: report.hash, ...note };
   } catch (error) {
-    return await damage(holdfast, session, anchor, error);
+    return await damage(holdfast, session, anchor, events, error);
   }
 }
 
@@ -82,6 +84,7 @@ async function damage(
   holdfast: Holdfast,
   session: string,
   anchor: Anchor | undefined,
+  events: number,
   error: unknown,
 ): Promise<Finding> {
   if (!isHoldfastError(error)) throw error;
@@ -95,7 +98,7 @@ async function damage(
       return {
         ok: false,
         session,
-        events: 0,
+        events,
         reason: error.message,
         ...(typeof seq === "number" ? { badSeq: seq } : {}),
       };

@@ -1,4 +1,6 @@
-// What open() returns: plain namespaces over one store.
+// What open() returns: plain namespaces over one store. The reference goes with the types, for callers whose own lib
+// does not know Symbol.asyncDispose.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Agents } from "./agents.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
 import type { Environment } from "./environment.ts";
@@ -47,10 +49,14 @@ export interface StoreInfo {
 }
 
 export interface NounStats {
+  /** Without those that were deleted. */
   readonly rows: number;
+  /** Of sessions and agents: how many were deleted and left a tombstone. */
+  readonly deleted?: number;
 }
 
 export interface Stats {
+  /** Of the database, without the blobs that are kept outside of it. */
   readonly bytesOnDisk: number;
   readonly nouns: Readonly<Record<string, NounStats>>;
   readonly blobs: {
@@ -58,8 +64,9 @@ export interface Stats {
     /** Bytes as given, once per blob, and once per reference. */
     readonly bytes: number;
     readonly referencedBytes: number;
-    /** Bytes as kept. */
+    /** Bytes as kept, and how many of them outside the database (see fileBlobs()). */
     readonly storedBytes: number;
+    readonly outsideBytes: number;
     /** 1 − bytes / referencedBytes, and 1 − storedBytes / bytes; 0 when there is nothing. */
     readonly dedupSavings: number;
     readonly compressionSavings: number;

@@ -1,4 +1,5 @@
-// Every limit has a name (rule ST8); going over one is a LimitExceeded that says which.
+// Every limit has a name (rule ST8); going over one is a LimitExceeded that says which, but for idBytes (InvalidId) and
+// jsonDepth (InvalidJson).
 
 export const LIMITS = {
   /** UTF-8 bytes of an id chosen by the caller (session, agent, run, alias, tag, label, key …). */

@@ -42,10 +42,11 @@ export interface WholeEventRow extends EventRow {
   readonly key: string | null;
   readonly sha256: Uint8Array | null;
   readonly salt: Uint8Array | null;
+  readonly words: Uint8Array | null;
   readonly erased_seq: number | null;
 }
 
-export interface MessageRow {
+export interface MessageRow extends StoredPayload {
   readonly session: string;
   readonly agent: string;
   readonly seq: number;
@@ -53,13 +54,6 @@ export interface MessageRow {
   readonly run: string | null;
   readonly key: string | null;
   readonly at: number;
-  readonly sha256: Uint8Array;
-  readonly size: number;
-  /** null: the row names a blob that is not there. */
-  readonly form: number | null;
-  readonly body: Uint8Array | null;
-  readonly store: string;
-  readonly blob_key: string | null;
 }
 
 /** A blob that may go with what was erased, once nobody needs it. */
@@ -73,6 +67,11 @@ export interface DiscardedRow {
 export interface WordsRow {
   readonly n: number;
   readonly bytes: number;
+}
+
+/** A blob with the bytes of a short content; kept when something else holds it. */
+export interface CopyRow extends DiscardedRow {
+  readonly kept: number;
 }
 
 /** One blob an erasure releases, with the rows of the scope that refer to it. */
@@ -102,7 +101,7 @@ export interface AgentRow {
   readonly version: number;
 }
 
-export interface BlockRow {
+export interface BlockRow extends StoredPayload {
   readonly id: string;
   readonly ord: number;
   readonly label: string;
@@ -112,12 +111,6 @@ export interface BlockRow {
   readonly version: number;
   readonly created_at: number;
   readonly updated_at: number;
-  readonly sha256: Uint8Array;
-  readonly size: number;
-  readonly form: number;
-  readonly body: Uint8Array | null;
-  readonly store: string;
-  readonly blob_key: string | null;
 }
 
 /** An agent that has the block, with the agent's version. */
@@ -127,15 +120,9 @@ export interface BlockUserRow {
   readonly version: number;
 }
 
-export interface StateRow {
+export interface StateRow extends StoredPayload {
   readonly key: string;
   readonly seq: number;
-  readonly sha256: Uint8Array;
-  readonly size: number;
-  readonly form: number;
-  readonly body: Uint8Array | null;
-  readonly store: string;
-  readonly blob_key: string | null;
 }
 
 export interface BoardRow {
@@ -276,6 +263,9 @@ export interface Queries {
   "messages.words": Read<[session: number, agent: number, upTo: number], WordsRow>;
   "run.words": Read<[session: number, agent: number, run: string, upTo: number], WordsRow>;
   "allMessages.words": Read<[session: number], WordsRow>;
+  "messages.copies": Read<[now: number, session: number, agent: number, upTo: number], CopyRow>;
+  "run.copies": Read<[now: number, session: number, agent: number, run: string, upTo: number], CopyRow>;
+  "allMessages.copies": Read<[now: number, session: number], CopyRow>;
 
   // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
   "words.lag": Read<[], { readonly upto: number; readonly newest: number }>;
@@ -283,7 +273,12 @@ export interface Queries {
     [prefix: Uint8Array, sha256: Uint8Array],
     { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
   >;
-  "words.count": Read<[prefix: Uint8Array, sha256: Uint8Array], { readonly n: number }>;
+  "words.scan": Read<
+    [after: number, upTo: number, sha256: Uint8Array],
+    { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
+  >;
+  "words.count": Read<[prefix: Uint8Array, upTo: number, sha256: Uint8Array, most: number], { readonly n: number }>;
+  "words.countUnindexed": Read<[after: number, upTo: number, sha256: Uint8Array], { readonly n: number }>;
 
   // state
   "state.current": Read<[...Branch, now: number], StateRow>;
@@ -331,6 +326,8 @@ export interface Queries {
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */
   "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;
+  /** One whose bytes name it: the content of a message, since nothing else may name a blob. */
+  "blob.named": Read<[blobNo: number], { readonly no: number }>;
   "blob.segments": Read<[blobNo: number], SegmentRow>;
   /** Stored bytes of chunks and segments that no other blob uses. */
   "blob.ownBytes": Read<[blobNo: number], { readonly n: number }>;
@@ -370,17 +367,9 @@ export interface Queries {
   "external.key": Read<[key: string, sameKey: string], { readonly n: number }>;
 
   // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
-  "stats.tables": Read<[], { readonly name: string; readonly rows: number }>;
-  "stats.blobs": Read<
-    [],
-    {
-      readonly form: number;
-      readonly n: number;
-      readonly size: number;
-      readonly stored: number;
-      readonly referenced: number;
-    }
-  >;
+  // and `outside` is the part of `stored` that another place than the database keeps
+  "stats.tables": Read<[], { readonly name: string; readonly rows: number; readonly deleted: number | null }>;
+  "stats.blobs": Read<[], Readonly<Record<"form" | "n" | "size" | "stored" | "referenced" | "outside", number>>>;
   "stats.sessions": Read<
     [limit: number],
     { readonly id: string; readonly events: number; readonly messages: number; readonly bytes: number }

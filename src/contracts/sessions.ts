@@ -54,7 +54,7 @@ export interface SessionFilter {
 }
 
 export interface Sessions {
-  /** AlreadyExists when the id is taken, also by a deleted session: ids are never used twice. */
+  /** AlreadyExists when the id is taken, SessionDeleted when it was: ids are never used twice. */
   create<M extends object = JsonObject>(input?: SessionInput<M>): Promise<Session>;
   /** By id or alias; null when there is none (a deleted session is none). */
   get(idOrAlias: string): Promise<Session | null>;

@@ -37,6 +37,11 @@ export interface TaskListOptions {
   readonly maxRetries?: number;
 }
 
+export interface MoveOptions {
+  /** The status the task must be in; Conflict when it is in another. Of many workers who claim one task, one wins. */
+  readonly from?: TaskStatus;
+}
+
 export interface Tasks {
   /**
    * conversationId is a session id; the session is made when it is not there. A board that exists already for (session,
@@ -49,7 +54,13 @@ export interface Tasks {
   /** Every board of the session, oldest first. */
   getBoardsByConversation(conversationId: string): Promise<readonly TaskList[]>;
   /** Null when there is no such task. An empty note keeps the old one. InvalidTransition out of a terminal status. */
-  updateStatus(taskListId: string, taskId: string, status: TaskStatus, note?: string): Promise<Task | null>;
+  updateStatus(
+    taskListId: string,
+    taskId: string,
+    status: TaskStatus,
+    note?: string,
+    options?: MoveOptions,
+  ): Promise<Task | null>;
   addTasks(taskListId: string, titles: readonly string[]): Promise<readonly Task[]>;
   deleteTask(taskListId: string, taskId: string): Promise<boolean>;
   /** The agent's retry: count + 1 and in_progress; null when the limit is reached or there is no such task. */

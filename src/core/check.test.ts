@@ -44,6 +44,27 @@ describe("checks", () => {
     }
   });
 
+  test.each([
+    [undefined, "value is not JSON: it is undefined"],
+    [{ list: [1, undefined] }, "value.list[1] is not JSON: it is undefined"],
+    [{ a: { b: [{ when: new Date(0) }] } }, "value.a.b[0].when is not JSON: it is a Date object; give plain objects"],
+    [{ "a key": [Number.NaN] }, 'value["a key"][0] is not JSON: NaN is not a JSON number'],
+    [[() => 1], "value[0] is not JSON: it is a function"],
+    [{ "": 1n }, 'value[""] is not JSON: it is a bigint'],
+    [{ größe: Symbol("x") }, "value.größe is not JSON: it is a symbol"],
+  ])("ST7 what is not JSON is named by its path: %#", (value, message) => {
+    expect(() => encodeJson(value, "value", "metadataBytes")).toThrow(
+      expect.objectContaining({ code: "InvalidJson", message }),
+    );
+  });
+
+  test("ST7 JSON that is too deep is named without the long way to it", () => {
+    const cycle: Record<string, unknown> = {};
+    cycle.round = { again: cycle };
+    const message = "value is not JSON: it is nested deeper than jsonDepth (512) levels, or is a cycle";
+    expect(() => encodeJson(cycle, "value", "metadataBytes")).toThrow(message);
+  });
+
   test("ST5 JSON is kept exactly as it serialises: key order, lone surrogates, __proto__", () => {
     const value = JSON.parse('{"b":1,"a":"\\ud800","__proto__":{"x":1},"10":0,"2":0}');
     const bytes = encodeJson(value, "value", "metadataBytes");

@@ -17,9 +17,9 @@ export function invalid(what: string, wanted: string, got: unknown): HoldfastErr
 function describe(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
-  if (typeof value === "number") return String(value);
+  if (value === undefined || typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value === "string") return value.length > 40 ? "that text" : JSON.stringify(value);
-  return typeof value === "object" ? "an object" : typeof value;
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** Well-formed Unicode without NUL, 1 to idBytes bytes: any such text is a fine id, whatever it looks like. */
@@ -131,7 +131,7 @@ export function checkRef(value: unknown, what = "ref"): Uint8Array {
  * BigInt, NaN, infinities, cycles, toJSON surprises such as Date or Map, and nesting deeper than jsonDepth.
  */
 export function encodeJson(value: unknown, what: string, limit: LimitName): Uint8Array {
-  checkJson(value, what, 0);
+  checkJson(value, what);
   const text = JSON.stringify(value);
   // UTF-8 takes at least a byte a unit: refuse the enormous before encoding it.
   if (text.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in bytes`, text.length);
@@ -140,30 +140,58 @@ export function encodeJson(value: unknown, what: string, limit: LimitName): Uint
   return bytes;
 }
 
-function notJson(what: string, why: string): HoldfastError {
-  return new HoldfastError("InvalidJson", `${what} is not JSON: ${why}`, { details: { what } });
+/** Why a value is no JSON, and the way to it. Keys are put in front as the search returns: good JSON pays nothing. */
+interface Fault {
+  readonly why: string;
+  readonly path: (string | number)[];
 }
 
-function checkJson(value: unknown, what: string, depth: number): void {
-  if (depth > LIMITS.jsonDepth) {
-    throw notJson(what, `it is nested deeper than jsonDepth (${LIMITS.jsonDepth}) levels, or is a cycle`);
-  }
-  if (value === null || typeof value === "boolean" || typeof value === "string") return;
+function checkJson(value: unknown, what: string): void {
+  const fault = faultOf(value, 0);
+  if (fault === undefined) return;
+  const where = what + fault.path.map(step).join("");
+  throw new HoldfastError("InvalidJson", `${where} is not JSON: ${fault.why}`, { details: { what: where } });
+}
+
+function step(key: string | number): string {
+  if (typeof key === "number") return `[${key}]`;
+  if (/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) && key.length <= 80) return `.${key}`;
+  return `[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`;
+}
+
+function faultOf(value: unknown, depth: number): Fault | undefined {
+  if (depth > LIMITS.jsonDepth) return TOO_DEEP;
+  if (value === null || typeof value === "boolean" || typeof value === "string") return undefined;
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw notJson(what, `${value} is not a JSON number`);
-    return;
+    return Number.isFinite(value) ? undefined : { why: `${value} is not a JSON number`, path: [] };
   }
-  if (typeof value !== "object") throw notJson(what, `it holds a ${typeof value}`);
+  if (typeof value !== "object") return { why: `it is ${describe(value)}`, path: [] };
   if (Array.isArray(value)) {
-    for (const item of value) checkJson(item, what, depth + 1);
-    return;
+    for (let i = 0; i < value.length; i++) {
+      const fault = faultOf(value[i], depth + 1);
+      if (fault !== undefined) return behind(i, fault);
+    }
+    return undefined;
   }
   if (!isPlain(value)) {
-    throw notJson(what, `it holds a ${value.constructor?.name ?? "strange"} object; give plain objects`);
+    return { why: `it is a ${value.constructor?.name ?? "strange"} object; give plain objects`, path: [] };
   }
   for (const key in value) {
     const item = (value as Record<string, unknown>)[key];
     // A property that is undefined is a property that is not there, as everywhere in JSON.
-    if (item !== undefined) checkJson(item, what, depth + 1);
+    const fault = item === undefined ? undefined : faultOf(item, depth + 1);
+    if (fault !== undefined) return behind(key, fault);
   }
+  return undefined;
+}
+
+/** The way to it would be hundreds of keys long. */
+const TOO_DEEP: Fault = {
+  why: `it is nested deeper than jsonDepth (${LIMITS.jsonDepth}) levels, or is a cycle`,
+  path: [],
+};
+
+function behind(key: string | number, fault: Fault): Fault {
+  if (fault !== TOO_DEEP) fault.path.unshift(key);
+  return fault;
 }

@@ -5,10 +5,21 @@ import type { ContentBlock, Message, MessageInput } from "../contracts/messages.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { fromRef, sameBytes, toRef } from "../core/bytes.ts";
+import { sameBytes, toRef } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
-import { decodeRow, jsonObject, list, oneOf, optional, plainObject, text, whole, withBlob } from "../core/decode.ts";
+import {
+  decodeRow,
+  jsonObject,
+  list,
+  oneOf,
+  optional,
+  plainObject,
+  type RowName,
+  text,
+  whole,
+  withBlob,
+} from "../core/decode.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -97,13 +108,28 @@ async function naming(
     try {
       return await write(messages);
     } catch (error) {
-      const missing = error instanceof HoldfastError && error.code === "BlobNotFound" ? error.details.ref : null;
-      const digest = typeof missing === "string" ? fromRef(missing) : null;
-      const bytes = digest === null ? null : await payloads.inRow(digest);
-      if (digest === null || bytes === null) throw error;
-      messages = await Promise.all(messages.map((one) => carrying(one, bytes, digest, payloads)));
+      if (!(error instanceof HoldfastError) || error.code !== "BlobNotFound") throw error;
+      const brought = await bring(payloads, messages);
+      if (brought === null) throw error;
+      messages = brought;
     }
   }
+}
+
+/** With everything they name that stands in rows; null when there is nothing of the kind. */
+async function bring(
+  payloads: Payloads,
+  messages: readonly PreparedMessage[],
+): Promise<readonly PreparedMessage[] | null> {
+  const named = new Map(messages.flatMap(({ ready }) => ready.named.map((digest) => [toRef(digest), digest] as const)));
+  let brought: readonly PreparedMessage[] | null = null;
+  for (const digest of named.values()) {
+    const bytes = await payloads.inRow(digest);
+    if (bytes === null) continue;
+    const before: readonly PreparedMessage[] = brought ?? messages;
+    brought = await Promise.all(before.map((one) => carrying(one, bytes, digest, payloads)));
+  }
+  return brought;
 }
 
 function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: string | undefined): Promise<Erasure> {
@@ -290,9 +316,28 @@ async function readSession(
 }
 
 function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
-  // Made only when it is needed: this is read for every message.
-  const named = row.form === null || row.sha256 === null;
-  return payloads.read(named ? withBlob({ kind: "message", session: row.session, seq: row.seq }, "content", row) : row);
+  if (row.form === null || row.sha256 === null) withBlob(nameOf(row), "content", row);
+  try {
+    const bytes = payloads.read(row);
+    return bytes instanceof Promise ? bytes.catch((error) => Promise.reject(inMessage(row, error))) : bytes;
+  } catch (error) {
+    throw inMessage(row, error);
+  }
+}
+
+function nameOf({ session, seq }: MessageRow): RowName {
+  return { kind: "message", session, seq };
+}
+
+/** Damage of a blob, with the message that shows it. */
+function inMessage(row: MessageRow, error: unknown): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "BlobCorrupted") return error;
+  const { session, seq } = row;
+  return new HoldfastError("BlobCorrupted", `message ${seq} of ${JSON.stringify(session)}: ${error.message}`, {
+    details: { ...error.details, session, seq },
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    cause: error,
+  });
 }
 
 async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promise<readonly Message[]> {

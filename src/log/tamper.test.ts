@@ -45,6 +45,7 @@ for (const engine of ENGINES) {
         5,
       ],
       ["LG2 a message's salt", "UPDATE events SET salt = (SELECT salt FROM events WHERE seq = 4) WHERE seq = 5", 5],
+      ["LG2 a message's words", "UPDATE events SET words = (SELECT words FROM events WHERE seq = 4) WHERE seq = 5", 5],
       ["LG6 a message half erased", "UPDATE events SET erased_seq = 9 WHERE seq = 5", 5],
       ["LG1 a removed event", "DELETE FROM events WHERE seq = 5", 5],
       ["LG2 the first event removed", "DELETE FROM events WHERE seq = 1", 1],

@@ -4,7 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor, VerifyReport } from "../contracts/log.ts";
 import type { WholeEventRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { fromHex, sameBytes, toHex } from "../core/bytes.ts";
+import { fromHex, sameBytes, sha256, toHex } from "../core/bytes.ts";
 import { commitment, genesis, nextHash } from "../core/chain.ts";
 import { existingSession } from "../core/existing.ts";
 
@@ -94,18 +94,18 @@ type Envelope = Readonly<Record<string, unknown>>;
 
 /** Of the message this event added: the first column that is not what was hashed. */
 function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
-  const { role, agent, run, key, sha256, salt, erased_seq } = event;
+  const { role, agent, run, key, sha256: digest, salt, words, erased_seq } = event;
   const isMessage = event.type === "message/added";
-  if (!isMessage) return role === null && agent === null && sha256 === null ? null : "role";
+  if (!isMessage) return role === null && agent === null && digest === null ? null : "role";
   const data = (body.data ?? {}) as Envelope;
   if (role !== data.role) return "role";
   if (agent !== body.agent) return "agent_no";
   if (run !== (body.run ?? null)) return "run";
-  if (erased_seq !== null) return sha256 === null && salt === null && key === null ? null : "erased_seq";
+  if (erased_seq !== null) return [digest, salt, words, key].every((cell) => cell === null) ? null : "erased_seq";
   if (key !== (data.key ?? null)) return "key";
   const { content } = (body.commitments ?? {}) as Envelope;
-  if (sha256 === null || salt?.byteLength !== SALT_BYTES || commitment(salt, sha256) !== content) return "sha256";
-  return null;
+  if (digest === null || salt?.byteLength !== SALT_BYTES || commitment(salt, digest) !== content) return "sha256";
+  return words === null || sameBytes(sha256(words), digest) ? null : "words";
 }
 
 function parse(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {

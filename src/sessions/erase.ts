@@ -2,7 +2,7 @@
 // was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { DiscardedRow, ErasableRow, SessionRow, WordsRow } from "../contracts/queries.ts";
+import type { CopyRow, DiscardedRow, ErasableRow, SessionRow, WordsRow } from "../contracts/queries.ts";
 import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 
@@ -61,21 +61,23 @@ export async function eraseMessages(
     const upTo = session.seq;
     // Counted before the rows are read: a clear in between then makes the guard fail, whatever it took.
     const live = await countLive(storage, scope, upTo);
-    const [rows, named, [words]] = await Promise.all(
+    const at = storage.environment.now();
+    const [rows, named, [words], copies] = await Promise.all(
       run === undefined
         ? ([
             storage.query("messages.erasable", session.no, agent.no, upTo),
             storage.query("messages.named", session.no, agent.no, upTo),
             storage.query("messages.words", session.no, agent.no, upTo),
+            storage.query("messages.copies", at, session.no, agent.no, upTo),
           ] as const)
         : ([
             storage.query("run.erasable", session.no, agent.no, run, upTo),
             storage.query("run.named", session.no, agent.no, run, upTo),
             storage.query("run.words", session.no, agent.no, run, upTo),
+            storage.query("run.copies", at, session.no, agent.no, run, upTo),
           ] as const),
     );
-    later = [...rows.filter(goesLater), ...named];
-    const at = storage.environment.now();
+    later = [...rows.filter(goesLater), ...named, ...copies];
     const sum = tally(rows, at, words);
     if (sum.rows === 0) return { answer: NOTHING };
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
@@ -100,12 +102,16 @@ export async function eraseMessages(
       },
       answer: () => ({
         removed: { messages: sum.rows, blobs: sum.blobs, bytes: sum.bytes },
-        kept: { blobs: sum.kept },
+        kept: { blobs: sum.kept + keptOf(copies) },
       }),
     };
   });
   await afterwards(storage, payloads, later);
   return erasure;
+}
+
+function keptOf(copies: readonly CopyRow[]): number {
+  return copies.filter((copy) => copy.kept === 1).length;
 }
 
 /** Not by the commit itself: kept in parts, or outside the database. */
@@ -136,7 +142,8 @@ export async function eraseSession(storage: Storage, payloads: Payloads, id: str
       storage.query("allState.named", session.no),
       storage.query("allAnnotations.named", session.no),
     ]);
-    later = [...scopes.flat().filter(goesLater), ...named.flat()];
+    const copies = await storage.query("allMessages.copies", at, session.no);
+    later = [...scopes.flat().filter(goesLater), ...named.flat(), ...copies];
     const [words] = await storage.query("allMessages.words", session.no);
     const messages = tally(scopes[0], at, words);
     const state = tally(scopes[1], at);
@@ -158,7 +165,7 @@ export async function eraseSession(storage: Storage, payloads: Payloads, id: str
           blobs: messages.blobs + state.blobs + annotations.blobs,
           bytes: messages.bytes + state.bytes + annotations.bytes,
         },
-        kept: { tombstone: 1, blobs: messages.kept + state.kept + annotations.kept },
+        kept: { tombstone: 1, blobs: messages.kept + state.kept + annotations.kept + keptOf(copies) },
       }),
     };
   });

@@ -18,12 +18,15 @@ export async function readStats(storage: Storage, asked: unknown): Promise<Stats
   const storedBytes = sum((form) => form.stored);
   return {
     bytesOnDisk,
-    nouns: Object.fromEntries(tables.map((table) => [table.name, { rows: table.rows }])),
+    nouns: Object.fromEntries(
+      tables.map(({ name, rows, deleted }) => [name, deleted === null ? { rows } : { rows, deleted }]),
+    ),
     blobs: {
       count: sum((form) => form.n),
       bytes,
       referencedBytes,
       storedBytes,
+      outsideBytes: sum((form) => form.outside),
       dedupSavings: saved(bytes, referencedBytes),
       compressionSavings: saved(storedBytes, bytes),
     },

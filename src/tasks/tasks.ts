@@ -17,10 +17,12 @@ export function createTasks(storage: Storage): Tasks {
     getTaskList: (id) => readBoard(storage, id),
     getByConversation: (conversation) => mainBoard(storage, conversation),
     getBoardsByConversation: (conversation) => allBoards(storage, conversation),
-    updateStatus: async (list, task, status, note) => {
+    updateStatus: async (list, task, status, note, options) => {
       const to = checkOneOf(status, "status", TASK_STATUSES);
       const text = note === undefined ? "" : checkText(note, "note", "noteBytes");
-      return changeTask(storage, list, task, (one) => moveTo(one, to, text));
+      const given = checkRecord(options, "options", ["from"]).from;
+      const from = given === undefined ? undefined : checkOneOf(given, "from", TASK_STATUSES);
+      return changeTask(storage, list, task, (one) => moveTo(one, to, text, from));
     },
     addTasks: (list, titles) => addTasks(storage, list, titles),
     deleteTask: (list, task) => deleteTask(storage, list, task),

@@ -41,6 +41,20 @@ describe("a status", () => {
   });
 });
 
+describe("a move from an expected status", () => {
+  test.each(pairs)("TA5 %s taken for %s", (actual, from) => {
+    const move = () => moveTo(task({ status: actual }), actual, "", from);
+    const details = { kind: "task", id: "task_1", expected: from, actual };
+    if (from === actual) expect(move().status).toBe(actual);
+    else expect(move).toThrow(expect.objectContaining({ code: "Conflict", hint: expect.any(String), details }));
+  });
+
+  test("TA5 is a Conflict also where the end is reached already: somebody else got there first", () => {
+    const move = () => moveTo(task({ status: "succeeded" }), "in_progress", "", "planned");
+    expect(move).toThrow(expect.objectContaining({ code: "Conflict" }));
+  });
+});
+
 describe("a retry", () => {
   test("TA2 of the agent counts and is null at the limit", () => {
     expect(retry(task({ status: "failed", retryCount: 1, note: "why" }), 2)).toEqual(

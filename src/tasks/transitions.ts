@@ -9,8 +9,9 @@ export function isTerminal(status: TaskStatus): boolean {
   return TERMINAL.has(status);
 }
 
-/** An empty note keeps the old one. */
-export function moveTo(task: Task, status: TaskStatus, note: string): Task {
+/** An empty note keeps the old one. `from` is the status that the mover believes the task to be in. */
+export function moveTo(task: Task, status: TaskStatus, note: string, from?: TaskStatus): Task {
+  if (from !== undefined && task.status !== from) throw elsewhere(task, from);
   if (status !== task.status && isTerminal(task.status)) throw terminal(task, status);
   return changed(task, { status, note: note === "" ? task.note : note });
 }
@@ -49,6 +50,13 @@ export function changedFields(before: Task, after: Task): readonly (keyof Task)[
 function changed(task: Task, fields: Partial<Task>): Task {
   const next = { ...task, ...fields };
   return changedFields(task, next).length === 0 ? task : next;
+}
+
+function elsewhere(task: Task, from: TaskStatus): HoldfastError {
+  return new HoldfastError("Conflict", `the task ${task.id} is ${task.status}, not ${from}`, {
+    details: { kind: "task", id: task.id, expected: from, actual: task.status },
+    hint: "Someone else has moved it: read the board again, and take another task.",
+  });
 }
 
 function terminal(task: Task, to: TaskStatus): HoldfastError {

@@ -53,11 +53,17 @@ const bugs: Readonly<Record<string, Bug>> = {
   },
   "a finished task can be taken up again": (store) => {
     const { tasks } = store;
-    const updateStatus: typeof tasks.updateStatus = async (board, task, status, note) => {
+    const updateStatus: typeof tasks.updateStatus = async (board, task, status, note, options) => {
       const found = (await tasks.getTaskList(board))?.tasks.find(({ id }) => id === task);
       if (found?.status === "succeeded") await tasks.forceRetry(board, task);
-      return tasks.updateStatus(board, task, status, note);
+      return tasks.updateStatus(board, task, status, note, options);
     };
+    return { ...store, tasks: { ...tasks, updateStatus } };
+  },
+  "a task that someone else has claimed can be claimed": (store) => {
+    const { tasks } = store;
+    const updateStatus: typeof tasks.updateStatus = (board, task, status, note) =>
+      tasks.updateStatus(board, task, status, note);
     return { ...store, tasks: { ...tasks, updateStatus } };
   },
   "settle says succeeded": (store) => {
@@ -135,7 +141,7 @@ describe("the property suite", () => {
       return { store: broken, environment, close: () => store.close() };
     };
     const found = await failures(({ harness }) => {
-      runPropertySuite("canary", make, { fc, harness, runs: 300, seed: 11, shrink: false });
+      runPropertySuite("canary", make, { fc, harness, runs: 300, seed: 9, shrink: false });
     });
     expect(found).toBe(1);
   });

@@ -24,7 +24,15 @@ export type Operation =
   | { op: "stateClear"; session: string }
   | { op: "createBoard"; session: string; agent: string; titles: readonly string[]; maxRetries?: number }
   | { op: "addTasks"; session: string; agent: string; titles: readonly string[] }
-  | { op: "updateStatus"; session: string; agent: string; index: number; status: TaskStatus; note: string }
+  | {
+      op: "updateStatus";
+      session: string;
+      agent: string;
+      index: number;
+      status: TaskStatus;
+      note: string;
+      from?: TaskStatus;
+    }
   | { op: "incrementRetry" | "forceRetry" | "deleteTask"; session: string; agent: string; index: number }
   | { op: "retitle"; session: string; agent: string; index: number; title: string }
   | { op: "settle"; session: string; to: "failed" | "planned"; agent?: string }
@@ -161,8 +169,10 @@ async function applyToTasks({ tasks }: Model, operation: TaskOperation): Promise
   if (operation.op === "addTasks") return (await tasks.addTasks(board?.id ?? "none", operation.titles)).map(shownTask);
   const ids = [board?.id ?? "none", board?.tasks[operation.index]?.id ?? "none"] as const;
   switch (operation.op) {
-    case "updateStatus":
-      return shownTask(await tasks.updateStatus(...ids, operation.status, operation.note));
+    case "updateStatus": {
+      const { status, note, from } = operation;
+      return shownTask(await tasks.updateStatus(...ids, status, note, from === undefined ? {} : { from }));
+    }
     case "incrementRetry":
       return shownTask(await tasks.incrementRetry(...ids));
     case "forceRetry":

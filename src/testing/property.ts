@@ -139,6 +139,7 @@ function anyOperation(fc: FastCheck): Arbitrary<Operation> {
     "updateStatus",
     "updateStatus",
     "updateStatus",
+    "claim",
     "incrementRetry",
     "forceRetry",
   ] as const;
@@ -225,6 +226,13 @@ function taskOperations(fc: FastCheck) {
     createBoard: record<Operation>(fc, "createBoard", { ...board, titles, maxRetries: maybe(fc, 0, 1, 2) }),
     addTasks: record<Operation>(fc, "addTasks", { ...board, titles }),
     updateStatus: record<Operation>(fc, "updateStatus", { ...board, index, status, note: words(fc) }),
+    claim: record<Operation>(fc, "updateStatus", {
+      ...board,
+      index,
+      status: fc.constantFrom("in_progress"),
+      note: words(fc),
+      from: fc.constantFrom("planned", "planned", "failed"),
+    }),
     incrementRetry: record<Operation>(fc, "incrementRetry", { ...board, index }),
     forceRetry: record<Operation>(fc, "forceRetry", { ...board, index }),
     deleteTask: record<Operation>(fc, "deleteTask", { ...board, index }),

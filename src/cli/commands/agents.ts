@@ -7,7 +7,7 @@ import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readObject } from "../input.ts";
 import type { Output } from "../output.ts";
-import { type Column, facts, table } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
 import { formatAge, formatCount, formatTime } from "../units.ts";
 
@@ -46,7 +46,7 @@ const ls: Command = {
 };
 
 const columns = (now: number): readonly Column<Agent>[] => [
-  { title: "AGENT", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "AGENT", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "NAME", cell: ({ id, name }) => (name === id ? "" : name), shrink: 3 },
   { title: "TYPE", cell: ({ agentType }) => agentType, shrink: 2 },
   { title: "MODEL", cell: ({ model }) => model ?? "", shrink: 2 },
@@ -97,7 +97,7 @@ function describe(agent: Agent, output: Output): string[] {
 }
 
 const BLOCK_COLUMNS: readonly Column<Block>[] = [
-  { title: "BLOCK", cell: ({ label }) => label, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "BLOCK", cell: ({ label }) => label, ...ID, colour: (text, _, style) => style.name(text) },
   {
     title: "CHARS",
     align: "right",
@@ -139,7 +139,9 @@ function blockLines(block: Block, { style, width }: Output): string[] {
 const create: Command = {
   name: "create",
   summary: "register an agent",
-  usage: ["agents create [ID] [--name N] [--type T] [--model M] [--system TEXT] [--tool ID]… [--tag T]…"],
+  usage: [
+    "agents create [ID] [--name N] [--type T] [--model M] [--system TEXT] [--tool ID]… [--tag T]… [--metadata JSON]",
+  ],
   description:
     "Registers an agent; without an ID it gets one. An agent that only writes messages needs no registration.",
   options: {
@@ -212,13 +214,7 @@ function notFound(agent: string): HoldfastError {
 export const agents: CommandGroup = {
   name: "agents",
   summary: "list, show, register and remove agents",
-  usage: [
-    "agents [ls] [--tag T] [--type TYPE]",
-    "agents show ID",
-    "agents blocks ID",
-    "agents create [ID]",
-    "agents rm ID",
-  ],
+  usage: [...ls.usage, ...show.usage, ...blocks.usage, ...create.usage, ...rm.usage],
   description:
     "An agent is a registered identity with metadata and core blocks: the text it is given on every request.",
   commands: [ls, show, blocks, create, rm],

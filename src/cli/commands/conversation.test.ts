@@ -333,6 +333,17 @@ describe("tasks", () => {
     });
   });
 
+  test("are claimed by one of those who say where they take them from", async () => {
+    await run("tasks", "add", "trip", "one");
+    const claim = ["tasks", "set", "trip", "1", "in_progress", "--from", "planned", "--note"];
+    expect(await run(...claim, "worker 1")).toBe("one: in_progress\n");
+    const second = await cli([...claim, "worker 2"]);
+    expect(second).toMatchObject({ code: 4, stdout: "" });
+    expect(second.stderr).toMatch(/^holdfast: the task \S+ is in_progress, not planned\n {2}hint: Someone else/);
+    expect(await run("tasks", "trip")).toContain("» worker 1\n");
+    expect(await cli(["tasks", "set", "trip", "1", "blocked", "--from", "planed"])).toMatchObject({ code: 2 });
+  });
+
   test("mistakes have exit codes", async () => {
     await run("tasks", "add", "trip", "one");
     expect((await cli(["tasks", "set", "trip", "1", "suceeded"])).stderr).toBe(

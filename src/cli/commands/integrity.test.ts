@@ -1,4 +1,5 @@
 // log, verify, blobs, stats, gc and migrate on a real store: what people see and what programs get.
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -154,18 +155,16 @@ describe("verify", () => {
 
   test("with --blobs finds damaged content that no event repeats", async () => {
     const hf = await open(inDirectory("holdfast.db"));
-    const words = "some words that can be found in the file ";
-    await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: words });
+    // Too long to stand in the row of the message, where verify would find it by itself.
+    await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: "words ".repeat(1000) });
     await hf.close();
-    const file = inDirectory("holdfast.db");
-    const bytes = readFileSync(file);
-    const at = bytes.indexOf("words that can be found");
-    expect(at).toBeGreaterThan(0);
-    bytes.write("X", at);
-    writeFileSync(file, bytes);
+    const db = new DatabaseSync(inDirectory("holdfast.db"));
+    db.exec("UPDATE blobs SET body = zeroblob(length(body))");
+    db.close();
     expect(await cli(["verify"])).toMatchObject({ code: 0 });
     const { code, stdout } = await cli(["verify", "--blobs"]);
     expect([code, stdout]).toEqual([5, expect.stringContaining("damage in 1 of 1 session")]);
+    expect(stdout).toMatch(/^s: first bad seq 2: message 2 of "s": the blob sha256:\w+ is damaged/m);
     expect(await cli(["messages", "s"])).toMatchObject({ code: 5, stdout: "" });
   });
 
@@ -275,13 +274,28 @@ describe("upkeep", () => {
     await fill("small", 1);
     await fill("large", 50);
     const text = await run("stats", "--sessions", "1");
-    expect(text).toMatch(/^store +\.\/holdfast\.db\non disk +[\d.]+ kB\n/);
+    expect(text).toMatch(/^store +\.\/holdfast\.db\ndatabase +[\d.]+ kB\n/);
     expect(text).toMatch(/^sessions +2$/m);
     expect(text).toMatch(/^LARGEST SESSIONS +EVENTS +MESSAGES +CONTENT\nlarge +51 +50 +[\d.]+ (kB|bytes)\n$/m);
     expect(text).toMatch(/^saved +\S+/m);
     const stats = await json("stats");
     expect(stats).toMatchObject({ store: "./holdfast.db", engine: "sqlite", nouns: { sessions: { rows: 2 } } });
     expect(stats.sessions.map(({ id }: { id: string }) => id)).toEqual(["large", "small"]);
+  });
+
+  test("stats tells the blobs outside the database, and the deleted from those that live", async () => {
+    const kept = ["--store", "kept.db", "--blob-dir", "bytes"];
+    await run("init", ...kept);
+    writeFileSync(inDirectory("a.bin"), randomBytes(50_000));
+    await run("blobs", "put", "a.bin", ...kept);
+    for (const id of ["one", "two"]) await run("sessions", "create", id, ...kept);
+    await run("sessions", "rm", "two", "--yes", ...kept);
+    const text = await run("stats", ...kept);
+    expect(text).toMatch(/^database +[\d.]+ kB\noutside it +50\.0 kB of blobs\n/m);
+    expect(text).toMatch(/^sessions +1\nsessions deleted +1$/m);
+    const stats = await json("stats", ...kept);
+    expect(stats).toMatchObject({ nouns: { sessions: { rows: 1, deleted: 1 } }, blobs: { outsideBytes: 50_000 } });
+    expect(readdirSync(inDirectory("bytes"), { recursive: true })).not.toEqual([]);
   });
 
   test("gc tells what would go before it goes", async () => {

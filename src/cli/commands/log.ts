@@ -71,13 +71,26 @@ function eventLine(event: LogEvent, { style, width }: Output): string {
 function columns({ interactive }: Output): readonly Column<LogEvent>[] {
   const today = interactive ? formatTime(Date.now()).slice(0, 11) : "always";
   return [
-    { title: "SEQ", align: "right", cell: ({ seq }) => String(seq), colour: (text, _, style) => style.name(text) },
+    {
+      title: "SEQ",
+      align: "right",
+      keep: true,
+      cell: ({ seq }) => String(seq),
+      colour: (text, _, style) => style.name(text),
+    },
     {
       title: "TIME",
       cell: ({ at }) => formatTime(at).replace(today, ""),
       colour: (text, _, style) => style.faint(text),
     },
-    { title: "TYPE", cell: ({ type }) => type, colour: (text, _, style) => style.strong(text), shrink: 1, min: 15 },
+    {
+      title: "TYPE",
+      cell: ({ type }) => type,
+      colour: (text, _, style) => style.strong(text),
+      shrink: 1,
+      min: 15,
+      keep: true,
+    },
     { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
     { title: "RUN", cell: ({ run }) => run ?? "", shrink: 4 },
     { title: "HASH", cell: ({ hash }) => hash.slice(0, 8), colour: (text, _, style) => style.faint(text) },

@@ -125,8 +125,11 @@ const add: Command = {
     const input: MessageInput = { role, content, ...(key === undefined ? {} : { key }) };
     const scope = { session: session?.id ?? named, agent };
     const message = await holdfast.history.append(scope, input, run === undefined ? {} : { run });
-    await context.output.answer(message, () => [
-      safe`added ${message.id}${session === null ? " (a new session)" : ""}`,
+    const added = session === null || message.seq > session.seq;
+    await context.output.answer({ ...message, added }, () => [
+      added
+        ? safe`added ${message.id}${session === null ? " (a new session)" : ""}`
+        : safe`already there: ${message.id} has the key ${key ?? ""}`,
     ]);
     return undefined;
   },

@@ -63,6 +63,26 @@ describe("hints are commands", () => {
     expect(hint).toContain("holdfast tasks retry chat-1 1");
   });
 
+  test("for a task that an agent may not retry", async () => {
+    await run("tasks", "add", "my trip", "one", "--max-retries", "0");
+    const retry = ["tasks", "retry", "my trip", "1", "--counted"] as const;
+    expect((await cli(...retry)).stderr).toContain(
+      "hint: a person may retry it all the same: `holdfast tasks retry 'my trip' 1`\n",
+    );
+    await run("tasks", "set", "my trip", "1", "abandoned");
+    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks retry 'my trip' 1` starts it again\n");
+  });
+
+  test("for a directory that is not there", async () => {
+    writeFileSync(path.join(cwd, "a.txt"), "hello");
+    const ref = (await run("blobs", "put", "a.txt")).trim();
+    const { code, stderr } = await cli("blobs", "get", ref, "--out", "no dir/a.txt");
+    expect([code, stderr]).toEqual([
+      3,
+      "holdfast: no directory no dir, where a.txt should be written\n  hint: make it first: `mkdir -p 'no dir'`\n",
+    ]);
+  });
+
   test("for an agent that is there already", async () => {
     await run("agents", "create", "helper");
     const { code, stderr } = await cli("agents", "create", "helper");
@@ -174,4 +194,56 @@ describe("help tells the truth", () => {
       "      [--request R] [--limit N] [--cursor C]",
     ]);
   });
+});
+
+describe("nothing that is typed goes unheard", () => {
+  test("a key that was used is told from one that is new", async () => {
+    const add = ["messages", "add", "chat-1", "--agent", "helper", "--key", "k1", "hello"] as const;
+    expect(await run(...add)).toBe("added chat-1#2 (a new session)\n");
+    expect(await run(...add)).toBe("already there: chat-1#2 has the key k1\n");
+    expect(await json(...add)).toMatchObject({ id: "chat-1#2", added: false });
+    expect(await json("messages", "add", "chat-1", "more")).toMatchObject({ id: "chat-1#3", added: true });
+  });
+
+  test("standard input that holds nothing is not a message", async () => {
+    const add = ["messages", "add", "chat-1", "--agent", "helper"];
+    for (const stdin of ["", "\n"]) {
+      const input = (async function* () {
+        yield Buffer.from(stdin);
+      })();
+      const { code, stderr } = await capture(main, [...add, "-"], { cwd, stdin: input });
+      expect([code, stderr]).toEqual([2, expect.stringContaining("standard input is empty")]);
+    }
+    expect(await cli("messages", "chat-1")).toMatchObject({ code: 3 });
+    expect(await run(...add, "")).toBe("added chat-1#2 (a new session)\n");
+  });
+
+  test("a label, a parent and a limit are for a new board", async () => {
+    const board = ["--label", "Scouts", "--parent", "boss", "--max-retries", "1"];
+    await run("tasks", "add", "trip", "one", "--agent", "scout", ...board);
+    await run("tasks", "add", "trip", "two", "--agent", "scout", ...board);
+    for (const [option, value, has] of [
+      ["--label", "Others", '"Scouts"'],
+      ["--parent", "nobody", '"boss"'],
+      ["--max-retries", "3", "1"],
+    ] as const) {
+      const { code, stderr } = await cli("tasks", "add", "trip", "three", "--agent", "scout", option, value);
+      expect([code, stderr]).toEqual([4, expect.stringContaining(`${option} is for a new board`)]);
+      expect(stderr).toContain(`has ${has}\n`);
+    }
+    const { boards } = await json("tasks", "trip");
+    expect(boards[0]).toMatchObject({
+      agentLabel: "Scouts",
+      maxRetries: 1,
+      tasks: [{ title: "one" }, { title: "two" }],
+    });
+  });
+});
+
+test.each([20, 40, 60])("ids come before other columns on a terminal of %i columns", async (columns) => {
+  const { id } = await json("sessions", "create", "--agent", "researcher", "--title", "Trip to Lisbon");
+  const { stdout } = await capture(main, ["sessions"], { cwd, columns, env: { NO_COLOR: "1" } });
+  expect(stdout).toContain(columns === 20 ? `\n${id.slice(0, 19)}…\n` : `\n${id}  `);
+  expect(stdout.replaceAll("\n", " ")).toMatch(/\(no room for .*TITLE; --json has all\) $/);
+  for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(columns);
 });

@@ -8,7 +8,7 @@ import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { readObject } from "../input.ts";
 import { needSession } from "../store.ts";
-import { type Column, facts, table } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatAge, formatCount, formatTime, plural } from "../units.ts";
 
@@ -63,7 +63,7 @@ function filterOf({ args }: Context): SessionFilter {
 }
 
 const columns = (now: number): readonly Column<Session>[] => [
-  { title: "SESSION", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "SESSION", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
   { title: "STATUS", cell: ({ status }) => status },
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
@@ -204,12 +204,7 @@ function erasureLines({ removed, kept }: Erasure, { output }: Context): string[]
 export const sessions: CommandGroup = {
   name: "sessions",
   summary: "list, show, create and erase sessions",
-  usage: [
-    "sessions [ls] [--agent A] [--tag T] [--status open|closed] [--limit N]",
-    "sessions show ID",
-    "sessions create [ID] [--agent A] [--title T] [--tag T]…",
-    "sessions rm ID [--yes]",
-  ],
+  usage: [...ls.usage, ...show.usage, ...create.usage, ...rm.usage],
   description:
     "A session is a long-lived conversation thread. It owns a log, and messages, state and task boards belong to it.",
   commands: [ls, show, create, rm],

@@ -5,7 +5,7 @@ import type { Versioned } from "../../contracts/state.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { needSession } from "../store.ts";
-import { table } from "../table.ts";
+import { type Column, table } from "../table.ts";
 import { quoted, safe } from "../terminal.ts";
 import { parseDuration } from "../units.ts";
 
@@ -63,9 +63,9 @@ async function answer(
   const version = `version ${state.version}${change.created === true ? " (a new session)" : ""}`;
   await output.answer({ session, ...state, ...change }, () => {
     if (entries.length === 0) return [`no state (${version})`];
-    const columns = [
-      { title: "KEY", cell: ([key]: [string, Json]) => key, shrink: 1 },
-      { title: "VALUE", cell: ([, value]: [string, Json]) => JSON.stringify(value), shrink: 2 },
+    const columns: readonly Column<[string, Json]>[] = [
+      { title: "KEY", cell: ([key]) => key, shrink: 1, keep: true },
+      { title: "VALUE", cell: ([, value]) => JSON.stringify(value), shrink: 2, keep: true },
     ];
     return [...table(columns, entries, output.frame), "", output.style.faint(version)];
   });

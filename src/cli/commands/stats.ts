@@ -1,7 +1,7 @@
 // holdfast stats: how big the store is, what takes the room, and what sharing and compression saved.
 import type { Stats } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
-import { type Column, facts, table } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { formatBytes, formatCount, formatPercent } from "../units.ts";
 
 export const stats: Command = {
@@ -9,7 +9,8 @@ export const stats: Command = {
   summary: "sizes, largest sessions, savings",
   usage: ["stats [--sessions N]"],
   description:
-    "Tells how much the store takes on disk, how many rows each kind of thing has, which sessions are the largest, " +
+    "Tells how much the store takes, in the database and in blobs kept outside of it, how many rows each kind of " +
+    "thing has, which sessions are the largest, " +
     "and what was saved by keeping the same bytes once and by compression.",
   options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
   operands: [],
@@ -31,7 +32,7 @@ export const stats: Command = {
 type SessionSize = Stats["sessions"][number];
 
 const COLUMNS: readonly Column<SessionSize>[] = [
-  { title: "LARGEST SESSIONS", cell: ({ id }) => id, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "LARGEST SESSIONS", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "EVENTS", align: "right", cell: ({ events }) => formatCount(events) },
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
   { title: "CONTENT", align: "right", cell: ({ bytes }) => formatBytes(bytes) },
@@ -40,7 +41,10 @@ const COLUMNS: readonly Column<SessionSize>[] = [
 function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeName }: Context): string[] {
   const { frame, style } = output;
   const counts = Object.entries(nouns)
-    .map(([noun, { rows }]): [string, number] => [noun.replaceAll("_", " "), rows])
+    .flatMap(([noun, { rows, deleted = 0 }]): [string, number][] => [
+      [noun.replaceAll("_", " "), rows],
+      [`${noun} deleted`, deleted],
+    ])
     .filter(([, count]) => count > 0);
   const rows: readonly Column<[string, number]>[] = [
     { title: "ROWS", cell: ([noun]) => noun },
@@ -50,7 +54,8 @@ function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeNa
     ...facts(
       [
         ["store", storeName],
-        ["on disk", formatBytes(bytesOnDisk)],
+        ["database", formatBytes(bytesOnDisk)],
+        ["outside it", blobs.outsideBytes === 0 ? "" : `${formatBytes(blobs.outsideBytes)} of blobs`],
       ],
       frame,
     ),

@@ -2,7 +2,13 @@
 // named as a person would: the session's id for its root board, and a task's number as the board shows it.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { TASK_STATUSES, type Task, type TaskList } from "../../contracts/tasks.ts";
+import {
+  TASK_STATUSES,
+  type Task,
+  type TaskList,
+  type TaskListOptions,
+  type TaskStatus,
+} from "../../contracts/tasks.ts";
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { UsageError } from "../failure.ts";
@@ -67,8 +73,9 @@ const add: Command = {
     const titles = args.operands.slice(1);
     const boards = await holdfast.tasks.getBoardsByConversation(conversation);
     const existing = boards.find((board) => board.agentId === agentId);
-    const board =
-      existing ?? (await holdfast.tasks.createTaskList(conversation, titles, { ...newBoard(args), agentId }));
+    const wanted = newBoard(args);
+    if (existing !== undefined) refuseOther(existing, wanted);
+    const board = existing ?? (await holdfast.tasks.createTaskList(conversation, titles, { ...wanted, agentId }));
     const added = existing === undefined ? board.tasks : await holdfast.tasks.addTasks(board.id, titles);
     await output.answer({ board: board.id, created: existing === undefined, tasks: added }, () => [
       safe`added ${plural(added.length, "task")} to ${existing === undefined ? "the new board" : "board"} ${board.id}`,
@@ -77,7 +84,27 @@ const add: Command = {
   },
 };
 
-function newBoard(args: { text(name: string): string | undefined; number(name: string): number | undefined }) {
+/** A board that is there keeps its label, parent and limit: what is said of them is true of it, or a mistake. */
+function refuseOther(board: TaskList, wanted: TaskListOptions): void {
+  const given = [
+    ["--label", wanted.agentLabel, board.agentLabel],
+    ["--parent", wanted.parentAgentId, board.parentAgentId],
+    ["--max-retries", wanted.maxRetries, board.maxRetries],
+  ] as const;
+  const other = given.find(([, value, actual]) => value !== undefined && value !== actual);
+  if (other === undefined) return;
+  const [option, , actual] = other;
+  const has = actual === null || actual === "" ? "none" : JSON.stringify(actual);
+  throw new HoldfastError("AlreadyExists", `${option} is for a new board; this one is there already and has ${has}`, {
+    hint: `leave ${option} out to add to it`,
+    details: { board: board.id, option, actual },
+  });
+}
+
+function newBoard(args: {
+  text(name: string): string | undefined;
+  number(name: string): number | undefined;
+}): TaskListOptions {
   const [agentLabel, parentAgentId, maxRetries] = [args.text("label"), args.text("parent"), args.number("max-retries")];
   return {
     ...(agentLabel === undefined ? {} : { agentLabel }),
@@ -89,11 +116,15 @@ function newBoard(args: { text(name: string): string | undefined; number(name: s
 const set: Command = {
   name: "set",
   summary: "change a task's status",
-  usage: ["tasks set BOARD TASK STATUS [--note TEXT]"],
+  usage: ["tasks set BOARD TASK STATUS [--from STATUS] [--note TEXT]"],
   description:
     `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only a retry leads ` +
-    `out of them. ${NAMES}`,
-  options: { note: { type: "text", summary: "why; an empty one keeps the old note" } },
+    `out of them. With --from it is refused unless the task is in that status: of several workers who claim one task, ` +
+    `one gets it. ${NAMES}`,
+  options: {
+    from: { type: "text", value: "STATUS", summary: "only if the task is in this status" },
+    note: { type: "text", summary: "why; an empty one keeps the old note" },
+  },
   operands: [
     { name: "BOARD", need: "one" },
     { name: "TASK", need: "one" },
@@ -102,19 +133,17 @@ const set: Command = {
   examples: [
     { command: "holdfast tasks set chat-1 1 in_progress", does: "the first task of the root board" },
     { command: "holdfast tasks set chat-1 2 failed --note 'sold out'", does: "with a note" },
+    { command: "holdfast tasks set chat-1 3 in_progress --from planned", does: "claims it, unless somebody else has" },
   ],
   run: async (context) => {
     const { args, output } = context;
-    const typed = args.operand(2);
-    const status = TASK_STATUSES.find((one) => one === typed.replaceAll("-", "_"));
-    if (status === undefined) {
-      const guess = didYouMean(typed, TASK_STATUSES);
-      throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${TASK_STATUSES.join(", ")}` : guess}`);
-    }
+    const status = statusOf(args.operand(2));
+    const expected = args.text("from");
+    const from = expected === undefined ? {} : { from: statusOf(expected) };
     const holdfast = await context.open();
     const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
     const changed = await holdfast.tasks
-      .updateStatus(board.id, task.id, status, args.text("note"))
+      .updateStatus(board.id, task.id, status, args.text("note"), from)
       .catch((error: unknown) => {
         throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
       });
@@ -124,12 +153,24 @@ const set: Command = {
   },
 };
 
+function statusOf(typed: string): TaskStatus {
+  const status = TASK_STATUSES.find((one) => one === typed.replaceAll("-", "_"));
+  if (status !== undefined) return status;
+  const guess = didYouMean(typed, TASK_STATUSES);
+  throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${TASK_STATUSES.join(", ")}` : guess}`);
+}
+
 function isFinal(error: unknown): error is HoldfastError {
   return isHoldfastError(error) && error.code === "InvalidTransition";
 }
 
+/** As the user named the two. */
+function retryCommand(board: string, task: string): string {
+  return `\`holdfast tasks retry ${quoted(board)} ${quoted(task)}\``;
+}
+
 function retryInstead(error: HoldfastError, board: string, task: string): HoldfastError {
-  const hint = `\`holdfast tasks retry ${quoted(board)} ${quoted(task)}\` starts it again`;
+  const hint = `${retryCommand(board, task)} starts it again`;
   return new HoldfastError(error.code, error.message, { hint, details: error.details, cause: error });
 }
 
@@ -151,12 +192,15 @@ const retry: Command = {
     const holdfast = await context.open();
     const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
     const counted = args.flag("counted");
-    const changed = counted
-      ? await holdfast.tasks.incrementRetry(board.id, task.id)
-      : await holdfast.tasks.forceRetry(board.id, task.id);
+    const retried = counted
+      ? holdfast.tasks.incrementRetry(board.id, task.id)
+      : holdfast.tasks.forceRetry(board.id, task.id);
+    const changed = await retried.catch((error: unknown) => {
+      throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
+    });
     if (changed === null && counted) {
       throw new HoldfastError("Conflict", `"${task.title}" was retried ${plural(board.maxRetries, "time")} already`, {
-        hint: "without --counted a person may retry it all the same",
+        hint: `a person may retry it all the same: ${retryCommand(args.operand(0), args.operand(1))}`,
         details: { board: board.id, task: task.id, maxRetries: board.maxRetries },
       });
     }

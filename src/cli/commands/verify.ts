@@ -1,7 +1,7 @@
 // holdfast verify: is what is stored what was written? Exits with 5 when it is not, naming the first bad seq.
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
-import { type Column, table } from "../table.ts";
+import { type Column, ID, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatCount, plural } from "../units.ts";
 import { type Finding, readAnchors, verifyAll } from "../verification.ts";
@@ -60,10 +60,11 @@ export const verify: Command = {
 const COLUMNS: readonly Column<Finding>[] = [
   {
     title: "",
+    keep: true,
     cell: ({ ok }) => (ok ? "ok" : "DAMAGED"),
     colour: (text, { ok }, style) => (ok ? style.good(text) : style.bad(text)),
   },
-  { title: "SESSION", cell: ({ session }) => session, shrink: 1, colour: (text, _, style) => style.name(text) },
+  { title: "SESSION", cell: ({ session }) => session, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "EVENTS", align: "right", cell: ({ events }) => formatCount(events) },
   { title: "CHAIN HEAD", cell: ({ hash }) => hash?.slice(0, 16) ?? "", colour: (text, _, style) => style.faint(text) },
   { title: "NOTE", cell: ({ note }) => note ?? "", shrink: 2 },

@@ -27,16 +27,21 @@ export async function deleteBlob(depot: Depot, digest: Uint8Array): Promise<bool
       if (inRow !== null) throw inUse(inRow);
       return false;
     }
-    if (row.refs > 0 || row.linked === 1) throw inUse(row);
+    if (row.refs > 0) throw inUse(row);
+    if (row.linked === 1) {
+      const [named] = await depot.storage.query("blob.named", row.no);
+      throw inUse(row, named === undefined ? "a larger blob is made of it" : "a message names it");
+    }
     if ((await dropBlobs(depot, [row])).blobs === 1) return true;
   }
   throw new HoldfastError("Conflict", `others keep storing ${toRef(digest)}`, { retryable: true });
 }
 
-function inUse(row: BlobRow): HoldfastError {
-  const why = row.refs > 0 ? `${row.refs} rows refer to it` : "another blob names it or is made of it";
+function inUse(row: BlobRow, holder?: string): HoldfastError {
+  const rows = row.refs === 1 ? "1 row is" : `${row.refs} rows are`;
+  const why = holder ?? `${rows} made of it, as the content of a message, a state value, a note or a block`;
   return new HoldfastError("Conflict", `the blob ${toRef(row.sha256)} is in use: ${why}`, {
-    details: { ref: toRef(row.sha256), references: row.refs },
+    details: { ref: toRef(row.sha256), references: row.refs + row.linked },
     hint: "Clear the messages or state that hold it, or delete their session; it can then expire by itself.",
   });
 }

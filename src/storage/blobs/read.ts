@@ -21,7 +21,7 @@ export class DamagedPart extends Error {
   readonly part: string;
 
   constructor(part: string, cause: unknown) {
-    super(`${part} ${cause instanceof Error ? cause.message : "is damaged"}`, { cause });
+    super(`${part}: ${cause instanceof Error ? cause.message : "is damaged"}`, { cause });
     this.part = part;
   }
 }
@@ -163,7 +163,7 @@ function decodePlain(row: Plain, bytes: Uint8Array, part: string): Uint8Array {
     throw error instanceof DamagedBytes ? new DamagedPart(part, error) : error;
   }
   if (sameBytes(sha256(plain), row.sha256)) return bare(plain);
-  throw new DamagedPart(part, new DamagedBytes("does not have the hash it was written with"));
+  throw new DamagedPart(part, new DamagedBytes("not what was written, the hash differs"));
 }
 
 /** At least the first `length` bytes of a segment; all of it when it is sealed, because only then its hash is known. */

@@ -24,7 +24,7 @@ import { createPlace, type Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { sealBlob } from "./seal.ts";
-import { findWords, IN_ROW, pinWords } from "./words.ts";
+import { countWords, findWords, IN_ROW, pinWords } from "./words.ts";
 import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
 
 export interface BlobsOptions {
@@ -193,7 +193,7 @@ async function stat(depot: Depot, digest: Uint8Array): Promise<BlobStat | null> 
     // What lives only by rows and pins has no time of its own.
     expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
     pinned: row.pinned === 1,
-    references: row.refs + row.linked,
+    references: row.no === IN_ROW ? await countWords(depot, digest) : row.refs + row.linked,
   };
 }
 

@@ -1,13 +1,16 @@
 // Short contents are kept in the rows of their messages, and are blobs all the same: whoever has the ref can resolve it.
 // They are found by an index that is brought up to date only when somebody looks for one, so that no append pays for it.
-import type { BlobRow } from "../../contracts/queries.ts";
+import type { BlobRow, Queries } from "../../contracts/queries.ts";
 import type { Write } from "../../contracts/storage.ts";
 import { type Claim, FORM, NO_TIME } from "./claims.ts";
 import type { Depot } from "./place.ts";
 import { commitOrThrow, placePlain } from "./put.ts";
+import { turn } from "./turn.ts";
 
-/** Rows indexed by one commit, for which all who append must wait. */
-const ROWS = 10_000;
+/** Rows looked through by one statement, or indexed by one commit, for which all who append must wait. */
+const ROWS = 5000;
+const MOST_UNINDEXED = 2000;
+const MOST_COUNTED = 1000;
 
 /** As in storage/sql/words.ts. */
 const PREFIX_BYTES = 8;
@@ -19,12 +22,8 @@ export async function findWords(
   depot: Depot,
   digest: Uint8Array,
 ): Promise<(BlobRow & { readonly body: Uint8Array }) | null> {
-  const { storage } = depot;
-  const prefix = digest.slice(0, PREFIX_BYTES);
-  let [found] = await storage.query("words.get", prefix, digest);
-  if (found === undefined && (await catchUp(depot))) [found] = await storage.query("words.get", prefix, digest);
-  if (found === undefined) return null;
-  const [rows] = await storage.query("words.count", prefix, digest);
+  const found = (await indexed(depot, digest)) ?? (await unindexed(depot, digest));
+  if (found === null) return null;
   return {
     no: IN_ROW,
     sha256: found.sha256,
@@ -35,7 +34,7 @@ export async function findWords(
     stored: found.size,
     store: "",
     key: null,
-    refs: rows?.n ?? 1,
+    refs: 1,
     pinned: 0,
     expires_at: null,
     epoch: 0,
@@ -46,18 +45,58 @@ export async function findWords(
   };
 }
 
-/** Puts into the index what came since; false when nothing did. */
-async function catchUp(depot: Depot): Promise<boolean> {
-  for (let moved = false; ; moved = true) {
+type Found = Queries["words.get"]["row"];
+
+async function indexed(depot: Depot, digest: Uint8Array): Promise<Found | null> {
+  const [found] = await depot.storage.query("words.get", digest.slice(0, PREFIX_BYTES), digest);
+  return found ?? null;
+}
+
+/** Looked for row by row, which waits for nobody; who finds that there are many has them indexed for the next. */
+async function unindexed(depot: Depot, digest: Uint8Array): Promise<Found | null> {
+  const { storage } = depot;
+  const [lag] = await storage.query("words.lag");
+  // It may have come into the index after we looked there.
+  if (lag === undefined || lag.upto >= lag.newest) return indexed(depot, digest);
+  if (lag.newest - lag.upto > MOST_UNINDEXED) {
+    catchUp(depot, lag.newest).catch((error) => {
+      storage.environment.log("info", "blobs.words.index", { error: String(error) });
+    });
+  }
+  for (let after = lag.upto; after < lag.newest; after += ROWS) {
+    const [found] = await storage.query("words.scan", after, Math.min(after + ROWS, lag.newest), digest);
+    if (found !== undefined) return found;
+    await turn(storage.environment);
+  }
+  return indexed(depot, digest);
+}
+
+/** How many messages say it, as far as that is worth counting. */
+export async function countWords(depot: Depot, digest: Uint8Array): Promise<number> {
+  const { storage } = depot;
+  const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("words.lag");
+  const [known] = await storage.query("words.count", digest.slice(0, PREFIX_BYTES), upto, digest, MOST_COUNTED);
+  let count = known?.n ?? 0;
+  for (let after = upto; after < newest && count < MOST_COUNTED; after += ROWS) {
+    const [more] = await storage.query("words.countUnindexed", after, Math.min(after + ROWS, newest), digest);
+    count += more?.n ?? 0;
+    await turn(storage.environment);
+  }
+  return Math.min(count, MOST_COUNTED);
+}
+
+/** Puts what there is up to a row into the index; what comes meanwhile is left to the next. */
+async function catchUp(depot: Depot, newest: number): Promise<void> {
+  for (;;) {
     const [lag] = await depot.storage.query("words.lag");
-    if (lag === undefined || lag.upto >= lag.newest) return moved;
-    const to = Math.min(lag.newest, lag.upto + ROWS);
+    if (lag === undefined || lag.upto >= Math.min(newest, lag.newest)) return;
+    const to = Math.min(newest, lag.newest, lag.upto + ROWS);
     await commitOrThrow(depot, {
       solo: true,
       settled: true,
       writes: [
         { op: "run", statement: "words.index", params: [to] },
-        { op: "run", statement: "words.indexed", params: [to, to] },
+        { op: "run", statement: "words.indexed", params: [to] },
       ],
     });
   }

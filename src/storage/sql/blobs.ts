@@ -45,6 +45,7 @@ export const queries = {
   "blob.parts": `
     SELECT l.ord, ${HEAD} FROM blobs w JOIN blob_links l ON l.parent_no = w.no JOIN blobs b ON b.no = l.child_no
     WHERE w.sha256 = ? ORDER BY l.ord LIMIT ?`,
+  "blob.named": "SELECT l.parent_no AS no FROM blob_links l WHERE l.child_no = ? AND l.ord < 0 LIMIT 1",
   "blob.segments": `
     SELECT s.id, u.ord, u.length, s.size, s.sealed, s.sha256
     FROM blob_segments u JOIN segments s ON s.id = u.segment_id WHERE u.blob_no = ? ORDER BY u.ord`,

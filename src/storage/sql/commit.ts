@@ -109,7 +109,12 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   // One order for everybody, so that rows are locked in one order.
   const asked = [...guards.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
-  const settle: Step[] = batch.some((commit) => commit.settled) ? [{ kind: "settle", table: "events" }] : [];
+  // Whoever writes events takes its place at the table before it locks a row: the other way round it would hold the row
+  // while it waits behind somebody who wants to be alone, who waits for somebody who wants the row.
+  const how = batch.some((commit) => commit.settled) ? "alone" : "beside";
+  const settle: Step[] = batch.some((commit) => commit.settled || (commit.sessions?.length ?? 0) > 0)
+    ? [{ kind: "settle", table: "events", how }]
+    : [];
   const rows = yield {
     steps: [
       ...settle,
@@ -181,8 +186,8 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
   for (const use of commit.sessions ?? []) {
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
-    if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
     if (found?.deleted) return { reason: "session-deleted", session: use.id };
+    if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
     if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
   }

@@ -33,8 +33,11 @@ export type Step =
   | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[] }
   /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
   | { readonly kind: "lookup"; readonly sql: Sql; readonly keys: readonly Param[]; readonly lock: boolean }
-  /** Waits for those who write to the table and keeps others out until the end: SQLite's write lock does so anyway. */
-  | { readonly kind: "settle"; readonly table: string }
+  /**
+   * First of all, before any row is locked. "alone" waits for those who write to the table and keeps others out until the
+   * end; "beside" waits only for who is alone. SQLite's write lock does both anyway.
+   */
+  | { readonly kind: "settle"; readonly table: string; readonly how: "alone" | "beside" }
   | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
 
 /** `last` lets the engine commit together with these steps. */

@@ -95,6 +95,15 @@ function words(where: Where): string {
   return `SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
 }
 
+/** Blobs with the same bytes as short contents of the scope: made when those were pinned or named. */
+function copies(where: Where): string {
+  return (
+    "SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL " +
+    "OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept " +
+    `FROM (SELECT sha256 FROM events WHERE ${where.rows} AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256`
+  );
+}
+
 function each<S extends ErasedScope, P extends string>(
   scopes: readonly S[],
   texts: (where: Where) => Readonly<Record<P, string>>,
@@ -115,5 +124,5 @@ export const statements = {
 
 export const queries = {
   ...each(ALL, (where) => ({ erasable: erasable(where), named: named(where) })),
-  ...each(OF_MESSAGES, (where) => ({ words: words(where) })),
+  ...each(OF_MESSAGES, (where) => ({ words: words(where), copies: copies(where) })),
 };

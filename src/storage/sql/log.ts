@@ -7,7 +7,7 @@ export const queries = {
   "events.read": `SELECT ${COLUMNS} FROM events e WHERE e.session_no = ${SESSION} AND e.seq > ? ORDER BY e.seq LIMIT ?`,
   /** With the columns of the message an event added, to compare them with what was hashed. */
   "events.whole":
-    `SELECT ${COLUMNS}, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.erased_seq FROM events e ` +
+    `SELECT ${COLUMNS}, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.erased_seq FROM events e ` +
     `LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = ${SESSION} AND e.seq > ? ORDER BY e.seq LIMIT ?`,
   "events.at": `SELECT ${COLUMNS} FROM events e WHERE e.session_no = ${SESSION} AND e.seq = ?`,
   "annotation.get":

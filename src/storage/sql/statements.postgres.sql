@@ -15,7 +15,7 @@ SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.reque
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.whole
-SELECT e.seq, e.type, e.at, e.body, e.hash, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
+SELECT e.seq, e.type, e.at, e.body, e.hash, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.at
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
 -- annotation.get
@@ -68,10 +68,16 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = $1);
 -- messages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL;
+-- messages.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no = $3 AND seq <= $4 AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- run.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL;
+-- run.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- allMessages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+-- allMessages.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- state.current
 SELECT st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = (SELECT no FROM sessions WHERE id = $1) AND st.branch = (SELECT branch FROM sessions WHERE id = $2) AND st.until_seq IS NULL AND (st.expires_at IS NULL OR st.expires_at > $3) ORDER BY st.seq, st.ord;
 -- state.key
@@ -145,6 +151,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
 
     SELECT l.ord, b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs w JOIN blob_links l ON l.parent_no = w.no JOIN blobs b ON b.no = l.child_no
     WHERE w.sha256 = $1 ORDER BY l.ord LIMIT $2;
+-- blob.named
+SELECT l.parent_no AS no FROM blob_links l WHERE l.child_no = $1 AND l.ord < 0 LIMIT 1;
 -- blob.segments
 
     SELECT s.id, u.ord, u.length, s.size, s.sealed, s.sha256
@@ -202,20 +210,26 @@ SELECT 1 AS n FROM blobs WHERE key = $1 UNION ALL SELECT 1 FROM segment_frames W
 -- words.lag
 SELECT (SELECT n FROM counters WHERE name = 'word_refs') AS upto, coalesce((SELECT max(no) FROM events), 0) AS newest;
 -- words.get
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND e.sha256 = $2 AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
+SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND e.sha256 = $2 AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
+-- words.scan
+SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > $1 AND e.no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
 -- words.count
-SELECT count(*) AS n FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND e.sha256 = $2 AND e.words IS NOT NULL;
+SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND r.event_no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL LIMIT $4) c;
+-- words.countUnindexed
+SELECT count(*) AS n FROM events WHERE no > $1 AND no <= $2 AND sha256 = $3 AND words IS NOT NULL;
 -- stats.tables
-SELECT 'agents' AS name, count(*) AS rows FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) AS rows FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows FROM branches UNION ALL SELECT 'turns' AS name, count(*) AS rows FROM turns UNION ALL SELECT 'evals' AS name, count(*) AS rows FROM evals UNION ALL SELECT 'calls' AS name, count(*) AS rows FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows FROM heads UNION ALL SELECT 'invocations' AS name, count(*) AS rows FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows FROM derivations UNION ALL SELECT 'session_tags' AS name, count(*) AS rows FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows FROM blob_segments UNION ALL SELECT 'messages', count(*) FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM branches UNION ALL SELECT 'turns' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM turns UNION ALL SELECT 'evals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM evals UNION ALL SELECT 'calls' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM heads UNION ALL SELECT 'invocations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM derivations UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
       CAST(coalesce(sum(b.size * (1 - b.part)), 0) AS BIGINT) AS size, CAST(coalesce(sum(b.stored), 0) AS BIGINT) AS stored,
-      CAST(coalesce(sum(CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END), 0) AS BIGINT) AS referenced
-    FROM (SELECT form, size, stored, refs, CASE WHEN form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0) THEN 1 ELSE 0 END AS part FROM blobs) b
+      CAST(coalesce(sum(CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END), 0) AS BIGINT) AS referenced,
+      CAST(coalesce(sum(CASE WHEN b.store = '' THEN 0 ELSE b.stored END), 0) AS BIGINT) AS outside
+    FROM (SELECT form, size, stored, store, refs, CASE WHEN form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0) THEN 1 ELSE 0 END AS part FROM blobs) b
     GROUP BY CASE WHEN b.part = 1 THEN 2 ELSE b.form END
-    UNION ALL SELECT 3, 0, 0, CAST(coalesce(sum(stored), 0) AS BIGINT), 0 FROM segment_frames
-    UNION ALL SELECT 0, count(*), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT)
+    UNION ALL SELECT 3, 0, 0, CAST(coalesce(sum(stored), 0) AS BIGINT), 0, CAST(coalesce(sum(CASE WHEN store = '' THEN 0 ELSE stored END), 0) AS BIGINT)
+      FROM segment_frames
+    UNION ALL SELECT 0, count(*), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT), CAST(coalesce(sum(length(words)), 0) AS BIGINT), 0
       FROM events WHERE words IS NOT NULL;
 -- stats.sessions
 
@@ -356,7 +370,7 @@ UPDATE counters SET n = n + 1 WHERE name = 'gc';
 -- words.index
 INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM events WHERE no > (SELECT n FROM counters WHERE name = 'word_refs') AND no <= $1 AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING;
 -- words.indexed
-UPDATE counters SET n = $1 WHERE name = 'word_refs' AND n < $2;
+UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= $1) WHERE name = 'word_refs';
 -- words.shorten
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
 -- session.version

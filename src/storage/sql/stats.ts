@@ -10,18 +10,26 @@ function total(what: string): string {
 }
 
 export const queries = {
-  "stats.tables": Object.keys(TABLES)
-    .map((table) => `SELECT '${table}' AS name, count(*) AS rows FROM ${table}`)
-    .concat("SELECT 'messages', count(*) FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL")
+  "stats.tables": Object.entries(TABLES)
+    .map(([table, { columns }]) => {
+      const counts =
+        "deleted_at" in columns
+          ? "count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted"
+          : "count(*) AS rows, CAST(NULL AS BIGINT) AS deleted";
+      return `SELECT '${table}' AS name, ${counts} FROM ${table}`;
+    })
+    .concat("SELECT 'messages', count(*), NULL FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL")
     .join(" UNION ALL "),
   "stats.blobs": `
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, ${total("1 - b.part")} AS n,
       ${total("b.size * (1 - b.part)")} AS size, ${total("b.stored")} AS stored,
-      ${total("CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END")} AS referenced
-    FROM (SELECT form, size, stored, refs, CASE WHEN ${PART} THEN 1 ELSE 0 END AS part FROM blobs) b
+      ${total("CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END")} AS referenced,
+      ${total("CASE WHEN b.store = '' THEN 0 ELSE b.stored END")} AS outside
+    FROM (SELECT form, size, stored, store, refs, CASE WHEN ${PART} THEN 1 ELSE 0 END AS part FROM blobs) b
     GROUP BY CASE WHEN b.part = 1 THEN 2 ELSE b.form END
-    UNION ALL SELECT 3, 0, 0, ${total("stored")}, 0 FROM segment_frames
-    UNION ALL SELECT 0, count(*), ${total("length(words)")}, ${total("length(words)")}, ${total("length(words)")}
+    UNION ALL SELECT 3, 0, 0, ${total("stored")}, 0, ${total("CASE WHEN store = '' THEN 0 ELSE stored END")}
+      FROM segment_frames
+    UNION ALL SELECT 0, count(*), ${total("length(words)")}, ${total("length(words)")}, ${total("length(words)")}, 0
       FROM events WHERE words IS NOT NULL`,
   "stats.sessions": `
     SELECT s.id, s.seq AS events, s.messages, ${total("coalesce(b.size, length(m.words))")} AS bytes

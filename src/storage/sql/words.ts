@@ -13,10 +13,16 @@ export const queries = {
   "words.get":
     "SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r " +
     "JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL " +
-    "ORDER BY e.no LIMIT 1",
+    "ORDER BY r.event_no LIMIT 1",
+  // What is not in the index yet, a page at a time.
+  "words.scan":
+    "SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e " +
+    "WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1",
   "words.count":
-    "SELECT count(*) AS n FROM word_refs r JOIN events e ON e.no = r.event_no " +
-    "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL",
+    "SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no " +
+    "WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c",
+  "words.countUnindexed":
+    "SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL",
 } as const;
 
 export const statements = {
@@ -24,7 +30,9 @@ export const statements = {
   "words.index":
     `INSERT INTO word_refs (prefix, event_no) SELECT ${PREFIX("sha256")}, no FROM events WHERE ${UNINDEXED} ` +
     "AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING",
-  "words.indexed": "UPDATE counters SET n = ? WHERE name = 'word_refs' AND n < ?",
+  // No further than there are rows: the numbers behind the last one may be given again.
+  "words.indexed":
+    "UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?) WHERE name = 'word_refs'",
   // After rows were deleted: SQLite gives the highest numbers again.
   "words.shorten": `UPDATE counters SET n = ${NEWEST} WHERE name = 'word_refs' AND n > ${NEWEST}`,
 } as const;

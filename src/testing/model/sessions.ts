@@ -17,7 +17,10 @@ export function modelSessions(world: World): Sessions {
   };
   return {
     create: async ({ id = `model_${world.next()}`, agent, title, tags = [], metadata = {}, request } = {}) => {
-      if (world.sessions.some((one) => one.id === id)) throw new HoldfastError("AlreadyExists", `${id} is taken`);
+      const taken = world.sessions.find((one) => one.id === id);
+      if (taken !== undefined) {
+        throw new HoldfastError(taken.deleted ? "SessionDeleted" : "AlreadyExists", `${id} is or was taken`);
+      }
       const given = { id, agent: agent ?? null, title: title ?? null, tags, metadata, request: request ?? null };
       return shown(world.add(structuredClone(given)));
     },

@@ -61,8 +61,9 @@ export function modelTasks(world: World): Tasks {
       return board === undefined ? null : shown(board);
     },
     getBoardsByConversation: async (id) => (world.find(id)?.boards ?? []).map(shown),
-    updateStatus: (board, task, status, note = "") =>
+    updateStatus: (board, task, status, note = "", { from } = {}) =>
       change(board, task, (old) => {
+        if (from !== undefined && old.status !== from) throw new HoldfastError("Conflict", `it is ${old.status}`);
         if (isTerminal(old) && old.status !== status)
           throw new HoldfastError("InvalidTransition", `it is ${old.status}`);
         return { ...old, status, note: note === "" ? old.note : note };

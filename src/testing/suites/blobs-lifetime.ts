@@ -120,7 +120,9 @@ const expiryCases: readonly Case[] = [
     const ref = await blobs.store("in use");
     const scope = { session: "chat", agent: "a" };
     await history.append(scope, { role: "user", content: [{ type: "document", source: { ref } }] });
-    await refuses("Conflict", () => blobs.delete(ref));
+    const named = await refuses("Conflict", () => blobs.delete(ref));
+    assert.match(named.message, /message/, "it says what holds it");
+    assert.equal(named.details.references, present(await blobs.stat(ref)).references);
     assert.equal(await blobs.resolveText(ref), "in use");
     const message = present((await history.get(scope))[0]);
     await refuses("Conflict", () => blobs.delete(message.ref));

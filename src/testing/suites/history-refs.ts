@@ -54,10 +54,32 @@ export const historyRefsCases: readonly Case[] = [
       const message = await history.append(scope, say(text));
       await blobs.unpin(message.ref);
       await blobs.pin(message.ref);
-      await history.clear(scope);
+      assert.equal((await history.clear(scope)).kept.blobs, 1, "the report says that it stays");
       assert.deepEqual(await blobs.resolveJson(message.ref), { content: message.content });
       await blobs.unpin(message.ref);
     }
+  }),
+
+  prove("LG6 what was pinned once goes with its message all the same", ["history", "blobs"], async (given) => {
+    const { history, blobs } = given;
+    for (const text of ["short", "long ".repeat(1000)]) {
+      const { ref } = await history.append(scope, say(text));
+      await blobs.pin(ref);
+      await blobs.unpin(ref);
+      assert.equal((await history.clear(scope)).kept.blobs, 0);
+      assert.equal(await blobs.stat(ref), null);
+    }
+  }),
+
+  prove("BL4 a message may name many others' contents", ["history", "blobs"], async ({ history, blobs }) => {
+    const said = await history.appendMany(
+      scope,
+      range(200).map((n) => say(`word ${n}`)),
+    );
+    const content = said.map(({ ref }) => ({ type: "document", source: { ref } }) as const);
+    await history.append(elsewhere, { role: "user", content });
+    await history.clear(scope);
+    for (const { ref } of said) assert.equal(await blobs.exists(ref), true);
   }),
 
   prove("BL4 a message may name another's content, and keeps it", ["history", "blobs"], async ({ history, blobs }) => {

@@ -172,7 +172,7 @@ function taskCalls({ store, board, task }: World): Call[] {
     getTaskList: [[1, id(board)]],
     getByConversation: [[1, id("chat")]],
     getBoardsByConversation: [[1, id("chat")]],
-    updateStatus: [[3, id(board), id(task), choice("blocked"), text("note")]],
+    updateStatus: [[3, id(board), id(task), choice("blocked"), text("note"), { from: choice("planned") }]],
     addTasks: [[2, id(board), [text("t")]]],
     incrementRetry: [[2, id(board), id(task)]],
     forceRetry: [[2, id(board), id(task)]],

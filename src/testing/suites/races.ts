@@ -191,6 +191,24 @@ export const taskRaceCases: readonly Case[] = [
       assert.equal(done.filter((one) => one !== null).length, 1);
     }
   }),
+
+  prove("TA5 a task claimed at once through two handles goes to one of them", ["tasks", "another"], async (given) => {
+    const stores = [given, await given.another()];
+    const board = await given.tasks.createTaskList(
+      "chat",
+      range(ROUNDS).map((n) => `t${n}`),
+    );
+    for (const { id, title } of board.tasks) {
+      const claims = stores.map(({ tasks }, who) => async () => {
+        return present(await tasks.updateStatus(board.id, id, "in_progress", `worker ${who}`, { from: "planned" }));
+      });
+      const claimed = await oneHolds(claims, `claiming ${title}`);
+      for (const { tasks } of stores) {
+        const read = present(await tasks.getTaskList(board.id)).tasks.find((task) => task.id === id);
+        assert.deepEqual(read, claimed);
+      }
+    }
+  }),
 ];
 
 type Agented = Pick<Holdfast, "agents">;

@@ -50,7 +50,7 @@ export const sessionDeleteCases: readonly Case[] = [
     const { sessions, history, state, tasks } = given;
     await sessions.create({ id: "chat" });
     await sessions.delete("chat");
-    await refuses("AlreadyExists", () => sessions.create({ id: "chat" }));
+    await refuses("SessionDeleted", () => sessions.create({ id: "chat" }));
     await refuses("SessionDeleted", () =>
       history.append({ session: "chat", agent: "a" }, { role: "user", content: "x" }),
     );

@@ -22,9 +22,8 @@ const selfCases: readonly Case[] = [
   prove("ST8 stats of an empty store are zeros, not errors", ["stats"], async ({ stats }) => {
     const { bytesOnDisk, nouns, blobs, sessions } = await stats();
     assert.ok(Number.isSafeInteger(bytesOnDisk) && bytesOnDisk >= 0);
-    for (const [noun, { rows }] of Object.entries(nouns)) assert.equal(rows, 0, noun);
-    const zeros = { count: 0, bytes: 0, referencedBytes: 0, storedBytes: 0, dedupSavings: 0, compressionSavings: 0 };
-    assert.deepEqual(blobs, zeros);
+    for (const [noun, { rows, deleted = 0 }] of Object.entries(nouns)) assert.equal(rows + deleted, 0, noun);
+    for (const [what, count] of Object.entries(blobs)) assert.equal(count, 0, what);
     assert.deepEqual(sessions, []);
     await refuses("LimitExceeded", () => stats({ sessions: LIMITS.page + 1 }));
   }),
@@ -43,6 +42,7 @@ const selfCases: readonly Case[] = [
     assert.equal(nouns.events?.rows, 20);
     assert.equal(blobs.count, 15);
     assert.ok(blobs.bytes > 75_000 && blobs.referencedBytes === blobs.bytes);
+    assert.ok(blobs.outsideBytes >= 0 && blobs.outsideBytes <= blobs.storedBytes);
     assert.ok(blobs.storedBytes > 0 && blobs.compressionSavings > 0 && blobs.compressionSavings < 1);
     assert.deepEqual(
       sessions.map(({ id, events, messages }) => [id, events, messages]),
@@ -52,6 +52,20 @@ const selfCases: readonly Case[] = [
         ["s2", 4, 3],
       ],
     );
+  }),
+
+  prove("ST11 stats tell the deleted from those that live", ["stats", "sessions", "agents"], async (given) => {
+    const { stats, sessions, agents } = given;
+    for (const n of range(3)) {
+      await sessions.create({ id: `s${n}` });
+      await agents.create({ id: `a${n}` });
+    }
+    await sessions.delete("s0");
+    await agents.delete("a0");
+    await agents.delete("a1");
+    const { nouns } = await stats();
+    assert.deepEqual(nouns.sessions, { rows: 2, deleted: 1 });
+    assert.deepEqual(nouns.agents, { rows: 1, deleted: 2 });
   }),
 ];
 

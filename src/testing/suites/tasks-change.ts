@@ -153,6 +153,44 @@ export const taskChangeCases: readonly Case[] = [
     assert.equal(after.tasks[1]?.title, "two");
   }),
 
+  prove("TA5 a task moves from the status it is expected in, and from no other", ["tasks"], async ({ tasks }) => {
+    for (const status of TASK_STATUSES) {
+      const { board, task } = await oneTask(tasks);
+      const moved = present(await tasks.updateStatus(board, task.id, status, "where it is"));
+      for (const from of TASK_STATUSES.filter((one) => one !== status)) {
+        const claim = () => tasks.updateStatus(board, task.id, "in_progress", "mine", { from });
+        const { retryable } = await refuses("Conflict", claim, `${status} claimed as ${from}`);
+        assert.equal(retryable, false, "it does not help to ask again");
+      }
+      assert.deepEqual(await read(tasks, board), moved, "nothing was written");
+      if (TERMINAL.includes(status)) continue;
+      const claimed = await tasks.updateStatus(board, task.id, "in_progress", "mine", { from: status });
+      assert.deepEqual(claimed, { ...task, status: "in_progress", note: "mine" });
+    }
+  }),
+
+  prove("TA5 an expected status leads out of no end, and finds no task that is not there", ["tasks"], async (given) => {
+    const { tasks } = given;
+    for (const from of TERMINAL) {
+      const { board, task } = await oneTask(tasks);
+      await tasks.updateStatus(board, task.id, from);
+      await refuses("InvalidTransition", () => tasks.updateStatus(board, task.id, "planned", "", { from }));
+      assert.equal(await tasks.updateStatus(board, "nobody", "in_progress", "", { from: "planned" }), null);
+    }
+  }),
+
+  prove("TA5 of twenty who claim a task at once, one has it", ["tasks", "log"], async ({ tasks, log }) => {
+    const { board, task } = await oneTask(tasks);
+    const claims = range(20).map((n) => tasks.updateStatus(board, task.id, "in_progress", `${n}`, { from: "planned" }));
+    const done = await Promise.allSettled(claims);
+    const held = done.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const lost = done.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    assert.equal(held.length, 1, `the task was claimed ${held.length} times`);
+    for (const reason of lost) await refuses("Conflict", () => Promise.reject(reason));
+    assert.deepEqual(await read(tasks, board), held[0]);
+    assert.equal((await log.read("chat", { types: ["task/updated"] })).length, 1);
+  }),
+
   prove("TA4 settle ends what is in progress and touches nothing else", ["tasks"], async ({ tasks }) => {
     for (const to of ["failed", "planned"] as const) {
       const board = await tasks.createTaskList("chat", [...TASK_STATUSES]);

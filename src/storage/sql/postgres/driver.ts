@@ -25,6 +25,9 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** Races a plan may lose in a row before its caller is told. */
 const MOST_RACES = 100;
 const PAYLOAD_BYTES = 7000;
+const LOCK_MODES = { alone: "SHARE ROW EXCLUSIVE", beside: "ROW EXCLUSIVE" } as const;
+/** A hint may be lost: it does not wait for the disk, where it would keep commits waiting. */
+const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
@@ -118,7 +121,7 @@ class PostgresDriver implements Driver {
       case "lookup":
         return send(connection, this.#lookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
       case "settle":
-        return send(connection, `LOCK TABLE ${step.table} IN SHARE ROW EXCLUSIVE MODE`, []);
+        return send(connection, `LOCK TABLE ${step.table} IN ${LOCK_MODES[step.how]} MODE`, []);
       case "bulk": {
         const { one, many } = this.#bulk(step.spec);
         const [row] = step.rows;
@@ -227,7 +230,7 @@ class PostgresDriver implements Driver {
     const payload = JSON.stringify([...this.#announced]);
     this.#announced = new Set();
     try {
-      await this.#pool.sql.notify(this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload);
+      await send(this.#pool.sql, NOTIFY, [this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload]);
     } catch (error) {
       this.#options.environment.log("debug", "postgres.announce", { error: String(error) });
     }

@@ -38,7 +38,11 @@ const UNREACHABLE = new Set([
 
 export function isUnreachable(error: unknown): boolean {
   const code = sqlState(error);
-  return code !== null && (UNREACHABLE.has(code) || code.startsWith("08"));
+  if (code === null) return false;
+  // What the server says has a severity. The rest comes from the network or from TLS, in more ways than can be listed, and
+  // leaves open whether a commit happened.
+  const fromSystem = !("severity" in (error as object)) && /^(E[A-Z0-9]+|ERR_\w+)$/.test(code);
+  return fromSystem || UNREACHABLE.has(code) || code.startsWith("08");
 }
 
 /** `target` names server and schema, never a password. */

@@ -26,7 +26,7 @@ db.close();
 `;
 
 /** From this many frames on, the WAL is begun anew; writers wait for that moment, by timers. */
-const RESTART_FRAMES = 4000;
+const RESTART_FRAMES = 8000;
 
 const ASKED = 0;
 const ENDING = 1;

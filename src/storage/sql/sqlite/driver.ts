@@ -6,7 +6,7 @@ import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
-import { Checkpointer } from "./checkpointer.ts";
+import { CHECKPOINT_FRAMES, Checkpoints } from "./checkpoints.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isOutOfRange, sqliteError } from "./errors.ts";
 import { Inspector } from "./inspector.ts";
@@ -23,12 +23,7 @@ export interface SqliteOptions {
 const WIDE = 16;
 const POLL_MS = 20;
 const VACUUM_PAGES = 1000;
-/** WAL frames after which a commit also checkpoints. */
-const CHECKPOINT_FRAMES = 1000;
-/** The same once there is a thread for it, should it not keep up. */
-const LATE_CHECKPOINT_FRAMES = 16_000;
-/** Frames a commit takes beside those of its rows, and those of a row that carries bytes; estimates, on the high side. */
-const FRAMES_PER_COMMIT = 4;
+/** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;
 
 const NO_BYTES = new Uint8Array(1).subarray(0, 0);
@@ -92,10 +87,10 @@ class SqliteDriver implements Driver {
   readonly #options: SqliteOptions;
   readonly #writer: Connection;
   readonly #reader: Connection;
-  #checkpointer: Checkpointer | null = null;
+  readonly #checkpoints: Checkpoints;
   readonly #inspector: Inspector;
-  /** In the WAL since the last checkpoint, roughly. */
-  #frames = 0;
+  /** Written by the transaction under way. */
+  #rows = 0;
   readonly #lookups = new Map<string, string>();
   readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly wide: string | null }>();
 
@@ -104,33 +99,26 @@ class SqliteDriver implements Driver {
     this.#writer = writer;
     this.#reader = reader;
     this.#inspector = new Inspector(options.environment);
+    const setAuto = (frames: number) => writer.db.exec(`PRAGMA wal_autocheckpoint = ${frames}`);
+    this.#checkpoints = new Checkpoints(options.path, options.environment, setAuto);
   }
 
   transact<T>(plan: () => Plan<T>): Promise<T> {
     return this.#whenFree(() => {
       this.#writer.run("BEGIN IMMEDIATE", []);
+      this.#rows = 0;
+      let result: T;
       try {
-        const result = this.#drive(plan());
+        result = this.#drive(plan());
         this.#writer.run("COMMIT", []);
-        this.#committed();
-        return result;
       } catch (error) {
         this.#rollback();
         throw error;
       }
+      // It has happened: nothing from here on may say otherwise.
+      this.#checkpoints.committed(this.#rows);
+      return result;
     });
-  }
-
-  /** Who writes much gets a thread that checkpoints; until it is there, and should it not keep up, commits do it. */
-  #committed(): void {
-    this.#frames += FRAMES_PER_COMMIT;
-    if (this.#frames < CHECKPOINT_FRAMES || this.#options.path === ":memory:") return;
-    this.#frames = 0;
-    if (this.#checkpointer === null) {
-      this.#checkpointer = new Checkpointer(this.#options.path);
-      this.#writer.db.exec(`PRAGMA wal_autocheckpoint = ${LATE_CHECKPOINT_FRAMES}`);
-    }
-    this.#checkpointer.ask();
   }
 
   /**
@@ -189,7 +177,7 @@ class SqliteDriver implements Driver {
       this.#bulks.set(spec, texts);
     }
     const hasBody = spec.table === "blobs" || spec.table === "segment_frames";
-    this.#frames += hasBody ? rows.length * FRAMES_PER_BODY : rows.length;
+    this.#rows += hasBody ? rows.length * FRAMES_PER_BODY : rows.length;
     let done = 0;
     if (texts.wide !== null) {
       for (; rows.length - done >= WIDE; done += WIDE) {
@@ -305,7 +293,7 @@ class SqliteDriver implements Driver {
 
   async close(): Promise<void> {
     this.#inspector.close();
-    await this.#checkpointer?.close();
+    await this.#checkpoints.close();
     if (this.#reader !== this.#writer && this.#reader.db.isOpen) this.#reader.db.close();
     if (this.#writer.db.isOpen) this.#writer.db.close();
   }
@@ -314,8 +302,8 @@ class SqliteDriver implements Driver {
 function prepare(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
   const { db } = connection;
   if (role === "writer") {
-    // Both hold only for a file that has no page yet; every store of ours has them.
-    db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
+    if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     if (options.path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
     db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);

@@ -1,0 +1,52 @@
+// Opening a file that is a store already is reading it: nobody is waited for and nothing is written.
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { open } from "../../../open.ts";
+
+describe("opening a SQLite store", () => {
+  let folder: string;
+  let file: string;
+  const digest = () => createHash("sha256").update(readFileSync(file)).digest("hex");
+  beforeEach(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "holdfast-open-"));
+    file = path.join(folder, "store.db");
+    const hf = await open(file);
+    await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: "hello" });
+    await hf.close();
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("ST11 waits for no writer, and neither does reading", async () => {
+    const writer = new DatabaseSync(file);
+    writer.exec("BEGIN IMMEDIATE");
+    try {
+      const hf = await open(file, { busyMs: 0 });
+      expect(await hf.history.session("s")).toHaveLength(1);
+      expect(await hf.log.verify("s")).toMatchObject({ ok: true });
+      await hf.close();
+    } finally {
+      writer.exec("ROLLBACK");
+      writer.close();
+    }
+  });
+
+  test("ST11 and reading leave the file as it is, byte for byte", async () => {
+    const before = digest();
+    const hf = await open(file);
+    await hf.history.session("s");
+    await hf.log.verify("s");
+    await hf.stats();
+    await hf.close();
+    expect(digest()).toBe(before);
+  });
+
+  test("LG6 a new store is one whose free pages can be given back", () => {
+    const db = new DatabaseSync(file, { readOnly: true });
+    expect(db.prepare("PRAGMA auto_vacuum").get()?.auto_vacuum).toBe(2);
+    db.close();
+  });
+});
