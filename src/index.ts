@@ -13,6 +13,7 @@ export type * from "./contracts/history.ts";
 export type * from "./contracts/holdfast.ts";
 export type * from "./contracts/json.ts";
 export { LIMITS, type LimitName } from "./contracts/limits.ts";
+export type * from "./contracts/lineage.ts";
 export type * from "./contracts/log.ts";
 export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";

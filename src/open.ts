@@ -6,13 +6,20 @@ import { createAgents } from "./agents/agents.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
+import type { At } from "./contracts/lineage.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
+import { checkStore } from "./core/locator.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
 import { createQuerying } from "./query/run.ts";
+import { createCalls } from "./sessions/calls.ts";
+import { createEvals } from "./sessions/evals.ts";
+import { createHeads } from "./sessions/heads.ts";
 import { createSessions } from "./sessions/sessions.ts";
+import { createSnapshots } from "./sessions/snapshots.ts";
+import { createTurns } from "./sessions/turns.ts";
 import { createState } from "./state/state.ts";
 import { readStats } from "./stats/stats.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
@@ -78,10 +85,16 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ttlMs: settings.blobTtlMs,
     ...(options.blobs === undefined ? {} : { backend: options.blobs }),
   });
+  const locate = (at: unknown) => checkStore(at as At, info);
   return {
     info,
     agents: lifetime.of(createAgents(storage, payloads)),
-    sessions: lifetime.of(createSessions(storage, payloads)),
+    sessions: lifetime.of(createSessions(storage, payloads, locate)),
+    heads: lifetime.of(createHeads(storage, payloads, locate)),
+    turns: lifetime.of(createTurns(storage, payloads)),
+    calls: lifetime.of(createCalls(storage, payloads)),
+    evals: lifetime.of(createEvals(storage, payloads)),
+    snapshots: lifetime.of(createSnapshots(storage, payloads)),
     history: options.history ?? lifetime.of(createHistory(storage, payloads)),
     state: options.state ?? lifetime.of(createState(storage, payloads)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage)),

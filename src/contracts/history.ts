@@ -19,8 +19,11 @@ export interface HistoryRange {
   readonly limit?: number;
   /** Skip so many from the start. */
   readonly offset?: number;
-  /** Only messages with a greater seq. */
-  readonly after?: number;
+  /**
+   * Only messages behind this one: by its seq when the session wrote it itself, by its id also when it was inherited. A
+   * fork numbers its own messages anew, so whoever reads on in one says the id.
+   */
+  readonly after?: number | string;
   /** Only messages recorded at this time or later (epoch ms). */
   readonly since?: number;
   /** The last n, still oldest first; not together with limit or offset. */

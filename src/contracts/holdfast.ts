@@ -6,6 +6,7 @@ import type { BlobBackend, Blobs } from "./blobs.ts";
 import type { Environment } from "./environment.ts";
 import type { Graph } from "./graph.ts";
 import type { History } from "./history.ts";
+import type { Calls, Evals, Heads, SessionVerbs, Snapshots, Turns } from "./lineage.ts";
 import type { Log } from "./log.ts";
 import type { LongTermMemory } from "./memory.ts";
 import type { Querying } from "./query.ts";
@@ -83,7 +84,12 @@ export interface Stats {
 export interface Holdfast {
   readonly info: StoreInfo;
   readonly agents: Agents;
-  readonly sessions: Sessions;
+  readonly sessions: Sessions & SessionVerbs;
+  readonly heads: Heads;
+  readonly turns: Turns;
+  readonly calls: Calls;
+  readonly evals: Evals;
+  readonly snapshots: Snapshots;
   readonly history: History;
   readonly state: State;
   readonly tasks: Tasks;

@@ -25,6 +25,8 @@ export const LIMITS = {
   /** Bytes of one state value, and keys of one session's state. */
   stateValueBytes: 67_108_864,
   stateKeys: 10_000,
+  /** Bytes of one payload as JSON: a final value, variables, a call's request or response, an eval's code or result. */
+  payloadBytes: 67_108_864,
   /** Rows of one page of any list, and of one read. */
   page: 1000,
   historyPage: 200_000,

@@ -1,7 +1,8 @@
 // The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
+import type { LineageQueries } from "./lineage-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
 
-interface Read<P extends readonly unknown[], R> {
+export interface Read<P extends readonly unknown[], R> {
   readonly params: P;
   readonly row: R;
 }
@@ -24,6 +25,10 @@ export interface SessionRow {
   readonly chain: Uint8Array;
   readonly messages: number;
   readonly state_seq: number;
+  readonly kind: string;
+  readonly origin: string | null;
+  readonly cache_id: string | null;
+  readonly head: string | null;
 }
 
 export interface EventRow {
@@ -120,9 +125,12 @@ export interface BlockUserRow {
   readonly version: number;
 }
 
+/** A value, or (`given` 0) that there is none from here on: of this key, or of any when the key is "". */
 export interface StateRow extends StoredPayload {
   readonly key: string;
   readonly seq: number;
+  readonly given: number;
+  readonly expires_at: number | null;
 }
 
 export interface BoardRow {
@@ -202,10 +210,10 @@ export interface SegmentRow {
 
 type Filter<T> = T | null;
 
-/** The session, once for its number and once for its branch. */
-type Branch = [session: string, sameSession: string];
+/** A session's number, a branch of it, and the last seq that counts. */
+type Segment = [session: number, branch: number, upTo: number];
 
-export interface Queries {
+export interface Queries extends LineageQueries {
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
   "session.byAlias": Read<[name: string], SessionRow>;
@@ -223,30 +231,30 @@ export interface Queries {
 
   // history: live messages only, in seq order
   "history.range": Read<
-    [...Branch, agent: string, after: number, since: number, limit: number, offset: number],
+    [...Segment, agent: string, after: number, since: number, limit: number, offset: number],
     MessageRow
   >;
   "history.rangeRun": Read<
-    [...Branch, agent: string, run: string, after: number, since: number, limit: number, offset: number],
+    [...Segment, agent: string, run: string, after: number, since: number, limit: number, offset: number],
     MessageRow
   >;
-  "history.last": Read<[...Branch, agent: string, after: number, since: number, limit: number], MessageRow>;
+  "history.last": Read<[...Segment, agent: string, after: number, since: number, limit: number], MessageRow>;
   "history.lastRun": Read<
-    [...Branch, agent: string, run: string, after: number, since: number, limit: number],
+    [...Segment, agent: string, run: string, after: number, since: number, limit: number],
     MessageRow
   >;
-  "history.session": Read<[...Branch, after: number, since: number, limit: number, offset: number], MessageRow>;
-  "history.sessionLast": Read<[...Branch, after: number, since: number, limit: number], MessageRow>;
+  "history.session": Read<[...Segment, after: number, since: number, limit: number, offset: number], MessageRow>;
+  "history.sessionLast": Read<[...Segment, after: number, since: number, limit: number], MessageRow>;
   "history.sessionRun": Read<
-    [...Branch, run: string, after: number, since: number, limit: number, offset: number],
+    [...Segment, run: string, after: number, since: number, limit: number, offset: number],
     MessageRow
   >;
-  "history.sessionRunLast": Read<[...Branch, run: string, after: number, since: number, limit: number], MessageRow>;
+  "history.sessionRunLast": Read<[...Segment, run: string, after: number, since: number, limit: number], MessageRow>;
   "history.byAgent": Read<[agent: string, since: number, limit: number], MessageRow>;
-  "history.count": Read<[...Branch, agent: string], { readonly n: number }>;
-  "history.countRun": Read<[...Branch, agent: string, run: string], { readonly n: number }>;
+  "history.count": Read<[...Segment, agent: string], { readonly n: number }>;
+  "history.countRun": Read<[...Segment, agent: string, run: string], { readonly n: number }>;
   "history.countUpTo": Read<[seq: number, agent: string, session: string], { readonly n: number }>;
-  "history.byKey": Read<[session: string, key: string], MessageRow>;
+  "history.byKey": Read<[session: string, key: string], MessageRow & { readonly branch: number }>;
 
   // what an erasure would remove, asked before it: rows, blobs and bytes only they refer to, and keys outside the database
   "messages.erasable": Read<[session: number, agent: number, upTo: number], ErasableRow>;
@@ -281,8 +289,10 @@ export interface Queries {
   "words.countUnindexed": Read<[after: number, upTo: number, sha256: Uint8Array], { readonly n: number }>;
 
   // state
-  "state.current": Read<[...Branch, now: number], StateRow>;
-  "state.key": Read<[...Branch, key: string, now: number], StateRow>;
+  "state.current": Read<[session: number, branch: number], StateRow>;
+  "state.key": Read<[session: number, branch: number, key: string], StateRow>;
+  "state.at": Read<[...Segment, sameUpTo: number], StateRow>;
+  "state.keyAt": Read<[...Segment, sameUpTo: number, key: string], StateRow>;
 
   // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
   "agent.get": Read<[id: string], AgentRow>;
@@ -322,6 +332,7 @@ export interface Queries {
 
   // blobs
   "blob.get": Read<[sha256: Uint8Array], BlobRow & { readonly body: Uint8Array | null }>;
+  "blob.payload": Read<[sha256: Uint8Array], StoredPayload>;
   "blob.head": Read<[sha256: Uint8Array], BlobRow>;
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */

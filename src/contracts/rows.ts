@@ -98,11 +98,15 @@ export const TABLES = {
       status: "text",
       agent_no: "int",
       run: "text",
-      head_no: "int",
       at: "int",
     },
     key: ["session_no", "first_seq", "seq"],
   },
+  clears: {
+    columns: { session_no: "int", seq: "int", branch: "int", agent_no: "int", run: "text" },
+    key: ["session_no", "seq"],
+  },
+  remains: { columns: { session_no: "int", branch: "int", upto: "int" }, key: ["session_no", "branch"] },
   evals: {
     columns: {
       session_no: "int",

@@ -4,6 +4,9 @@ import type { JsonableObject, JsonObject, Page } from "./json.ts";
 
 export type SessionStatus = "open" | "closed";
 
+/** How it came into being: by itself, or as a child that a caller spawned or attached. What it is for, the calls say. */
+export type SessionKind = "entry" | "spawned" | "attached";
+
 export interface Session {
   readonly id: string;
   readonly agent: string | null;
@@ -14,6 +17,13 @@ export interface Session {
   readonly metadata: JsonObject;
   /** The caller's id that groups sessions (and captures): one piece of work for one requester. */
   readonly request: string | null;
+  readonly kind: SessionKind;
+  /** The caller's word for where it came from. */
+  readonly origin: string | null;
+  /** What a provider's cache may go by: forks share it with what they were made from. */
+  readonly cacheId: string;
+  /** The current head; null when none was published yet. */
+  readonly head: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Length of the log and its chain head, hex. */
@@ -31,6 +41,9 @@ export interface SessionInput<M extends object = JsonObject> {
   readonly tags?: readonly string[];
   readonly metadata?: JsonableObject<M>;
   readonly request?: string;
+  readonly origin?: string;
+  /** Its id when not given. */
+  readonly cacheId?: string;
 }
 
 export interface SessionPatch<M extends object = JsonObject> {

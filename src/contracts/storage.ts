@@ -81,6 +81,10 @@ export interface Guard {
 export type GuardName =
   | "session.version"
   | "session.seq"
+  | "session.branch"
+  | "call.version"
+  | "eval.version"
+  | "invocation.version"
   | "state.version"
   | "alias.session"
   | "message.key"
@@ -110,14 +114,18 @@ export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "all
 /** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
 export type StatementName =
   | "session.describe"
+  | "session.born"
   | "session.untag"
   | "session.tombstone"
   | "session.unalias"
+  | "session.branchTo"
+  | "session.headTo"
   | "messages.erase"
   | "run.erase"
   | "allMessages.erase"
   | "state.close"
   | "state.closeAll"
+  | "state.hide"
   | "allState.erase"
   | "allAnnotations.erase"
   | "words.index"
@@ -201,6 +209,8 @@ export interface EventDraft {
   readonly messages?: number;
   /** This event changes the session's state. */
   readonly state?: boolean;
+  /** This event begins a branch, whose number is its seq; the session is on it from here on. */
+  readonly branches?: boolean;
 }
 
 export interface Commit {

@@ -1,25 +1,12 @@
 // History: the transcript of an agent in a session.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { AppendOptions, Erasure, History, HistoryRange, HistoryScope } from "../contracts/history.ts";
-import type { ContentBlock, Message, MessageInput } from "../contracts/messages.ts";
+import type { AppendOptions, Erasure, History, HistoryScope } from "../contracts/history.ts";
+import type { Message, MessageInput } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
-import {
-  decodeRow,
-  jsonObject,
-  list,
-  oneOf,
-  optional,
-  plainObject,
-  type RowName,
-  text,
-  whole,
-  withBlob,
-} from "../core/decode.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -30,11 +17,13 @@ import {
   type PreparedMessage,
   prepareMessage,
 } from "./append.ts";
-import { ROLES, readyMessage } from "./content.ts";
+import { readyMessage } from "./content.ts";
+import { messageOf, readContent, readRows } from "./messages.ts";
+import { countMessages, findKeyed, readHistory } from "./read.ts";
 import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
-const PAGE = 5000;
+const _PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
@@ -79,15 +68,11 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
     async count(scope, range) {
       const { session, agent } = checkScope(scope);
       const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
-      const [row] =
-        run === undefined
-          ? await storage.query("history.count", session, session, agent)
-          : await storage.query("history.countRun", session, session, agent, run);
-      return row?.n ?? 0;
+      return countMessages(storage, { session, agent, run });
     },
     clear: async (scope) => clear(storage, payloads, checkScope(scope), undefined),
     clearRun: async (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
-    session: async (session, range) => readSession(storage, payloads, checkId(session, "session"), range),
+    session: async (session, range) => readHistory(storage, payloads, { session: checkId(session, "session") }, range),
     async byAgent(agent, range) {
       const given = checkRecord(range, "range", ["limit", "since"]);
       const limit = checkLimit(given.limit, "historyPage", 1000);
@@ -202,7 +187,7 @@ async function decideKeyed(
   const known = new Map<number, Message>();
   for (const [i, { ready, payload }] of prepared.entries()) {
     if (ready.key === undefined) continue;
-    const [row] = await storage.query("history.byKey", scope.session, ready.key);
+    const row = await findKeyed(storage, scope.session, ready.key);
     if (row === undefined) continue;
     if (row.agent !== scope.agent || row.role !== ready.role || !sameBytes(row.sha256, payload.sha256)) {
       throw keyTaken(scope, ready.key);
@@ -225,150 +210,4 @@ function keyMoved({ session }: HistoryScope): HoldfastError {
     details: { session },
     hint: "Append it again.",
   });
-}
-
-interface Range {
-  readonly limit: number;
-  readonly offset: number;
-  readonly after: number;
-  readonly since: number;
-  readonly last: number | undefined;
-  readonly run: string | undefined;
-}
-
-function checkRange(range: HistoryRange | undefined): Range {
-  const given = checkRecord(range, "range", ["limit", "offset", "after", "since", "last", "run"]);
-  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
-  if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
-    throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
-  }
-  const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
-  return {
-    // All of them when no limit is given.
-    limit: given.limit === undefined ? FOREVER : checkLimit(given.limit, "historyPage"),
-    offset: whole("offset"),
-    after: whole("after"),
-    since: whole("since"),
-    last,
-    run: checkOptionalId(given.run, "run"),
-  };
-}
-
-async function readHistory(
-  storage: Storage,
-  payloads: Payloads,
-  { session, agent }: HistoryScope,
-  asked: HistoryRange | undefined,
-): Promise<readonly Message[]> {
-  const range = checkRange(asked);
-  const { since, last, run } = range;
-  if (last === undefined) {
-    return readPages(range, payloads, (after, limit, offset) =>
-      run === undefined
-        ? storage.query("history.range", session, session, agent, after, since, limit, offset)
-        : storage.query("history.rangeRun", session, session, agent, run, after, since, limit, offset),
-    );
-  }
-  const rows =
-    run === undefined
-      ? await storage.query("history.last", session, session, agent, range.after, since, last)
-      : await storage.query("history.lastRun", session, session, agent, run, range.after, since, last);
-  return readRows(rows, payloads);
-}
-
-type ReadPage = (after: number, limit: number, offset: number) => Promise<readonly MessageRow[]>;
-
-/** Page after page by seq, so that no statement runs long, however much is asked for. */
-async function readPages(range: Range, payloads: Payloads, readPage: ReadPage): Promise<readonly Message[]> {
-  const messages: Message[] = [];
-  let { after, offset } = range;
-  while (messages.length < range.limit) {
-    const limit = Math.min(PAGE, range.limit - messages.length);
-    const rows = await readPage(after, limit, offset);
-    messages.push(...(await readRows(rows, payloads)));
-    if (rows.length < limit) break;
-    after = rows.at(-1)?.seq ?? after;
-    offset = 0;
-  }
-  return messages;
-}
-
-async function readSession(
-  storage: Storage,
-  payloads: Payloads,
-  session: string,
-  asked: HistoryRange | undefined,
-): Promise<readonly Message[]> {
-  const range = checkRange(asked);
-  const { since, last, run } = range;
-  if (last === undefined) {
-    return readPages(range, payloads, (after, limit, offset) =>
-      run === undefined
-        ? storage.query("history.session", session, session, after, since, limit, offset)
-        : storage.query("history.sessionRun", session, session, run, after, since, limit, offset),
-    );
-  }
-  const rows =
-    run === undefined
-      ? await storage.query("history.sessionLast", session, session, range.after, since, last)
-      : await storage.query("history.sessionRunLast", session, session, run, range.after, since, last);
-  return readRows(rows, payloads);
-}
-
-function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
-  if (row.form === null || row.sha256 === null) withBlob(nameOf(row), "content", row);
-  try {
-    const bytes = payloads.read(row);
-    return bytes instanceof Promise ? bytes.catch((error) => Promise.reject(inMessage(row, error))) : bytes;
-  } catch (error) {
-    throw inMessage(row, error);
-  }
-}
-
-function nameOf({ session, seq }: MessageRow): RowName {
-  return { kind: "message", session, seq };
-}
-
-/** Damage of a blob, with the message that shows it. */
-function inMessage(row: MessageRow, error: unknown): unknown {
-  if (!(error instanceof HoldfastError) || error.code !== "BlobCorrupted") return error;
-  const { session, seq } = row;
-  return new HoldfastError("BlobCorrupted", `message ${seq} of ${JSON.stringify(session)}: ${error.message}`, {
-    details: { ...error.details, session, seq },
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    cause: error,
-  });
-}
-
-async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promise<readonly Message[]> {
-  const messages: Message[] = [];
-  for (const row of rows) {
-    const bytes = readContent(row, payloads);
-    messages.push(messageOf(row, bytes instanceof Promise ? await bytes : bytes));
-  }
-  return messages;
-}
-
-const MESSAGE = { seq: whole, role: oneOf(ROLES), run: optional(text), key: optional(text), at: whole };
-const STORED = { content: list, metadata: optional(plainObject) };
-
-function messageOf(row: MessageRow, bytes: Uint8Array): Message {
-  const { session, agent } = row;
-  const name = { kind: "message", session, seq: row.seq };
-  const { seq, role, run, key, at } = decodeRow(name, row, MESSAGE);
-  const { content: stored } = decodeRow(name, { content: bytes }, { content: jsonObject });
-  const { content, metadata } = decodeRow(name, stored, STORED);
-  return {
-    id: `${session}#${seq}`,
-    session,
-    agent,
-    seq,
-    role,
-    content: content as readonly ContentBlock[],
-    at,
-    ...(run === null ? {} : { run }),
-    ...(key === null ? {} : { key }),
-    ...(metadata === null ? {} : { metadata }),
-    ref: toRef(row.sha256),
-  };
 }

@@ -211,7 +211,13 @@ const TURN_FACTS = facts("turn", newest("turns"), {
   status: keyword("status"),
   agent: maybeTo("agent", "agent_no"),
   run: maybe(text("run"), "run"),
-  head: maybeTo("head", "head_no"),
+  head: found(
+    "head",
+    [],
+    (a) =>
+      `(SELECT max(h.no) FROM heads h WHERE h.session_no = ${a}.session_no AND h.turn_seq = ${a}.first_seq ` +
+      `AND h.seq >= ${a}.first_seq)`,
+  ),
   "updated-at": instant("at"),
 });
 

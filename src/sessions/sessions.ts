@@ -1,10 +1,11 @@
 // Sessions: created, found, listed, described, named by aliases, erased.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
+import type { Locator, SessionVerbs } from "../contracts/lineage.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { Session, SessionFilter, SessionStatus, Sessions } from "../contracts/sessions.ts";
-import type { Storage, Write } from "../contracts/storage.ts";
+import type { Session, SessionFilter, Sessions } from "../contracts/sessions.ts";
+import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import {
   checkBoolean,
@@ -22,24 +23,31 @@ import {
 } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
-import { decodeRow, digest, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
+import { fork, resume, rewind } from "./branching.ts";
+import {
+  type Birth,
+  changes,
+  checkDescribed,
+  createCommit,
+  createdSession,
+  type Described,
+  describeWrites,
+  INPUT,
+  STATUSES,
+  sessionOf,
+  tagsColumn,
+} from "./describe.ts";
 import { eraseSession } from "./erase.ts";
+import { findAt } from "./find.ts";
+import { viewAt } from "./view.ts";
 
-const STATUSES: readonly SessionStatus[] = ["open", "closed"];
-
-/** The columns update() can change, as they are kept. */
-interface Described {
-  readonly agent: string | null;
-  readonly title: Uint8Array | null;
-  readonly status: SessionStatus;
-  readonly tags: readonly string[];
-  readonly metadata: Uint8Array | null;
-  readonly request: string | null;
-}
-
-export function createSessions(storage: Storage, payloads: Payloads): Sessions {
+export function createSessions(
+  storage: Storage,
+  payloads: Payloads,
+  locate: (at: unknown) => Locator,
+): Sessions & SessionVerbs {
   return {
     create: async (input) => create(storage, input),
     get: async (idOrAlias) => {
@@ -57,6 +65,13 @@ export function createSessions(storage: Storage, payloads: Payloads): Sessions {
       return setAlias(storage, checkId(id, "session"), checkId(name, "alias"), moves);
     },
     removeAlias: async (name) => removeAlias(storage, checkId(name, "alias")),
+    async at(at) {
+      const found = await findAt(storage, locate(at));
+      return viewAt(storage, payloads, await withAliases(storage, found.session), found);
+    },
+    fork: async (at, input) => fork(storage, locate(at), input),
+    resume: async (at) => resume(storage, locate(at)),
+    rewind: async (at) => rewind(storage, locate(at)),
     delete: async (id) => eraseSession(storage, payloads, checkId(id, "session")),
   };
 }
@@ -69,106 +84,20 @@ async function withAliases(storage: Storage, row: SessionRow): Promise<Session> 
   );
 }
 
-const SESSION = {
-  agent: optional(text),
-  title: optional(utf8),
-  status: oneOf(STATUSES),
-  tags: optional(jsonTexts),
-  metadata: optional(jsonObject),
-  request: optional(text),
-  created_at: whole,
-  updated_at: whole,
-  seq: whole,
-  chain: digest,
-  messages: whole,
-  version: whole,
-};
-
-function sessionOf(row: Omit<SessionRow, "no" | "branch">, aliases: readonly string[]): Session {
-  const found = decodeRow({ kind: "session", session: row.id }, row, SESSION);
-  return {
-    id: row.id,
-    agent: found.agent,
-    title: found.title,
-    status: found.status,
-    tags: found.tags ?? [],
-    aliases,
-    metadata: found.metadata ?? {},
-    request: found.request,
-    createdAt: found.created_at,
-    updatedAt: found.updated_at,
-    seq: found.seq,
-    chain: toHex(found.chain),
-    messages: found.messages,
-    version: found.version,
-  };
-}
-
-function tagsColumn(tags: readonly string[]): Uint8Array | null {
-  return tags.length === 0 ? null : encodeText(JSON.stringify(tags));
-}
-
-function describeWrites(described: Described, version: number): Write[] {
-  return [
-    {
-      op: "run",
-      statement: "session.describe",
-      params: [
-        described.agent === null ? null : { agent: described.agent },
-        described.title,
-        described.status,
-        tagsColumn(described.tags),
-        described.metadata,
-        described.request,
-        version,
-        { slot: "session" },
-      ],
-    },
-    { op: "run", statement: "session.untag", params: [{ slot: "session" }] },
-    ...described.tags.map((tag): Write => ({ op: "insert", table: "session_tags", row: { tag } })),
-  ];
-}
-
 async function create(storage: Storage, input: unknown): Promise<Session> {
-  const given = checkRecord(input, "session", ["id", "agent", "title", "tags", "metadata", "request"]);
+  const given = checkRecord(input, "session", INPUT);
   const id = checkOptionalId(given.id, "session.id") ?? newId(storage.environment, "ses");
-  const agent = checkOptionalId(given.agent, "session.agent");
-  const metadata = given.metadata === undefined ? {} : checkRecord(given.metadata, "session.metadata");
-  const described: Described = {
-    agent: agent ?? null,
-    title: given.title === undefined ? null : encodeText(checkText(given.title, "session.title", "titleBytes")),
-    status: "open",
-    tags: given.tags === undefined ? [] : checkTags(given.tags, "session.tags"),
-    metadata: given.metadata === undefined ? null : encodeJson(metadata, "session.metadata", "metadataBytes"),
-    request: checkOptionalId(given.request, "session.request") ?? null,
-  };
+  const described = checkDescribed(given);
   const at = storage.environment.now();
-  const row = { id, ...described, tags: tagsColumn(described.tags), created_at: at, updated_at: at, deleted_at: null };
+  const birth: Birth = {
+    kind: "entry",
+    origin: checkOptionalId(given.origin, "session.origin") ?? null,
+    cacheId: checkOptionalId(given.cacheId, "session.cacheId") ?? null,
+  };
   return decide(storage, async () => ({
-    commit: {
-      sessions: [{ id, mode: "create", at, ...(agent === undefined ? {} : { agent }) }],
-      agents: agent === undefined ? [] : [{ id: agent, at }],
-      events: [
-        {
-          session: id,
-          type: "session/created",
-          at,
-          ...(agent === undefined ? {} : { agent }),
-          data: changes(described),
-          writes: describeWrites(described, 1),
-        },
-      ],
-    },
-    answer: ({ events }) => {
-      const { seq, hash } = events.at(-1) ?? { seq: 0, hash: new Uint8Array(32) };
-      return sessionOf({ ...row, seq, chain: hash, messages: 0, state_seq: 0, version: 1 }, []);
-    },
+    commit: createCommit(id, described, birth, at),
+    answer: ({ events }) => createdSession(id, described, birth, at, events),
   }));
-}
-
-/** What the log says of a description: its small facts, never its texts. */
-function changes(described: Described): { readonly status: string; readonly tags: readonly string[] } {
-  return { status: described.status, tags: described.tags };
 }
 
 const FILTER = ["agent", "tag", "status", "request", "createdAfter", "createdBefore", "limit", "cursor"] as const;

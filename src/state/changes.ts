@@ -36,14 +36,20 @@ export function changeCommit(changes: readonly Change[], guards: readonly Guard[
 function changeEvent({ session, type, at, values, removed, expiresAt }: Change): EventDraft {
   const keys = values.map(({ key }) => key);
   const here = [{ slot: "session" }, { slot: "branch" }] as const;
+  const close = (key: string): Write => ({
+    op: "run",
+    statement: "state.close",
+    params: [{ slot: "seq" }, ...here, key],
+  });
+  const hide = (key: string): Write => ({
+    op: "run",
+    statement: "state.hide",
+    params: [key, { slot: "seq" }, ...here],
+  });
   const closing: Write[] =
     removed === null
-      ? [{ op: "run", statement: "state.closeAll", params: [{ slot: "seq" }, ...here] }]
-      : [...removed, ...keys].map((key) => ({
-          op: "run",
-          statement: "state.close",
-          params: [{ slot: "seq" }, ...here, key],
-        }));
+      ? [{ op: "run", statement: "state.closeAll", params: [{ slot: "seq" }, ...here] }, hide("")]
+      : [...[...removed, ...keys].map(close), ...removed.filter((key) => !keys.includes(key)).map(hide)];
   const opening = values.map(
     ({ key, payload }, ord): Write => ({
       op: "insert",

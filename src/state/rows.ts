@@ -1,9 +1,10 @@
-// A session's state as it is stored: its current rows, the version they belong to, and their values.
+// A session's state as it is stored: the rows that hold, the version they belong to, and their values.
 import type { Json } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { decodeRow, json, type RowName, whole, withBlob } from "../core/decode.ts";
+import { currentLineage, NOW, type Segment } from "../core/lineage.ts";
 
 export interface Snapshot {
   readonly rows: readonly StateRow[];
@@ -16,7 +17,42 @@ export async function readSnapshot(storage: Storage, session: string): Promise<S
   const [row] = await storage.query("session.get", session);
   if (row === undefined || row.deleted_at !== null) return { rows: [], version: null };
   const { state_seq: version } = decodeRow({ kind: "session", session }, row, { state_seq: whole });
-  return { rows: await storage.query("state.current", session, session, storage.environment.now()), version };
+  return { rows: await readHeld(storage, await currentLineage(storage, session)), version };
+}
+
+/** What holds at the end of a lineage, in the order in which it was set; the youngest branch that says something decides. */
+export async function readHeld(storage: Storage, lineage: readonly Segment[]): Promise<readonly StateRow[]> {
+  const now = storage.environment.now();
+  const said = new Set<string>();
+  const held: StateRow[][] = [];
+  for (const { no, branch, upTo } of lineage) {
+    const rows =
+      upTo === NOW
+        ? await storage.query("state.current", no, branch)
+        : await storage.query("state.at", no, branch, upTo, upTo);
+    held.push(rows.filter((row) => !said.has(row.key) && isAlive(row, now)));
+    for (const { key } of rows) said.add(key);
+    // Everything older was taken away.
+    if (said.has("")) break;
+  }
+  return held.reverse().flat();
+}
+
+/** The one value of a key that holds now. */
+export async function readKey(storage: Storage, session: string, key: string): Promise<StateRow | undefined> {
+  for (const { no, branch, upTo } of await currentLineage(storage, session)) {
+    const rows =
+      upTo === NOW
+        ? await storage.query("state.key", no, branch, key)
+        : await storage.query("state.keyAt", no, branch, upTo, upTo, key);
+    const row = rows.find((one) => one.key === key) ?? rows[0];
+    if (row !== undefined) return row.key === key && isAlive(row, storage.environment.now()) ? row : undefined;
+  }
+  return undefined;
+}
+
+function isAlive({ given, expires_at }: StateRow, now: number): boolean {
+  return given === 1 && (expires_at === null || expires_at > now);
 }
 
 /** No session yet is version 0 to callers; the guard then says that there still is none. */

@@ -8,7 +8,7 @@ import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limi
 import { decide } from "../core/decide.ts";
 import { type Change, changeCommit, type Given } from "./changes.ts";
 import { Patches } from "./patches.ts";
-import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
+import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 export function createState(storage: Storage, payloads: Payloads): State {
   const patches = new Patches(storage, payloads);
@@ -18,7 +18,7 @@ export function createState(storage: Storage, payloads: Payloads): State {
     getVersioned: async (session) => read(checkId(session, "session")),
     async getKey(session, key) {
       const id = checkId(session, "session");
-      const [row] = await storage.query("state.key", id, id, checkId(key, "key"), storage.environment.now());
+      const row = await readKey(storage, id, checkId(key, "key"));
       return row === undefined ? undefined : decodeValue(await readValue(payloads, id, row));
     },
     async set(session, value, options) {

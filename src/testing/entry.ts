@@ -13,6 +13,7 @@ export { runAgentsSuite } from "./suites/agents.ts";
 export { runBlobsSuite } from "./suites/blobs.ts";
 export { runHistorySuite } from "./suites/history.ts";
 export { runHostileSuite } from "./suites/hostile.ts";
+export { runLineageSuite } from "./suites/lineage.ts";
 export { runLogSuite } from "./suites/log.ts";
 export { runQuerySuite } from "./suites/query.ts";
 export { runSessionsSuite } from "./suites/sessions.ts";

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import * as nodeTest from "node:test";
 import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Sessions } from "../contracts/sessions.ts";
 
 /** The part of a test framework that suites use. Vitest, Jest, Mocha and node:test all have it. */
 export interface Harness {
@@ -25,7 +26,7 @@ export interface Clock {
 /** A store made for one case and thrown away after it. */
 export interface Fixture {
   /** The nouns that are to be proven, and others that the cases may need beside them. */
-  readonly store: Partial<Holdfast>;
+  readonly store: Partial<Omit<Holdfast, "sessions">> & { readonly sessions?: Sessions };
   /** The clock that the store was given, when it can be moved. */
   readonly environment?: Clock;
   /** One more handle on the same store, as another process would have it. close() closes it too. */
@@ -33,10 +34,12 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
+export type Lineage = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots">;
+
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */
 export interface Offers {
   readonly agents: Holdfast["agents"];
-  readonly sessions: Holdfast["sessions"];
+  readonly sessions: Sessions;
   readonly history: Holdfast["history"];
   readonly state: Holdfast["state"];
   readonly tasks: Holdfast["tasks"];
@@ -45,6 +48,8 @@ export interface Offers {
   readonly stats: Holdfast["stats"];
   readonly query: Holdfast["query"];
   readonly explain: Holdfast["explain"];
+  /** Sessions as a graph. */
+  readonly lineage: Lineage;
   readonly info: Holdfast["info"];
   readonly close: Holdfast["close"];
   readonly clock: Clock;
@@ -138,6 +143,7 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
     explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),
     close: store.close === undefined ? undefined : () => all(store).close(),
+    lineage: store.heads === undefined ? undefined : all(store),
     clock: environment,
     another,
   };
@@ -145,6 +151,6 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
 }
 
 /** Methods are called on the store they belong to. */
-function all(store: Partial<Holdfast>): Holdfast {
+function all(store: Fixture["store"]): Holdfast {
   return store as Holdfast;
 }

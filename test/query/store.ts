@@ -182,7 +182,6 @@ function fillEvent(rows: Rows, draw: Random, no: number, seq: number, blobs: num
       status: draw.pick(["open", "done"]),
       agent_no: null,
       run: null,
-      head_no: null,
       at,
     });
   } else if (kind === "eval") {

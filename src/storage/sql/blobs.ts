@@ -37,6 +37,7 @@ function needed(blob: string, depth = 2): string {
 
 export const queries = {
   "blob.get": `SELECT ${HEAD}, b.body FROM blobs b WHERE b.sha256 = ?`,
+  "blob.payload": "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?",
   "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = ?`,
   "blob.chunks": `
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body

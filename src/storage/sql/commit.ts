@@ -156,12 +156,15 @@ function sessionOf(row: Row): { position: Position; deleted: boolean } {
   };
 }
 
+/** What anyone who uses a session may change without a guard of their own. */
+const MOVING: ReadonlySet<string> = new Set(["state.version", "session.seq", "session.branch"]);
+
 type Verdict = "accepted" | "later" | Refusal;
 
 /**
  * Guards were read before anything of the batch was written, so a commit with guards must not share the batch with an
  * earlier one that may change what it relied on: it waits for the next. Whoever changes a guarded row guards it too; only
- * a session's state is changed without asking, and a session's creation by anyone who uses it.
+ * a session's state and the length of its log are changed without asking, and a session's creation by anyone who uses it.
  */
 function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
   const touched = new Set<string>();
@@ -170,7 +173,7 @@ function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
     const guards = (commit.guards ?? []).map(guardKey);
     const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
     const alone =
-      (commit.guards ?? []).some((guard) => guard.check === "state.version") ||
+      (commit.guards ?? []).some(({ check }) => MOVING.has(check)) ||
       (commit.sessions ?? []).some((use) => use.mode === "create");
     if (guards.some((key) => touched.has(key))) return "later";
     if (alone && sessions.some((key) => touched.has(key))) return "later";

@@ -19,7 +19,8 @@ function messages(inner: string, order: string): string {
 }
 
 const ROWS = "SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events";
-const SCOPE = `session_no = ${SESSION} AND branch = (SELECT branch FROM sessions WHERE id = ?) AND erased_seq IS NULL`;
+/** A stretch of a session's log: its number, the branch, the last seq. */
+const SCOPE = "session_no = ? AND branch = ? AND seq <= ? AND erased_seq IS NULL";
 const RANGE = "seq > ? AND at >= ?";
 
 /** Only messages have an agent's number. */
@@ -49,7 +50,11 @@ export const queries = {
     `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?`,
     "m.no",
   ),
-  "history.byKey": messages(`${ROWS} WHERE session_no = ${SESSION} AND key = ? AND erased_seq IS NULL`, "m.seq"),
+  // On several branches the same key may be used again; the newest comes first.
+  "history.byKey": messages(
+    `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = ? AND erased_seq IS NULL`,
+    "m.seq DESC",
+  ).replace("SELECT ", "SELECT m.branch, "),
   "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
   "history.countUpTo": liveUpTo("n"),
   "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = ?`,
@@ -58,5 +63,6 @@ export const queries = {
 export const guards = {
   "messages.live": liveUpTo("value"),
   "message.key":
-    "SELECT seq AS value FROM events WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND key = ?",
+    "SELECT e.seq AS value FROM sessions s JOIN events e ON e.session_no = s.no AND e.branch = s.branch " +
+    "WHERE s.id = ? AND e.key = ?",
 } as const;

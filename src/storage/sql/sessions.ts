@@ -2,7 +2,8 @@
 
 const COLUMNS =
   "s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, " +
-  "s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq";
+  "s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, " +
+  "(SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head";
 
 const FROM = "FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no";
 
@@ -29,12 +30,13 @@ export const statements = {
   "session.describe":
     "UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, " +
     "version = ? WHERE no = ?",
+  "session.born": "UPDATE sessions SET kind = ?, origin = ?, cache_id = ? WHERE no = ?",
   "session.untag": "DELETE FROM session_tags WHERE session_no = ?",
   "session.unalias": "DELETE FROM aliases WHERE session_no = ?",
   // The id, its number and where its chain ended are all that stays.
   "session.tombstone":
     "UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, " +
-    "messages = 0, version = version + 1 WHERE no = ?",
+    "messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1 WHERE no = ?",
 } as const;
 
 export const guards = {

@@ -1,21 +1,27 @@
 // State: every value is a version that holds from its seq until the seq of the change that replaced it.
 
-const SESSION = "(SELECT no FROM sessions WHERE id = ?)";
-const BRANCH = "(SELECT branch FROM sessions WHERE id = ?)";
-const COLUMNS = "st.key, st.seq, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key";
+const COLUMNS =
+  "st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, " +
+  "b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key";
 /** A value whose blob is gone is still a row, so that it can be told and is not passed over. */
-const CURRENT =
-  `SELECT ${COLUMNS} FROM state st LEFT JOIN blobs b ON b.no = st.value ` +
-  `WHERE st.session_no = ${SESSION} AND st.branch = ${BRANCH} AND st.until_seq IS NULL`;
-const ALIVE = "(st.expires_at IS NULL OR st.expires_at > ?)";
+const ROWS = `SELECT ${COLUMNS} FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ?`;
+const CURRENT = `${ROWS} AND st.until_seq IS NULL`;
+/** What held at a seq, given twice. */
+const HELD = `${ROWS} AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?)`;
 
 export const queries = {
-  "state.current": `${CURRENT} AND ${ALIVE} ORDER BY st.seq, st.ord`,
-  "state.key": `${CURRENT} AND st.key = ? AND ${ALIVE}`,
+  "state.current": `${CURRENT} ORDER BY st.seq, st.ord`,
+  "state.key": `${CURRENT} AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC`,
+  "state.at": `${HELD} ORDER BY st.seq, st.ord`,
+  "state.keyAt": `${HELD} AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC`,
 } as const;
 
 export const statements = {
   "state.close": "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL",
+  // On a branch that inherits, what is taken away must be said: one key, or (no key) all that came before the branch.
+  "state.hide":
+    "INSERT INTO state (session_no, branch, key, seq, ord) SELECT b.session_no, b.branch, CAST(? AS TEXT), CAST(? AS BIGINT), -1 " +
+    "FROM branches b WHERE b.session_no = ? AND b.branch = ?",
   "state.closeAll": "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND until_seq IS NULL",
 } as const;
 

@@ -5,6 +5,7 @@ import * as agents from "./agents.ts";
 import * as blobs from "./blobs.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
+import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
 import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
@@ -14,6 +15,7 @@ import * as words from "./words.ts";
 
 export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...sessions.queries,
+  ...lineage.queries,
   ...log.queries,
   ...history.queries,
   ...erasure.queries,
@@ -27,6 +29,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
 
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {
   ...sessions.statements,
+  ...lineage.statements,
   ...erasure.statements,
   ...state.statements,
   ...agents.statements,
@@ -38,6 +41,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
 /** Each answers one value; no row is null. */
 export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...sessions.guards,
+  ...lineage.guards,
   ...history.guards,
   ...state.guards,
   ...agents.guards,

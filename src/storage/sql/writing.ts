@@ -111,23 +111,24 @@ class Batch {
     const seq = before.seq + 1;
     const body = envelope(draft, seq);
     const hash = nextHash(before.chain, body);
+    const branch = draft.branches === true ? seq : before.branch;
     session.position = {
       no: before.no,
-      branch: before.branch,
+      branch,
       seq,
       chain: hash,
       messages: before.messages + (draft.messages ?? 0),
       stateSeq: draft.state === true ? seq : before.stateSeq,
     };
     session.touchedAt = draft.at;
-    const row: Param[] = [before.no, seq, before.branch, draft.at, body, hash];
+    const row: Param[] = [before.no, seq, branch, draft.at, body, hash];
     if (draft.message !== undefined) this.#message(row, draft, draft.message);
     else {
       row.push(draft.type);
       this.script.row(ADD_EVENT, row);
     }
     if (draft.writes !== undefined) {
-      const context: Context = { agent: this.#agent, session: before.no, branch: before.branch, seq };
+      const context: Context = { agent: this.#agent, session: before.no, branch, seq };
       for (const one of draft.writes) this.script.write(one, context);
     }
     return { session: draft.session, seq, hash };

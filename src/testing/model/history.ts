@@ -52,7 +52,7 @@ function inRange(messages: readonly Message[], range: HistoryRange = {}): readon
     throw new HoldfastError("InvalidArgument", "last goes with neither limit nor offset");
   }
   const found = messages
-    .filter((message) => message.seq > after && message.at >= since)
+    .filter((message) => message.seq > Number(after) && message.at >= since)
     .filter((message) => run === undefined || message.run === run);
   if (last !== undefined) return structuredClone(last === 0 ? [] : found.slice(-last));
   return structuredClone(found.slice(offset, offset + limit));

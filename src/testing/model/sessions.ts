@@ -8,7 +8,8 @@ export function modelSessions(world: World): Sessions {
     const { id, agent, title, status, tags, metadata, request, createdAt, updatedAt, seq, version } = session;
     const aliases = [...world.aliases].filter(([, owner]) => owner === id).map(([name]) => name);
     const facts = { id, agent, title, status, tags, aliases, metadata, request, createdAt, updatedAt, seq, version };
-    return structuredClone({ ...facts, chain: "", messages: session.messages.length });
+    const born = { kind: "entry", origin: null, cacheId: id, head: null } as const;
+    return structuredClone({ ...facts, ...born, chain: "", messages: session.messages.length });
   };
   const byName = (name: string) => {
     if (world.sessions.some(({ id }) => id === name)) return world.find(name);

@@ -2,17 +2,16 @@
 // the answers are right in general is shown against DataScript; here are the promises around them.
 import assert from "node:assert/strict";
 import { isHoldfastError } from "../../contracts/errors.ts";
-import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { present, range, refuses } from "../expect.ts";
-import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
 
 export function runQuerySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(`query: ${name}`, [...factCases, ...shapeCases, ...pullCases, ...ruleCases, ...hostileCases], make, options);
 }
 
 const ALL = ["sessions", "history", "state", "tasks", "agents", "query"] as const;
-type Given = Pick<Holdfast, (typeof ALL)[number]>;
+type Given = Pick<Offers, (typeof ALL)[number]>;
 
 const scope = (session: string) => ({ agent: "ada", session });
 

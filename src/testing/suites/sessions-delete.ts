@@ -1,12 +1,11 @@
 // Sessions suite: delete erases everything the session holds, says what it removed and kept, and leaves a tombstone.
 import assert from "node:assert/strict";
-import type { Holdfast } from "../../contracts/holdfast.ts";
 import { noise, present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
 /** A session with something in every noun. */
 async function fill(
-  store: Pick<Holdfast, "sessions" | "history" | "state" | "tasks" | "log">,
+  store: Pick<Offers, "sessions" | "history" | "state" | "tasks" | "log">,
   id: string,
 ): Promise<void> {
   const scope = { session: id, agent: "helper" };

@@ -1,9 +1,8 @@
 // The suite of the store itself: what it says of itself, what closing means, and that what was acknowledged stays.
 import assert from "node:assert/strict";
-import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { noise, present, range, refuses } from "../expect.ts";
-import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
 
 export function runStoreSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(`store: ${name}`, [...selfCases, ...closeCases, ...handleCases], make, options);
@@ -70,8 +69,15 @@ const selfCases: readonly Case[] = [
 ];
 
 /** One call of every noun. */
-function calls(store: Omit<Holdfast, "info" | "close" | "facts" | symbol>): readonly (() => Promise<unknown>)[] {
+function calls(store: Pick<Offers, (typeof ALL)[number]>): readonly (() => Promise<unknown>)[] {
+  const { heads, turns, calls, evals, snapshots } = store.lineage;
   return [
+    () => heads.current("chat"),
+    () => turns.begin("chat"),
+    () => calls.get("chat#1"),
+    () => evals.get("chat#1"),
+    () => snapshots.get("chat#1"),
+    () => store.lineage.sessions.fork("chat"),
     () => store.agents.get("a"),
     () => store.agents.create(),
     () => store.sessions.get("chat"),
@@ -103,6 +109,7 @@ const ALL = [
   "stats",
   "query",
   "explain",
+  "lineage",
   "close",
 ] as const;
 

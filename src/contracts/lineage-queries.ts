@@ -1,0 +1,162 @@
+// The named reads of branches, heads and the rows of a session's work; see queries.ts.
+import type { MessageRow, Read } from "./queries.ts";
+
+/** A stretch of a session's log on one branch, up to and with a seq. */
+export interface SegmentOfLogRow {
+  readonly session: string;
+  readonly session_no: number;
+  readonly branch: number;
+  readonly upto: number;
+  /** How many clears it holds that hide what its branch inherited from other sessions. */
+  readonly clears: number;
+}
+
+export interface ClearRow {
+  readonly agent: string;
+  readonly run: string | null;
+}
+
+/** At a head also a message that was erased; its content is NULL then. */
+export interface MessageAtRow extends Omit<MessageRow, "sha256" | "size"> {
+  readonly sha256: Uint8Array | null;
+  readonly size: number | null;
+  readonly erased_seq: number | null;
+}
+
+export interface HeadRow {
+  readonly no: number;
+  readonly id: string;
+  readonly session: string;
+  readonly session_no: number;
+  readonly branch: number;
+  readonly seq: number;
+  readonly basis: string | null;
+  readonly status: string;
+  readonly chain: Uint8Array;
+  readonly root: Uint8Array;
+  readonly final: Uint8Array | null;
+  readonly salt: Uint8Array | null;
+  readonly final_summary: Uint8Array | null;
+  readonly snapshot_seq: number | null;
+  readonly fingerprint: string | null;
+  readonly turn_seq: number | null;
+  readonly cache_id: string | null;
+  readonly at: number;
+}
+
+export interface TurnRow {
+  readonly session: string;
+  readonly first_seq: number;
+  readonly seq: number;
+  readonly branch: number;
+  readonly status: string;
+  readonly agent: string | null;
+  readonly run: string | null;
+  readonly at: number;
+}
+
+export interface EvalRow {
+  readonly session: string;
+  readonly first_seq: number;
+  readonly seq: number;
+  readonly branch: number;
+  readonly turn_seq: number | null;
+  readonly message_seq: number | null;
+  readonly status: string;
+  readonly code: Uint8Array | null;
+  readonly result: Uint8Array | null;
+  readonly final: Uint8Array | null;
+  readonly error: Uint8Array | null;
+  readonly salts: Uint8Array | null;
+  readonly at: number;
+  readonly erased_seq: number | null;
+}
+
+export interface CallRow {
+  readonly session: string;
+  readonly first_seq: number;
+  readonly seq: number;
+  readonly branch: number;
+  readonly turn_seq: number | null;
+  readonly type: string;
+  readonly status: string;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly request: Uint8Array | null;
+  readonly response: Uint8Array | null;
+  readonly result: Uint8Array | null;
+  readonly error: Uint8Array | null;
+  readonly salts: Uint8Array | null;
+  readonly tokens_in: number | null;
+  readonly tokens_out: number | null;
+  readonly tokens_cached: number | null;
+  readonly cost_usd: number | null;
+  readonly created_at: number;
+  readonly completed_at: number | null;
+  readonly erased_seq: number | null;
+}
+
+export interface SnapshotRow {
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly turn_seq: number | null;
+  readonly vars: Uint8Array | null;
+  readonly salt: Uint8Array | null;
+  readonly at: number;
+  readonly erased_seq: number | null;
+}
+
+export interface InvocationRow {
+  readonly session: string;
+  readonly first_seq: number;
+  readonly seq: number;
+  readonly branch: number;
+  readonly type: string;
+  readonly status: string;
+  readonly callee: string | null;
+  readonly caller_before: string | null;
+  readonly caller_after: string | null;
+  readonly callee_before: string | null;
+  readonly callee_after: string | null;
+  readonly call_seq: number | null;
+  readonly label: Uint8Array | null;
+  readonly source: string | null;
+  readonly source_head: string | null;
+  readonly source_fingerprint: string | null;
+  readonly created_at: number;
+  readonly completed_at: number | null;
+}
+
+/** Of a session's log, what lies behind a seq and up to another. */
+type Stretch = [session: number, branch: number, after: number, upTo: number];
+
+export interface LineageQueries {
+  /** From the newest to the oldest. */
+  "lineage.current": Read<[session: string], SegmentOfLogRow>;
+  "lineage.at": Read<[session: number, branch: number, upTo: number], SegmentOfLogRow>;
+  "lineage.clears": Read<[session: number, branch: number, upTo: number], ClearRow>;
+  "messages.at": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
+  "messages.lastAt": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
+  /** How many rows of each kind begin in the stretch. */
+  "lineage.counts": Read<
+    Stretch,
+    Readonly<Record<"messages" | "turns" | "evals" | "calls" | "snapshots" | "invocations", number>>
+  >;
+  "head.get": Read<[id: string], HeadRow>;
+  "head.current": Read<[session: string], HeadRow>;
+  /** The newest at or before. */
+  "head.before": Read<[session: number, branch: number, upTo: number], HeadRow>;
+  "heads.list": Read<[session: string, after: number, limit: number], HeadRow>;
+  "heads.at": Read<Stretch, HeadRow>;
+  "turns.at": Read<[...Stretch, sameUpTo: number], TurnRow>;
+  "turn.get": Read<[session: string, first: number], TurnRow>;
+  "evals.at": Read<[...Stretch, sameUpTo: number], EvalRow>;
+  "eval.get": Read<[session: string, first: number], EvalRow>;
+  "calls.at": Read<[...Stretch, sameUpTo: number], CallRow>;
+  "call.get": Read<[session: string, first: number], CallRow>;
+  "snapshots.at": Read<Stretch, SnapshotRow>;
+  "snapshot.get": Read<[session: string, seq: number], SnapshotRow>;
+  "invocations.at": Read<[...Stretch, sameUpTo: number], InvocationRow>;
+  "invocation.get": Read<[session: string, first: number], InvocationRow>;
+}

@@ -1,0 +1,347 @@
+// Sessions as a graph: branches and heads inside a session, and the edges between sessions.
+// Promise: a head is a position in the log that never changes and whose id commits to everything before it; what was at a
+// head can be read for ever; current head is the only pointer that moves, and it moves by compare-and-set.
+import type { Json, JsonObject, Page } from "./json.ts";
+import type { Message } from "./messages.ts";
+import type { Session } from "./sessions.ts";
+
+/** Names a session, or a head of one. `store` is the URL or id of the store; a handle refuses one that is not its own. */
+export interface Locator {
+  readonly store?: string;
+  readonly session: string;
+  readonly head?: string;
+}
+
+/** A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object. */
+export type At = string | Locator;
+
+export type HeadStatus = "complete" | "aborted";
+
+/** How many rows of each kind the lineage holds up to a head; what was erased since is still counted. */
+export interface Counts {
+  readonly messages: number;
+  readonly turns: number;
+  readonly evals: number;
+  readonly calls: number;
+  readonly snapshots: number;
+  readonly invocations: number;
+}
+
+export interface Head {
+  /** `hd-` and the SHA-256 over what the head commits to, hex. */
+  readonly id: string;
+  readonly session: string;
+  readonly branch: number;
+  /** The last event that belongs to it, and the chain hash there (hex). */
+  readonly seq: number;
+  readonly chain: string;
+  /** The head it was made on, of the same session. */
+  readonly basis: string | null;
+  readonly status: HeadStatus;
+  readonly counts: Counts;
+  readonly finalRef: string | null;
+  readonly finalSummary: string | null;
+  readonly snapshot: string | null;
+  readonly fingerprint: string | null;
+  readonly turn: string | null;
+  readonly cacheId: string | null;
+  /** Set when a context made at this head begins with a summary instead of what came before. */
+  readonly compaction: Compaction | null;
+  readonly at: number;
+}
+
+export interface Compaction {
+  /** The message that says in short what came before. */
+  readonly summary: string;
+  /** The last message it stands for. */
+  readonly upTo: string;
+}
+
+export interface HeadInput {
+  /** The value this work ended with; any JSON. */
+  readonly final?: Json;
+  /** One line for lists. */
+  readonly finalSummary?: string;
+  /** Variables to restore from: stored as a snapshot. */
+  readonly vars?: Json;
+  /** What the caller compares code, tools or prompts by. */
+  readonly fingerprint?: string;
+  readonly cacheId?: string;
+  /** Conflict unless this is the current head; null: there is none yet. */
+  readonly expect?: string | null;
+}
+
+export interface CompactInput {
+  readonly agent: string;
+  readonly summary: string;
+  /** So many of the last messages stay as they are; 0 when not given. */
+  readonly keep?: number;
+  readonly expect?: string | null;
+}
+
+export interface Heads {
+  get(id: string): Promise<Head | null>;
+  /** Of the session named; with a head, that head. null when none was published yet. */
+  current(at: At): Promise<Head | null>;
+  /** Every head of the session in order of creation, also aborted ones and those of other branches. */
+  list(session: string, range?: { readonly limit?: number; readonly cursor?: string | undefined }): Promise<Page<Head>>;
+  /** Makes where the session stands a head and the current one. */
+  publish(session: string, input?: HeadInput): Promise<Head>;
+  /** A head from which on a context begins with a summary; older heads still show everything. */
+  compact(session: string, input: CompactInput): Promise<Head>;
+}
+
+export type TurnStatus = "open" | "done" | "aborted";
+
+export interface Turn {
+  readonly id: string;
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly status: TurnStatus;
+  readonly agent: string | null;
+  readonly run: string | null;
+  readonly at: number;
+}
+
+export interface Turns {
+  begin(session: string, input?: { readonly agent?: string; readonly run?: string }): Promise<Turn>;
+  /** Stores final value and variables and publishes a head; the session goes on. */
+  finish(turn: string, input?: HeadInput): Promise<Head>;
+  /**
+   * Publishes an aborted head with what there was; the session goes on from its current head (from before the turn
+   * when it has none), as if the turn had not been.
+   */
+  abort(turn: string, input?: HeadInput): Promise<Head>;
+}
+
+export type EvalStatus = "running" | "done" | "failed";
+
+export interface Eval {
+  readonly id: string;
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly turn: string | null;
+  readonly message: string | null;
+  readonly status: EvalStatus;
+  readonly codeRef: string | null;
+  readonly resultRef: string | null;
+  readonly finalRef: string | null;
+  readonly errorRef: string | null;
+  readonly at: number;
+  readonly erased: boolean;
+}
+
+export interface EvalInput {
+  readonly code: string;
+  readonly turn?: string;
+  /** The message that holds the code. */
+  readonly message?: string;
+}
+
+export interface EvalOutcome {
+  readonly result?: Json;
+  readonly final?: Json;
+  /** Given: it failed. */
+  readonly error?: Json;
+}
+
+export interface Evals {
+  start(session: string, input: EvalInput): Promise<Eval>;
+  finish(id: string, outcome: EvalOutcome): Promise<Eval>;
+  /** Both in one commit, for code that has been run already. */
+  add(session: string, input: EvalInput & EvalOutcome): Promise<Eval>;
+  get(id: string): Promise<Eval | null>;
+}
+
+/** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
+export type CallType = "root" | "leaf";
+export type CallStatus = "started" | "done" | "failed" | "cancelled";
+
+export interface Call {
+  readonly id: string;
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly turn: string | null;
+  readonly type: CallType;
+  readonly status: CallStatus;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly requestRef: string | null;
+  readonly responseRef: string | null;
+  readonly resultRef: string | null;
+  readonly errorRef: string | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedTokens: number | null;
+  /** null: unknown, which is not 0. */
+  readonly costUsd: number | null;
+  readonly createdAt: number;
+  readonly completedAt: number | null;
+  readonly erased: boolean;
+}
+
+export interface CallInput {
+  readonly type: CallType;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly turn?: string;
+  /** Of a leaf call: the request as it is sent. */
+  readonly request?: Json;
+  /** Of a root call: what identifies it without repeating the transcript. */
+  readonly descriptor?: RootDescriptor;
+}
+
+export interface RootDescriptor {
+  /** Messages of the session it was rendered from, in order. */
+  readonly messages: readonly string[];
+  readonly system?: string;
+  readonly cache?: JsonObject;
+}
+
+export interface CallOutcome {
+  /** "failed" when an error is given, "done" otherwise. */
+  readonly status?: Exclude<CallStatus, "started">;
+  readonly response?: Json;
+  readonly result?: Json;
+  readonly error?: Json;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly cachedTokens?: number;
+  readonly costUsd?: number | null;
+}
+
+export interface Calls {
+  start(session: string, input: CallInput): Promise<Call>;
+  finish(id: string, outcome: CallOutcome): Promise<Call>;
+  /** Both in one commit, for a call that is over. */
+  add(session: string, input: CallInput & CallOutcome): Promise<Call>;
+  get(id: string): Promise<Call | null>;
+}
+
+export interface Snapshot {
+  readonly id: string;
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly turn: string | null;
+  readonly varsRef: string | null;
+  readonly at: number;
+  readonly erased: boolean;
+}
+
+export interface Snapshots {
+  add(session: string, vars: Json, options?: { readonly turn?: string }): Promise<Snapshot>;
+  get(id: string): Promise<Snapshot | null>;
+  /** The variables themselves; NotFound when there is no such snapshot or it was erased. */
+  vars(id: string): Promise<Json>;
+}
+
+/** A message at a head. What was erased since shows that it was there, and nothing else. */
+export type MessageAt = Message | ErasedMessage;
+
+export interface ErasedMessage {
+  readonly id: string;
+  readonly session: string;
+  readonly agent: string;
+  readonly seq: number;
+  readonly role: Message["role"];
+  readonly at: number;
+  readonly erased: true;
+}
+
+/** What there was at a head, or is now where none is named. Lists are oldest first. */
+export interface View {
+  readonly session: Session;
+  readonly head: Head | null;
+  readonly branch: number;
+  readonly seq: number;
+  counts(): Promise<Counts>;
+  messages(range?: { readonly last?: number }): Promise<readonly MessageAt[]>;
+  turns(): Promise<readonly Turn[]>;
+  evals(): Promise<readonly Eval[]>;
+  calls(): Promise<readonly Call[]>;
+  snapshots(): Promise<readonly Snapshot[]>;
+  heads(): Promise<readonly Head[]>;
+  invocations(): Promise<readonly Invocation[]>;
+  state(): Promise<JsonObject>;
+}
+
+export type InvocationType = "spawn" | "attach";
+export type InvocationStatus = "running" | "done" | "failed";
+
+export interface Invocation {
+  readonly id: string;
+  /** The caller's. */
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly type: InvocationType;
+  readonly status: InvocationStatus;
+  readonly callee: string | null;
+  readonly callerHeadBefore: string | null;
+  readonly callerHeadAfter: string | null;
+  readonly calleeHeadBefore: string | null;
+  readonly calleeHeadAfter: string | null;
+  readonly call: string | null;
+  readonly label: string | null;
+  /** What it attached to. */
+  readonly source: { readonly session: string; readonly head: string | null } | null;
+  readonly createdAt: number;
+  readonly completedAt: number | null;
+}
+
+export type DerivationType = "fork" | "attach";
+
+export interface Derivation {
+  readonly id: string;
+  readonly type: DerivationType;
+  readonly session: string;
+  readonly source: {
+    readonly session: string;
+    readonly branch: number;
+    readonly seq: number;
+    readonly head: string | null;
+  };
+  readonly at: number;
+}
+
+export interface ForkInput {
+  readonly id?: string;
+  readonly title?: string;
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
+  readonly request?: string;
+  readonly agent?: string;
+  /** The last message (its id) that the fork inherits; not together with a head in the locator. */
+  readonly message?: string;
+}
+
+/** Where a session stands after resume or rewind. */
+export interface Moved {
+  readonly session: string;
+  readonly head: Head | null;
+  readonly branch: number;
+  /** A branch was begun, because something had come after the head. */
+  readonly branched: boolean;
+}
+
+/** The four verbs that go on from somewhere, and the view of what there was. */
+export interface SessionVerbs {
+  /** What there was at the head named, or is now where none is. */
+  at(at: At): Promise<View>;
+  /**
+   * A new session that continues the lineage of another: from the head named, at a message, from its current head, or
+   * from where it stands when it has none. Rows are shared, not copied; the source gains no event.
+   */
+  fork(at: At, input?: ForkInput): Promise<Session>;
+  /**
+   * The same session goes on from the head named (its current one when none is): on a branch of its own when anything
+   * came after that head. The current head stays until the next one is published.
+   */
+  resume(at: At): Promise<Moved>;
+  /** Moves the current head back to the ancestor named, and goes on from there. Nothing is deleted. */
+  rewind(at: At): Promise<Moved>;
+}

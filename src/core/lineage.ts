@@ -1,0 +1,52 @@
+// Where a session's rows are: its own log, and what its branch inherits from others. A lineage is a list of stretches of
+// logs, newest first; every read that follows it goes through them in one of the two directions.
+import type { SegmentOfLogRow } from "../contracts/lineage-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+
+export interface Segment {
+  readonly session: string;
+  readonly no: number;
+  readonly branch: number;
+  /** The last seq that belongs to it; NOW when the session is still on this branch. */
+  readonly upTo: number;
+  /** Clears of younger sessions, which inherited this one's messages and no longer show them. */
+  readonly hides: readonly Clear[];
+}
+
+export interface Clear {
+  readonly agent: string;
+  /** Only messages of this run; null: all of the agent. */
+  readonly run: string | null;
+}
+
+export const NOW = Number.MAX_SAFE_INTEGER;
+
+/** Empty when there is no such session. */
+export async function currentLineage(storage: Storage, session: string): Promise<readonly Segment[]> {
+  return segmentsOf(storage, await storage.query("lineage.current", session));
+}
+
+export async function lineageAt(
+  storage: Storage,
+  at: { readonly no: number; readonly branch: number; readonly seq: number },
+): Promise<readonly Segment[]> {
+  return segmentsOf(storage, await storage.query("lineage.at", at.no, at.branch, at.seq));
+}
+
+async function segmentsOf(storage: Storage, rows: readonly SegmentOfLogRow[]): Promise<readonly Segment[]> {
+  let younger: readonly (Clear & { readonly by: number })[] = [];
+  const segments: Segment[] = [];
+  for (const { session, session_no: no, branch, upto, clears } of rows) {
+    // A clear erases what its own session holds; of others it only hides.
+    segments.push({ session, no, branch, upTo: upto, hides: younger.filter(({ by }) => by !== no) });
+    if (clears === 0) continue;
+    const found = await storage.query("lineage.clears", no, branch, upto);
+    younger = [...younger, ...found.map((clear) => ({ ...clear, by: no }))];
+  }
+  return segments;
+}
+
+/** Whether the segment's messages of that agent and run are hidden. */
+export function isHidden({ hides }: Segment, { agent, run }: { agent: string; run: string | null }): boolean {
+  return hides.some((clear) => clear.agent === agent && (clear.run === null || clear.run === run));
+}

@@ -1,0 +1,69 @@
+// Names of sessions and heads as people and programs pass them on: `session`, `session@head`, `holdfast:store#session@head`.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { At, Locator } from "../contracts/lineage.ts";
+import { checkFields, checkId, checkPlain, invalid } from "./check.ts";
+
+const SCHEME = "holdfast:";
+const HEAD = /^hd-[0-9a-f]{64}$/;
+const AT_HEAD = /@(hd-[0-9a-f]{64})$/;
+
+export function isHeadId(value: unknown): value is string {
+  return typeof value === "string" && HEAD.test(value);
+}
+
+export function checkHeadId(value: unknown, what = "head"): string {
+  if (!isHeadId(value)) throw invalid(what, "a head's id: hd- and 64 hex digits", value);
+  return value;
+}
+
+export function parseLocator(at: unknown, what = "locator"): Locator {
+  if (typeof at !== "string") return checkLocator(at, what);
+  if (!at.startsWith(SCHEME)) return splitHead(at, what, (session) => session);
+  const mark = at.indexOf("#");
+  if (mark === -1) throw invalid(what, "holdfast:<store>#<session>[@<head>]", at);
+  const store = decoded(at.slice(SCHEME.length, mark), what);
+  return { store, ...splitHead(at.slice(mark + 1), what, (session) => decoded(session, what)) };
+}
+
+function checkLocator(at: unknown, what: string): Locator {
+  const given = checkPlain(at, what);
+  checkFields(given, what, ["store", "session", "head"]);
+  return {
+    session: checkId(given.session, `${what}.session`),
+    ...(given.store === undefined ? {} : { store: checkId(given.store, `${what}.store`) }),
+    ...(given.head === undefined ? {} : { head: checkHeadId(given.head, `${what}.head`) }),
+  };
+}
+
+function splitHead(text: string, what: string, read: (session: string) => string): Locator {
+  const [all, head] = AT_HEAD.exec(text) ?? ["", undefined];
+  const session = checkId(read(text.slice(0, text.length - all.length)), what);
+  return head === undefined ? { session } : { session, head };
+}
+
+function decoded(text: string, what: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalid(what, "percent-encoded text", text);
+  }
+}
+
+/** The text form: short when it names no store and can be read back as it is. */
+export function formatLocator({ store, session, head }: Locator): string {
+  const at = head === undefined ? "" : `@${head}`;
+  const short = store === undefined && !session.startsWith(SCHEME) && (head !== undefined || !AT_HEAD.test(session));
+  if (short) return `${session}${at}`;
+  return `${SCHEME}${encodeURIComponent(store ?? "")}#${encodeURIComponent(session)}${at}`;
+}
+
+/** A locator of another store is refused: its ids mean something else here. */
+export function checkStore(at: At, info: { readonly url: string; readonly storeId: string }): Locator {
+  const locator = parseLocator(at);
+  const { store } = locator;
+  if (store === undefined || store === "" || store === info.url || store === info.storeId) return locator;
+  throw new HoldfastError("InvalidArgument", `the locator is of another store: ${JSON.stringify(store)}`, {
+    details: { store, here: info.url },
+    hint: "Open that store, or leave the store out of the locator.",
+  });
+}

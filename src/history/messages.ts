@@ -1,0 +1,77 @@
+// Messages from their rows.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { ContentBlock, Message } from "../contracts/messages.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { MessageRow } from "../contracts/queries.ts";
+import { toRef } from "../core/bytes.ts";
+import {
+  decodeRow,
+  jsonObject,
+  list,
+  oneOf,
+  optional,
+  plainObject,
+  type RowName,
+  text,
+  whole,
+  withBlob,
+} from "../core/decode.ts";
+import { ROLES } from "./content.ts";
+
+export function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
+  if (row.form === null || row.sha256 === null) withBlob(nameOf(row), "content", row);
+  try {
+    const bytes = payloads.read(row);
+    return bytes instanceof Promise ? bytes.catch((error) => Promise.reject(inMessage(row, error))) : bytes;
+  } catch (error) {
+    throw inMessage(row, error);
+  }
+}
+
+function nameOf({ session, seq }: MessageRow): RowName {
+  return { kind: "message", session, seq };
+}
+
+/** Damage of a blob, with the message that shows it. */
+function inMessage(row: MessageRow, error: unknown): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "BlobCorrupted") return error;
+  const { session, seq } = row;
+  return new HoldfastError("BlobCorrupted", `message ${seq} of ${JSON.stringify(session)}: ${error.message}`, {
+    details: { ...error.details, session, seq },
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    cause: error,
+  });
+}
+
+export async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promise<readonly Message[]> {
+  const messages: Message[] = [];
+  for (const row of rows) {
+    const bytes = readContent(row, payloads);
+    messages.push(messageOf(row, bytes instanceof Promise ? await bytes : bytes));
+  }
+  return messages;
+}
+
+const MESSAGE = { seq: whole, role: oneOf(ROLES), run: optional(text), key: optional(text), at: whole };
+const STORED = { content: list, metadata: optional(plainObject) };
+
+export function messageOf(row: MessageRow, bytes: Uint8Array): Message {
+  const { session, agent } = row;
+  const name = { kind: "message", session, seq: row.seq };
+  const { seq, role, run, key, at } = decodeRow(name, row, MESSAGE);
+  const { content: stored } = decodeRow(name, { content: bytes }, { content: jsonObject });
+  const { content, metadata } = decodeRow(name, stored, STORED);
+  return {
+    id: `${session}#${seq}`,
+    session,
+    agent,
+    seq,
+    role,
+    content: content as readonly ContentBlock[],
+    at,
+    ...(run === null ? {} : { run }),
+    ...(key === null ? {} : { key }),
+    ...(metadata === null ? {} : { metadata }),
+    ref: toRef(row.sha256),
+  };
+}

@@ -1,0 +1,210 @@
+// Reading history: the stretches of a session's lineage one after the other, oldest first, or for the last ones newest
+// first, a few at a time.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { HistoryRange } from "../contracts/history.ts";
+import type { Message } from "../contracts/messages.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { MessageRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
+import { currentLineage, isHidden, type Segment } from "../core/lineage.ts";
+import { parseRowId } from "../core/row-id.ts";
+import { readRows } from "./messages.ts";
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+const PAGE = 5000;
+
+interface Range {
+  readonly limit: number;
+  readonly offset: number;
+  readonly after: number | string;
+  readonly since: number;
+  readonly last: number | undefined;
+  readonly run: string | undefined;
+}
+
+/** Whose messages: of one agent, or of all. */
+interface Scope {
+  readonly session: string;
+  readonly agent?: string;
+}
+
+function checkRange(range: HistoryRange | undefined): Range {
+  const given = checkRecord(range, "range", ["limit", "offset", "after", "since", "last", "run"]);
+  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
+  if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
+    throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
+  }
+  const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
+  return {
+    // All of them when no limit is given.
+    limit: given.limit === undefined ? FOREVER : checkLimit(given.limit, "historyPage"),
+    offset: whole("offset"),
+    after: typeof given.after === "string" ? given.after : whole("after"),
+    since: whole("since"),
+    last,
+    run: checkOptionalId(given.run, "run"),
+  };
+}
+
+export async function readHistory(
+  storage: Storage,
+  payloads: Payloads,
+  scope: Scope,
+  asked: HistoryRange | undefined,
+): Promise<readonly Message[]> {
+  const range = checkRange(asked);
+  const stretches = begin(await currentLineage(storage, scope.session), scope, range);
+  const read = (stretch: Stretch, back: boolean, limit: number, offset: number) =>
+    readStretch(storage, scope, range, stretch, back, limit, offset);
+  if (range.last !== undefined) return readRows(await readLast(stretches, range.last, read), payloads);
+  return readForward(stretches.reverse(), range, payloads, read);
+}
+
+/** A segment, and the seq behind which its messages are asked for. */
+interface Stretch {
+  readonly segment: Segment;
+  readonly after: number;
+}
+
+type Read = (stretch: Stretch, back: boolean, limit: number, offset: number) => Promise<readonly MessageRow[]>;
+
+/** A number is a seq of the session's own, behind all that it inherits; an id may be of any message it shows. */
+function begin(lineage: readonly Segment[], scope: Scope, { after, run }: Range): Stretch[] {
+  const visible = lineage.filter(
+    ({ hides }) => !hides.some((clear) => clear.agent === scope.agent && clear.run === null),
+  );
+  const shown =
+    run === undefined ? visible : visible.filter((one) => !isHidden(one, { agent: scope.agent ?? "", run }));
+  if (after === 0) return shown.map((segment) => ({ segment, after: 0 }));
+  const point = typeof after === "number" ? { session: scope.session, seq: after } : parseRowId(after, "after");
+  const first = lineage.findIndex(({ session }) => session === point.session);
+  if (first === -1 && typeof after === "string" && lineage.length > 0) {
+    throw invalid("after", "the id of a message that the session shows", after);
+  }
+  return shown.flatMap((segment) => {
+    if (segment.session === point.session) return [{ segment, after: point.seq }];
+    return lineage.indexOf(segment) < first ? [{ segment, after: 0 }] : [];
+  });
+}
+
+/** How many stretches are read at once: more and more, for those that hold few messages. */
+const WINDOWS = [1, 4, 16, 64];
+
+async function readLast(stretches: readonly Stretch[], last: number, read: Read): Promise<readonly MessageRow[]> {
+  let found: readonly MessageRow[] = [];
+  for (let next = 0, step = 0; next < stretches.length && found.length < last; step++) {
+    const window = stretches.slice(next, next + (WINDOWS[step] ?? 256));
+    next += window.length;
+    const older = await Promise.all(window.map((stretch) => read(stretch, true, last - found.length, 0)));
+    found = [...older.reverse().flat(), ...found];
+  }
+  return found.slice(-last);
+}
+
+/** Page after page by seq, so that no statement runs long, however much is asked for. */
+async function readForward(
+  stretches: readonly Stretch[],
+  range: Range,
+  payloads: Payloads,
+  read: Read,
+): Promise<readonly Message[]> {
+  const messages: Message[] = [];
+  let { offset } = range;
+  for (const stretch of stretches) {
+    // The engine skips best; over several stretches it cannot know how many are left to skip.
+    const alone = stretches.length === 1 && stretch.segment.hides.length === 0;
+    let { after } = stretch;
+    while (messages.length < range.limit) {
+      const limit = Math.min(PAGE, range.limit - messages.length + (alone ? 0 : offset));
+      const rows = await read({ ...stretch, after }, false, limit, alone ? offset : 0);
+      const skipped = alone ? 0 : Math.min(offset, rows.length);
+      messages.push(...(await readRows(rows.slice(skipped), payloads)));
+      offset -= alone ? offset : skipped;
+      if (rows.length < limit) break;
+      after = rows.at(-1)?.seq ?? after;
+    }
+  }
+  return messages;
+}
+
+/** Whatever younger sessions cleared is left out, and more is read in its place. */
+async function readStretch(
+  storage: Storage,
+  scope: Scope,
+  range: Range,
+  { segment, after }: Stretch,
+  back: boolean,
+  limit: number,
+  offset: number,
+): Promise<readonly MessageRow[]> {
+  if (segment.hides.length === 0) return readRowsOf(storage, scope, range, segment, { after, back, limit, offset });
+  const rows = await readRowsOf(storage, scope, range, segment, { after, back: false, limit: FOREVER, offset: 0 });
+  const shown = rows.filter((row) => !isHidden(segment, row));
+  return back ? shown.slice(-limit) : shown.slice(0, limit);
+}
+
+interface Page {
+  readonly after: number;
+  readonly back: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+function readRowsOf(
+  storage: Storage,
+  { agent }: Scope,
+  { run, since }: Range,
+  { no, branch, upTo }: Segment,
+  { after, back, limit, offset }: Page,
+): Promise<readonly MessageRow[]> {
+  if (agent === undefined) {
+    if (run === undefined) {
+      return back
+        ? storage.query("history.sessionLast", no, branch, upTo, after, since, limit)
+        : storage.query("history.session", no, branch, upTo, after, since, limit, offset);
+    }
+    return back
+      ? storage.query("history.sessionRunLast", no, branch, upTo, run, after, since, limit)
+      : storage.query("history.sessionRun", no, branch, upTo, run, after, since, limit, offset);
+  }
+  if (run === undefined) {
+    return back
+      ? storage.query("history.last", no, branch, upTo, agent, after, since, limit)
+      : storage.query("history.range", no, branch, upTo, agent, after, since, limit, offset);
+  }
+  return back
+    ? storage.query("history.lastRun", no, branch, upTo, agent, run, after, since, limit)
+    : storage.query("history.rangeRun", no, branch, upTo, agent, run, after, since, limit, offset);
+}
+
+export async function countMessages(
+  storage: Storage,
+  { session, agent, run }: { readonly session: string; readonly agent: string; readonly run: string | undefined },
+): Promise<number> {
+  let n = 0;
+  const range: Range = { limit: FOREVER, offset: 0, after: 0, since: 0, last: undefined, run };
+  for (const { segment } of begin(await currentLineage(storage, session), { session, agent }, range)) {
+    const { no, branch, upTo, hides } = segment;
+    if (hides.length > 0) {
+      n += (await readStretch(storage, { session, agent }, range, { segment, after: 0 }, false, FOREVER, 0)).length;
+      continue;
+    }
+    const [row] =
+      run === undefined
+        ? await storage.query("history.count", no, branch, upTo, agent)
+        : await storage.query("history.countRun", no, branch, upTo, agent, run);
+    n += row?.n ?? 0;
+  }
+  return n;
+}
+
+/** The session's own message of that key; one on a line it has left does not count. */
+export async function findKeyed(storage: Storage, session: string, key: string): Promise<MessageRow | undefined> {
+  const rows = await storage.query("history.byKey", session, key);
+  if (rows.length === 0) return undefined;
+  const lineage = await currentLineage(storage, session);
+  return rows.find(({ branch, seq }) =>
+    lineage.some((one) => one.session === session && one.branch === branch && seq <= one.upTo),
+  );
+}

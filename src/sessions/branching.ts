@@ -1,0 +1,227 @@
+// Going on from somewhere else: resume and rewind inside a session, fork into a new one. Each is one commit, and deletes
+// nothing.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { ForkInput, Locator, Moved } from "../contracts/lineage.ts";
+import type { HeadRow } from "../contracts/lineage-queries.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Session } from "../contracts/sessions.ts";
+import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
+import { checkOptionalId, checkRecord } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { newId } from "../core/environment.ts";
+import { currentLineage, lineageAt } from "../core/lineage.ts";
+import { parseRowId } from "../core/row-id.ts";
+import { standing } from "./counts.ts";
+import { type Birth, checkDescribed, createCommit, createdSession } from "./describe.ts";
+import { findAt, findHead } from "./find.ts";
+import { headOf } from "./root.ts";
+
+/** A place in a log. */
+export interface Position {
+  readonly session: string;
+  readonly no: number;
+  readonly branch: number;
+  readonly seq: number;
+}
+
+export function positionOf({ session, session_no: no, branch, seq }: HeadRow): Position {
+  return { session, no, branch, seq };
+}
+
+/** The session goes on from there, on a branch of its own. */
+export function branchEvent(
+  session: SessionRow,
+  type: "branch/begun" | "head/moved",
+  from: Position,
+  at: number,
+  data: JsonObject,
+): EventDraft {
+  const row: Write = {
+    op: "insert",
+    table: "branches",
+    row: { parent_session_no: from.no, parent_branch: from.branch, cut_seq: from.seq, at },
+  };
+  return {
+    session: session.id,
+    type,
+    at,
+    data: { ...data, from: { branch: from.branch, seq: from.seq } },
+    branches: true,
+    // Whoever decided on the state of the branch that is left decides again.
+    state: true,
+    writes: [row, { op: "run", statement: "session.branchTo", params: [{ slot: "seq" }, { slot: "session" }] }],
+  };
+}
+
+/** Nothing came after the head that a continuation would have to leave out. */
+async function standsAt(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
+  if (session.branch !== head.branch || session.state_seq > head.seq) return false;
+  const stretch = { no: session.no, branch: session.branch, seq: session.seq };
+  const { head: newest, since } = await standing(storage, await lineageAt(storage, stretch));
+  return newest?.id === head.id && Object.values(since).every((n) => n === 0);
+}
+
+export async function resume(storage: Storage, locator: Locator): Promise<Moved> {
+  return decide<Moved>(storage, async () => {
+    const { session, head: named } = await findAt(storage, locator);
+    const head = named ?? (session.head === null ? null : await findHead(storage, session.head));
+    const stay = {
+      session: session.id,
+      head: head === null ? null : headOf(head),
+      branch: session.branch,
+      branched: false,
+    };
+    if (head === null || (await standsAt(storage, session, head))) return { answer: stay };
+    const at = storage.environment.now();
+    const begun = branchEvent(session, "branch/begun", positionOf(head), at, { verb: "resume", head: head.id });
+    return {
+      commit: {
+        sessions: [{ id: session.id, mode: "existing", at }],
+        guards: [{ check: "session.seq", key: [session.id], expect: session.seq }],
+        events: [begun],
+      },
+      answer: ({ events }) => ({ ...stay, branch: events[0]?.seq ?? 0, branched: true }),
+    };
+  });
+}
+
+export async function rewind(storage: Storage, locator: Locator): Promise<Moved> {
+  const target = locator.head;
+  if (target === undefined) {
+    throw new HoldfastError("InvalidArgument", "rewind needs the head to go back to", {
+      hint: "Name it as session@head; heads.list() shows them.",
+    });
+  }
+  return decide<Moved>(storage, async () => {
+    const { session, head } = await findAt(storage, locator);
+    if (head === null || !(await isAncestor(storage, session, head))) throw notAncestor(session, target);
+    const at = storage.environment.now();
+    const moved = branchEvent(session, "head/moved", positionOf(head), at, { head: head.id, was: session.head });
+    const point: Write = { op: "run", statement: "session.headTo", params: [head.id, { slot: "session" }] };
+    return {
+      commit: {
+        sessions: [{ id: session.id, mode: "existing", at }],
+        guards: [{ check: "session.seq", key: [session.id], expect: session.seq }],
+        events: [{ ...moved, writes: [...(moved.writes ?? []), point] }],
+      },
+      answer: ({ events }) => ({
+        ...{ session: session.id, head: headOf(head), branch: events[0]?.seq ?? 0, branched: true },
+      }),
+    };
+  });
+}
+
+async function isAncestor(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
+  if (session.head === null || head.status !== "complete") return false;
+  if (session.head === head.id) return true;
+  const current = await findHead(storage, session.head);
+  const lineage = await lineageAt(storage, positionOf(current));
+  return lineage.some(({ no, branch, upTo }) => no === head.session_no && branch === head.branch && head.seq <= upTo);
+}
+
+function notAncestor(session: SessionRow, head: string): HoldfastError {
+  return new HoldfastError(
+    "Conflict",
+    `the head ${head} is not behind the current one of ${JSON.stringify(session.id)}`,
+    {
+      details: { session: session.id, head, current: session.head },
+      hint: "rewind goes back only; resume or fork go on from any head.",
+    },
+  );
+}
+
+const FORK = ["id", "agent", "title", "tags", "metadata", "request", "message"] as const;
+
+export async function fork(storage: Storage, locator: Locator, input: ForkInput | undefined): Promise<Session> {
+  const given = checkRecord(input, "fork", FORK);
+  const id = checkOptionalId(given.id, "fork.id") ?? newId(storage.environment, "ses");
+  const message = given.message === undefined ? undefined : parseRowId(given.message, "fork.message");
+  if (message !== undefined && locator.head !== undefined) {
+    throw new HoldfastError("InvalidArgument", "a fork is made at a head or at a message, not both");
+  }
+  const described = checkDescribed(given);
+  return decide(storage, async () => {
+    const { session, head: named } = await findAt(storage, locator);
+    const head =
+      named ?? (message === undefined && session.head !== null ? await findHead(storage, session.head) : null);
+    const from =
+      message !== undefined
+        ? await positionOfMessage(storage, session, message)
+        : head === null
+          ? { session: session.id, no: session.no, branch: session.branch, seq: session.seq }
+          : positionOf(head);
+    const at = storage.environment.now();
+    const inherited = { ...described, agent: described.agent ?? session.agent };
+    const birth: Birth = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
+    const derived = derivation("fork", id, from, head, at);
+    const created = createCommit(id, inherited, birth, at, derived.data, derived.branch);
+    return {
+      commit: {
+        ...created,
+        // The source is there, and stays until this is done.
+        guards: [{ check: "session.version", key: [session.id], expect: session.version }],
+        events: [...(created.events ?? []), derived.event],
+      },
+      answer: ({ events }) => createdSession(id, inherited, birth, at, events),
+    };
+  });
+}
+
+/** The edge to what a session was made from: a row of the branch it begins with, and an event with a row of its own. */
+export function derivation(
+  type: "fork" | "attach",
+  target: string,
+  from: Position,
+  head: HeadRow | null,
+  at: number,
+): { readonly data: JsonObject; readonly branch: readonly Write[]; readonly event: EventDraft } {
+  const source = { session: from.session, branch: from.branch, seq: from.seq, head: head?.id ?? null };
+  return {
+    data: { from: { session: from.session, branch: from.branch, seq: from.seq } },
+    branch: [
+      {
+        op: "insert",
+        table: "branches",
+        row: { parent_session_no: from.no, parent_branch: from.branch, cut_seq: from.seq, at },
+      },
+    ],
+    event: {
+      session: target,
+      type: "derivation/added",
+      at,
+      data: { type, source },
+      writes: [
+        {
+          op: "insert",
+          table: "derivations",
+          row: {
+            ...{ type, source_session_no: from.no, source_head: head?.no ?? null },
+            ...{ source_branch: from.branch, source_seq: from.seq, at },
+          },
+        },
+      ],
+    },
+  };
+}
+
+async function positionOfMessage(
+  storage: Storage,
+  session: SessionRow,
+  message: { readonly session: string; readonly seq: number },
+): Promise<Position> {
+  for (const segment of await currentLineage(storage, session.id)) {
+    if (segment.session !== message.session || message.seq > segment.upTo) continue;
+    const { no, branch } = segment;
+    const [found] = await storage.query("messages.at", no, branch, message.seq - 1, message.seq, message.seq, 1);
+    if (found !== undefined) return { session: message.session, no, branch, seq: message.seq };
+  }
+  throw new HoldfastError(
+    "NotFound",
+    `${JSON.stringify(session.id)} shows no message ${message.session}#${message.seq}`,
+    {
+      details: { kind: "message", session: session.id, id: `${message.session}#${message.seq}` },
+      hint: "Name a message of the session's own history.",
+    },
+  );
+}

@@ -1,0 +1,274 @@
+// Calls: requests to a model, with what they cost. The start is committed before the request goes out, the outcome after.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Call, CallInput, CallOutcome, CallStatus, Calls, CallType } from "../contracts/lineage.ts";
+import type { CallRow } from "../contracts/lineage-queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { encodeText, sha256, toRef } from "../core/bytes.ts";
+import {
+  checkArray,
+  checkId,
+  checkInt,
+  checkOneOf,
+  checkOptionalId,
+  checkPlain,
+  checkRecord,
+  checkText,
+  invalid,
+} from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { type Column, decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
+import { existingSession } from "../core/existing.ts";
+import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
+import { checkTurn } from "./turns.ts";
+
+const NAMES = ["request", "response", "result", "error"] as const;
+type Name = (typeof NAMES)[number];
+
+const TYPES: readonly CallType[] = ["root", "leaf"];
+const STATUSES: readonly CallStatus[] = ["started", "done", "failed", "cancelled"];
+const ENDS = ["done", "failed", "cancelled"] as const;
+const INPUT = ["type", "model", "provider", "turn", "request", "descriptor"] as const;
+const OUTCOME = [
+  "status",
+  "response",
+  "result",
+  "error",
+  "inputTokens",
+  "outputTokens",
+  "cachedTokens",
+  "costUsd",
+] as const;
+
+const cost: Column<number> = {
+  wanted: "a cost",
+  read: (value) => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined),
+};
+
+const CALL = {
+  ...{ first_seq: whole, branch: whole, type: oneOf(TYPES), status: oneOf(STATUSES) },
+  ...{ model: optional(text), provider: optional(text), cost_usd: optional(cost) },
+  ...{ tokens_in: optional(whole), tokens_out: optional(whole), tokens_cached: optional(whole) },
+  ...{ created_at: whole, completed_at: optional(whole) },
+};
+
+export function callOf(row: CallRow): Call {
+  const { session } = row;
+  const found = decodeRow({ kind: "call", session, seq: row.first_seq }, row, CALL);
+  const ref = (name: Name) => (row[name] === null ? null : toRef(row[name]));
+  return {
+    id: rowId(session, found.first_seq),
+    session,
+    seq: found.first_seq,
+    branch: found.branch,
+    turn: optionalRowId(session, row.turn_seq),
+    type: found.type,
+    status: found.status,
+    model: found.model,
+    provider: found.provider,
+    requestRef: ref("request"),
+    responseRef: ref("response"),
+    resultRef: ref("result"),
+    errorRef: ref("error"),
+    inputTokens: found.tokens_in,
+    outputTokens: found.tokens_out,
+    cachedTokens: found.tokens_cached,
+    costUsd: found.cost_usd,
+    createdAt: found.created_at,
+    completedAt: found.completed_at,
+    erased: row.erased_seq !== null,
+  };
+}
+
+export function createCalls(storage: Storage, payloads: Payloads): Calls {
+  return {
+    async start(session, input) {
+      const asked = checkInput(input, INPUT);
+      return write(
+        storage,
+        checkId(session, "session"),
+        asked,
+        await preparePayloads(payloads, { request: asked.request }),
+      );
+    },
+    async add(session, input) {
+      const asked = checkInput(input, [...INPUT, ...OUTCOME]);
+      const outcome = checkOutcome(input);
+      const fresh = await preparePayloads(payloads, { request: asked.request, ...outcome.payloads });
+      return write(storage, checkId(session, "session"), asked, fresh, outcome);
+    },
+    async finish(id, outcome) {
+      const call = parseRowId(id, "call");
+      checkRecord(outcome, "outcome", OUTCOME);
+      const ended = checkOutcome(outcome);
+      return finish(storage, call, ended, await preparePayloads(payloads, ended.payloads));
+    },
+    async get(id) {
+      const { session, seq } = parseRowId(id, "call");
+      const [row] = await storage.query("call.get", session, seq);
+      return row === undefined ? null : callOf(row);
+    },
+  };
+}
+
+interface Asked {
+  readonly type: CallType;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly turn: string | undefined;
+  readonly request: never;
+}
+
+function checkInput(input: CallInput | undefined, fields: readonly string[]): Asked {
+  const given = checkRecord(input, "call", fields);
+  const type = checkOneOf(given.type, "call.type", TYPES);
+  const model = checkOptionalId(given.model, "call.model") ?? null;
+  const provider = checkOptionalId(given.provider, "call.provider") ?? null;
+  if (type === "leaf" ? given.descriptor !== undefined : given.request !== undefined) {
+    throw invalid("call", type === "leaf" ? "a request, not a descriptor" : "a descriptor, not a request", type);
+  }
+  const request = type === "leaf" ? given.request : describeRoot(given.descriptor, model, provider);
+  return { type, model, provider, turn: checkOptionalId(given.turn, "call.turn"), request: request as never };
+}
+
+/** What identifies the request without repeating the transcript: the messages it was rendered from, by id. */
+function describeRoot(descriptor: unknown, model: string | null, provider: string | null): object {
+  const given = checkRecord(descriptor, "call.descriptor", ["messages", "system", "cache"]);
+  const messages = given.messages === undefined ? [] : checkArray(given.messages, "descriptor.messages", "historyPage");
+  const { system, cache } = given;
+  return {
+    version: 2,
+    kind: "root",
+    rendered: false,
+    messageIds: messages.map((id) => checkText(id, "descriptor.messages", "messageBytes")),
+    messageCount: messages.length,
+    systemHash:
+      system === undefined ? null : toRef(sha256(encodeText(checkText(system, "descriptor.system", "metadataBytes")))),
+    cache: cache === undefined ? null : checkPlain(cache, "descriptor.cache"),
+    provider,
+    model,
+  };
+}
+
+interface Ended {
+  readonly status: Exclude<CallStatus, "started">;
+  readonly payloads: Readonly<Partial<Record<Exclude<Name, "request">, never>>>;
+  readonly numbers: Readonly<Record<"tokens_in" | "tokens_out" | "tokens_cached" | "cost_usd", number | null>>;
+}
+
+function checkOutcome(outcome: CallOutcome): Ended {
+  const given = outcome as Readonly<Record<string, unknown>>;
+  const tokens = (name: string) =>
+    given[name] === undefined || given[name] === null ? null : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
+  const spent = given.costUsd ?? null;
+  if (spent !== null && cost.read(spent) === undefined) throw invalid("costUsd", "a number from 0 on, or null", spent);
+  return {
+    status:
+      given.status === undefined
+        ? given.error === undefined
+          ? "done"
+          : "failed"
+        : checkOneOf(given.status, "status", ENDS),
+    payloads: { response: given.response as never, result: given.result as never, error: given.error as never },
+    numbers: {
+      ...{ tokens_in: tokens("inputTokens"), tokens_out: tokens("outputTokens") },
+      ...{ tokens_cached: tokens("cachedTokens"), cost_usd: spent as number | null },
+    },
+  };
+}
+
+/** A new call: started, or with its outcome at once. */
+async function write(storage: Storage, id: string, asked: Asked, fresh: Columns<Name>, ended?: Ended): Promise<Call> {
+  return decide(storage, async () => {
+    const session = await existingSession(storage, id);
+    const turnSeq = await checkTurn(storage, session, asked.turn);
+    const at = storage.environment.now();
+    const { refs, salts, commit } = writePayloads(NAMES, fresh);
+    const { type, model, provider } = asked;
+    const numbers = ended?.numbers ?? { tokens_in: null, tokens_out: null, tokens_cached: null, cost_usd: null };
+    const status: CallStatus = ended?.status ?? "started";
+    const columns = {
+      ...{ turn_seq: turnSeq, type, status, model, provider, ...refs, salts, ...numbers },
+      ...{ created_at: at, completed_at: ended === undefined ? null : at },
+    };
+    const event: EventDraft = {
+      ...{ session: id, type: ended === undefined ? "call/started" : "call/put", at },
+      data: facts({ type, status, model, provider, turn: turnSeq, ...numbers }),
+      payloads: fresh as never,
+      writes: [{ op: "insert", table: "calls", row: { first_seq: { slot: "seq" }, ...columns } }],
+    };
+    return {
+      commit: { sessions: [{ id, mode: "existing", at }], guards: [onBranch(session)], ...commit, events: [event] },
+      answer: ({ events }) => {
+        const seq = events[0]?.seq ?? 0;
+        return callOf({ session: id, branch: session.branch, first_seq: seq, seq, ...columns, erased_seq: null });
+      },
+    };
+  });
+}
+
+async function finish(
+  storage: Storage,
+  { session: id, seq: first }: { readonly session: string; readonly seq: number },
+  ended: Ended,
+  fresh: Columns<Name>,
+): Promise<Call> {
+  return decide(storage, async () => {
+    const _session = await existingSession(storage, id);
+    const [row] = await storage.query("call.get", id, first);
+    if (row === undefined) throw noRow("call", rowId(id, first));
+    if (row.status !== "started") throw isOver("call", rowId(id, first), row.status);
+    const at = storage.environment.now();
+    const { refs, salts, commit } = writePayloads(NAMES, fresh, { refs: row, salts: row.salts });
+    const { type, model, provider, turn_seq } = row;
+    const columns = {
+      ...{ turn_seq, type, status: ended.status, model, provider, ...refs, salts, ...ended.numbers },
+      ...{ created_at: row.created_at, completed_at: at },
+    };
+    const event: EventDraft = {
+      ...{ session: id, type: "call/put", at },
+      data: facts({ call: first, type, status: ended.status, ...ended.numbers }),
+      payloads: fresh as never,
+      writes: [{ op: "insert", table: "calls", row: { first_seq: first, ...columns } }],
+    };
+    return {
+      commit: {
+        ...{ sessions: [{ id, mode: "existing", at }], ...commit, events: [event] },
+        guards: [{ check: "call.version", key: [first, id], expect: row.seq }],
+      },
+      answer: ({ events }) =>
+        callOf({
+          session: id,
+          branch: row.branch,
+          first_seq: first,
+          seq: events[0]?.seq ?? 0,
+          ...columns,
+          erased_seq: null,
+        }),
+    };
+  });
+}
+
+/** Small facts for the log, without those that are not known. */
+export function facts(given: Readonly<Record<string, string | number | null>>): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(given).filter((entry): entry is [string, string | number] => entry[1] !== null),
+  );
+}
+
+/** The session is still on the branch that the answer says. */
+export function onBranch(session: SessionRow): { check: "session.branch"; key: [string]; expect: number } {
+  return { check: "session.branch", key: [session.id], expect: session.branch };
+}
+
+export function noRow(kind: string, id: string): HoldfastError {
+  return new HoldfastError("NotFound", `there is no ${kind} ${id}`, { details: { kind, id } });
+}
+
+export function isOver(kind: string, id: string, status: string): HoldfastError {
+  return new HoldfastError("InvalidTransition", `the ${kind} ${id} is ${status} already`, {
+    details: { kind, id, status },
+  });
+}

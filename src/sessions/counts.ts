@@ -1,0 +1,39 @@
+// How many rows of each kind a lineage holds: what the newest head counted, and what came after it.
+import type { Counts } from "../contracts/lineage.ts";
+import type { HeadRow } from "../contracts/lineage-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import type { Segment } from "../core/lineage.ts";
+import { rootOf } from "./root.ts";
+
+export const NONE: Counts = { messages: 0, turns: 0, evals: 0, calls: 0, snapshots: 0, invocations: 0 };
+
+export function addCounts(a: Counts, b: Partial<Counts>): Counts {
+  return {
+    messages: a.messages + (b.messages ?? 0),
+    turns: a.turns + (b.turns ?? 0),
+    evals: a.evals + (b.evals ?? 0),
+    calls: a.calls + (b.calls ?? 0),
+    snapshots: a.snapshots + (b.snapshots ?? 0),
+    invocations: a.invocations + (b.invocations ?? 0),
+  };
+}
+
+export interface Standing {
+  /** The newest complete head of the lineage, of whichever session. */
+  readonly head: HeadRow | null;
+  /** Since then. */
+  readonly since: Counts;
+  readonly counts: Counts;
+}
+
+/** Where a lineage stands, given from its newest stretch on. */
+export async function standing(storage: Storage, lineage: readonly Segment[]): Promise<Standing> {
+  let since = NONE;
+  for (const { no, branch, upTo } of lineage) {
+    const [head] = await storage.query("head.before", no, branch, upTo);
+    const [counted] = await storage.query("lineage.counts", no, branch, head?.seq ?? 0, upTo);
+    since = addCounts(since, counted ?? NONE);
+    if (head !== undefined) return { head, since, counts: addCounts(rootOf(head).counts, since) };
+  }
+  return { head: null, since, counts: since };
+}

@@ -1,0 +1,167 @@
+// What a session says of itself: checked, written with the event that creates or changes it, and read back from its row.
+import type { JsonObject } from "../contracts/json.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Session, SessionKind, SessionStatus } from "../contracts/sessions.ts";
+import type { Commit, Outcome, Write } from "../contracts/storage.ts";
+import { encodeText, toHex } from "../core/bytes.ts";
+import { checkOptionalId, checkRecord, checkTags, checkText, encodeJson } from "../core/check.ts";
+import { decodeRow, digest, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
+
+export const STATUSES: readonly SessionStatus[] = ["open", "closed"];
+const KINDS: readonly SessionKind[] = ["entry", "spawned", "attached"];
+
+/** The columns update() can change, as they are kept. */
+export interface Described {
+  readonly agent: string | null;
+  readonly title: Uint8Array | null;
+  readonly status: SessionStatus;
+  readonly tags: readonly string[];
+  readonly metadata: Uint8Array | null;
+  readonly request: string | null;
+}
+
+/** What is said once, when it is created. */
+export interface Birth {
+  readonly kind: SessionKind;
+  readonly origin: string | null;
+  /** null: its id. */
+  readonly cacheId: string | null;
+}
+
+const DESCRIBED = ["id", "agent", "title", "tags", "metadata", "request"] as const;
+export const INPUT = [...DESCRIBED, "origin", "cacheId"] as const;
+
+export function checkDescribed(given: Readonly<Record<string, unknown>>): Described {
+  const metadata = given.metadata === undefined ? {} : checkRecord(given.metadata, "session.metadata");
+  return {
+    agent: checkOptionalId(given.agent, "session.agent") ?? null,
+    title: given.title === undefined ? null : encodeText(checkText(given.title, "session.title", "titleBytes")),
+    status: "open",
+    tags: given.tags === undefined ? [] : checkTags(given.tags, "session.tags"),
+    metadata: given.metadata === undefined ? null : encodeJson(metadata, "session.metadata", "metadataBytes"),
+    request: checkOptionalId(given.request, "session.request") ?? null,
+  };
+}
+
+const SESSION = {
+  agent: optional(text),
+  title: optional(utf8),
+  status: oneOf(STATUSES),
+  tags: optional(jsonTexts),
+  metadata: optional(jsonObject),
+  request: optional(text),
+  kind: oneOf(KINDS),
+  origin: optional(text),
+  cache_id: optional(text),
+  head: optional(text),
+  created_at: whole,
+  updated_at: whole,
+  seq: whole,
+  chain: digest,
+  messages: whole,
+  version: whole,
+};
+
+export function sessionOf(row: Omit<SessionRow, "no" | "branch">, aliases: readonly string[]): Session {
+  const found = decodeRow({ kind: "session", session: row.id }, row, SESSION);
+  return {
+    id: row.id,
+    agent: found.agent,
+    title: found.title,
+    status: found.status,
+    tags: found.tags ?? [],
+    aliases,
+    metadata: found.metadata ?? {},
+    request: found.request,
+    kind: found.kind,
+    origin: found.origin,
+    cacheId: found.cache_id ?? row.id,
+    head: found.head,
+    createdAt: found.created_at,
+    updatedAt: found.updated_at,
+    seq: found.seq,
+    chain: toHex(found.chain),
+    messages: found.messages,
+    version: found.version,
+  };
+}
+
+export function tagsColumn(tags: readonly string[]): Uint8Array | null {
+  return tags.length === 0 ? null : encodeText(JSON.stringify(tags));
+}
+
+export function describeWrites(described: Described, version: number): Write[] {
+  return [
+    {
+      op: "run",
+      statement: "session.describe",
+      params: [
+        described.agent === null ? null : { agent: described.agent },
+        described.title,
+        described.status,
+        tagsColumn(described.tags),
+        described.metadata,
+        described.request,
+        version,
+        { slot: "session" },
+      ],
+    },
+    { op: "run", statement: "session.untag", params: [{ slot: "session" }] },
+    ...described.tags.map((tag): Write => ({ op: "insert", table: "session_tags", row: { tag } })),
+  ];
+}
+
+/** What the log says of a description: its small facts, never its texts. */
+export function changes(described: Described): { readonly status: string; readonly tags: readonly string[] } {
+  return { status: described.status, tags: described.tags };
+}
+
+/** `from` is what the log says of where it was forked from; `writes` go with the event that creates it. */
+export function createCommit(
+  id: string,
+  described: Described,
+  birth: Birth,
+  at: number,
+  from: JsonObject = {},
+  writes: readonly Write[] = [],
+): Commit {
+  const { agent } = described;
+  const by = agent === null ? {} : { agent };
+  const { kind, origin, cacheId } = birth;
+  const plain = kind === "entry" && origin === null && cacheId === null;
+  const born: Write = { op: "run", statement: "session.born", params: [kind, origin, cacheId, { slot: "session" }] };
+  return {
+    sessions: [{ id, mode: "create", at, ...by }],
+    agents: agent === null ? [] : [{ id: agent, at }],
+    events: [
+      {
+        session: id,
+        type: "session/created",
+        at,
+        ...by,
+        data: {
+          ...changes(described),
+          ...(kind === "entry" ? {} : { kind }),
+          ...(origin === null ? {} : { origin }),
+          ...(cacheId === null ? {} : { cacheId }),
+          ...from,
+        },
+        writes: [...describeWrites(described, 1), ...(plain ? [] : [born]), ...writes],
+      },
+    ],
+  };
+}
+
+export function createdSession(
+  id: string,
+  described: Described,
+  birth: Birth,
+  at: number,
+  events: Extract<Outcome, { ok: true }>["events"],
+): Session {
+  const { seq, hash } = events.findLast(({ session }) => session === id) ?? { seq: 0, hash: new Uint8Array(32) };
+  const times = { created_at: at, updated_at: at, deleted_at: null };
+  const log = { seq, chain: hash, messages: 0, state_seq: 0, version: 1 };
+  const from = { kind: birth.kind, origin: birth.origin, cache_id: birth.cacheId, head: null };
+  return sessionOf({ id, ...described, tags: tagsColumn(described.tags), ...times, ...log, ...from }, []);
+}

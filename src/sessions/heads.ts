@@ -1,0 +1,101 @@
+// Heads: published positions of a session, found again by their ids.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Head, Heads, Locator } from "../contracts/lineage.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { checkId, checkInt, checkLimit, checkRecord } from "../core/check.ts";
+import { readCursor, writeCursor } from "../core/cursor.ts";
+import { decide } from "../core/decide.ts";
+import { existingSession } from "../core/existing.ts";
+import { checkHeadId } from "../core/locator.ts";
+import { rowId } from "../core/row-id.ts";
+import { appendCommit, prepareMessage } from "../history/append.ts";
+import { readyMessage } from "../history/content.ts";
+import { findAt } from "./find.ts";
+import { decideHead, prepareHead } from "./publish.ts";
+import { headOf } from "./root.ts";
+import { lastMessageRows } from "./view-messages.ts";
+
+export function createHeads(storage: Storage, payloads: Payloads, locate: (at: unknown) => Locator): Heads {
+  return {
+    async get(id) {
+      const [row] = await storage.query("head.get", checkHeadId(id));
+      return row === undefined ? null : headOf(row);
+    },
+    async current(at) {
+      const { session, head } = await findAt(storage, locate(at));
+      if (head !== null) return headOf(head);
+      const [row] = await storage.query("head.current", session.id);
+      return row === undefined ? null : headOf(row);
+    },
+    async list(session, range) {
+      const given = checkRecord(range, "range", ["limit", "cursor"]);
+      const limit = checkLimit(given.limit, "page", 100);
+      const { id } = await existingSession(storage, checkId(session, "session"));
+      const rows = await storage.query("heads.list", id, readCursor(given.cursor) ?? 0, limit + 1);
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        items: page.map(headOf),
+        next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null,
+      };
+    },
+    async publish(session, input) {
+      const id = checkId(session, "session");
+      const prepared = await prepareHead(payloads, input);
+      return decide(storage, async () =>
+        decideHead(storage, {
+          session: await existingSession(storage, id),
+          prepared,
+          status: "complete",
+          at: storage.environment.now(),
+        }),
+      );
+    },
+    compact: async (session, input) => compact(storage, payloads, checkId(session, "session"), input),
+  };
+}
+
+async function compact(storage: Storage, payloads: Payloads, id: string, input: unknown): Promise<Head> {
+  const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "expect"]);
+  const agent = checkId(given.agent, "agent");
+  const keep = given.keep === undefined ? 0 : checkInt(given.keep, "keep", 0, 1_000_000);
+  const message = await prepareMessage(
+    readyMessage({ role: "user", content: given.summary, metadata: { compaction: true } } as never),
+    payloads,
+  );
+  const prepared = await prepareHead(payloads, given.expect === undefined ? {} : { expect: given.expect as string });
+  return decide(storage, async () => {
+    const session = await existingSession(storage, id);
+    const upTo = await lastToCompact(storage, session, keep);
+    const at = storage.environment.now();
+    const append = appendCommit({ session: id, agent, run: undefined, at }, [message]);
+    return decideHead(storage, {
+      ...{
+        session,
+        prepared,
+        status: "complete",
+        at,
+        events: append.events ?? [],
+        adds: { messages: 1 },
+        blobs: append,
+      },
+      compaction: () => ({ summary: rowId(id, session.seq + 1), upTo }),
+    });
+  });
+}
+
+async function lastToCompact(storage: Storage, session: SessionRow, keep: number): Promise<string> {
+  const rows = await lastMessageRows(storage, session, keep + 1);
+  const row = rows[0];
+  if (row !== undefined && rows.length === keep + 1) return rowId(row.session, row.seq);
+  throw new HoldfastError(
+    "InvalidArgument",
+    `there are not more than ${keep} messages in ${JSON.stringify(session.id)}`,
+    {
+      details: { session: session.id, keep },
+      hint: "Keep fewer, or compact later.",
+    },
+  );
+}

@@ -1,0 +1,61 @@
+// Rows with several payloads: which blob each column refers to, and the salts of their commitments side by side, sixteen
+// bytes for each column in the order of the list.
+import type { Json } from "../contracts/json.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Commit } from "../contracts/storage.ts";
+import { encodeJson } from "../core/check.ts";
+
+const SALT = 16;
+
+export type Columns<N extends string> = Readonly<Partial<Record<N, PreparedPayload>>>;
+
+export async function preparePayloads<N extends string>(
+  payloads: Payloads,
+  given: Readonly<Partial<Record<N, Json | undefined>>>,
+): Promise<Columns<N>> {
+  const prepared: Partial<Record<N, PreparedPayload>> = {};
+  for (const [name, value] of Object.entries(given) as [N, Json | undefined][]) {
+    if (value === undefined) continue;
+    const bytes = encodeJson(value, name, "payloadBytes");
+    prepared[name] = await payloads.prepare(bytes, { media: "application/json", utf8: true });
+  }
+  return prepared;
+}
+
+/** What a version before held: its blobs are referred to once more. */
+export interface Held<N extends string> {
+  readonly refs: Readonly<Partial<Record<N, Uint8Array | null>>>;
+  readonly salts: Uint8Array | null;
+}
+
+export interface Written<N extends string> {
+  readonly refs: Readonly<Record<N, Uint8Array | null>>;
+  readonly salts: Uint8Array | null;
+  readonly commit: Pick<Commit, "blobs" | "writes" | "uses">;
+}
+
+export function writePayloads<N extends string>(names: readonly N[], fresh: Columns<N>, held?: Held<N>): Written<N> {
+  const refs = {} as Record<N, Uint8Array | null>;
+  const salts = new Uint8Array(names.length * SALT);
+  const uses: NonNullable<Commit["uses"]>[number][] = [];
+  for (const [i, name] of names.entries()) {
+    const payload = fresh[name];
+    const before = held?.refs[name] ?? null;
+    refs[name] = payload?.sha256 ?? before;
+    if (payload !== undefined) salts.set(payload.salt, i * SALT);
+    else if (before !== null) {
+      salts.set(held?.salts?.subarray(i * SALT, (i + 1) * SALT) ?? new Uint8Array(SALT), i * SALT);
+      uses.push([before, 1]);
+    }
+  }
+  const all = Object.values(fresh) as PreparedPayload[];
+  return {
+    refs,
+    salts: Object.values(refs).every((ref) => ref === null) ? null : salts,
+    commit: {
+      blobs: all.flatMap(({ blobs }) => blobs),
+      writes: all.flatMap(({ writes }) => writes),
+      uses: [...uses, ...all.flatMap((payload) => payload.uses)],
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// Snapshots: the variables of a session at a point of its log.
+import type { Json } from "../contracts/json.ts";
+import type { Snapshot, Snapshots } from "../contracts/lineage.ts";
+import type { SnapshotRow } from "../contracts/lineage-queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { toRef } from "../core/bytes.ts";
+import { checkId, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { decodeRow, json, whole } from "../core/decode.ts";
+import { existingSession } from "../core/existing.ts";
+import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import { noRow, onBranch } from "./calls.ts";
+import { snapshotEvent } from "./publish.ts";
+import { checkTurn } from "./turns.ts";
+
+export function snapshotOf(row: SnapshotRow): Snapshot {
+  const { session } = row;
+  const { seq, branch, at } = decodeRow({ kind: "snapshot", session, seq: row.seq }, row, {
+    ...{ seq: whole, branch: whole, at: whole },
+  });
+  return {
+    ...{ id: rowId(session, seq), session, seq, branch, turn: optionalRowId(session, row.turn_seq) },
+    ...{ varsRef: row.vars === null ? null : toRef(row.vars), at, erased: row.erased_seq !== null },
+  };
+}
+
+export function createSnapshots(storage: Storage, payloads: Payloads): Snapshots {
+  const find = async (id: unknown) => {
+    const { session, seq } = parseRowId(id, "snapshot");
+    const [row] = await storage.query("snapshot.get", session, seq);
+    return row;
+  };
+  return {
+    async add(session, vars, options) {
+      const id = checkId(session, "session");
+      const turn = checkOptionalId(checkRecord(options, "options", ["turn"]).turn, "turn");
+      const bytes = encodeJson(vars, "vars", "payloadBytes");
+      const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
+      return decide(storage, async () => {
+        const row = await existingSession(storage, id);
+        const turnSeq = await checkTurn(storage, row, turn);
+        const at = storage.environment.now();
+        const { blobs, writes, uses, sha256, salt } = payload;
+        return {
+          commit: {
+            ...{ sessions: [{ id, mode: "existing", at }], guards: [onBranch(row)], blobs, writes, uses },
+            events: [snapshotEvent(id, payload, at, turnSeq)],
+          },
+          answer: ({ events }) =>
+            snapshotOf({
+              ...{ session: id, seq: events[0]?.seq ?? 0, branch: row.branch, turn_seq: turnSeq },
+              ...{ vars: sha256, salt, at, erased_seq: null },
+            }),
+        };
+      });
+    },
+    async get(id) {
+      const row = await find(id);
+      return row === undefined ? null : snapshotOf(row);
+    },
+    async vars(id): Promise<Json> {
+      const row = await find(id);
+      if (row === undefined || row.vars === null) throw noRow("snapshot", String(id));
+      const name = { kind: "snapshot", session: row.session, seq: row.seq };
+      const [stored] = await storage.query("blob.payload", row.vars);
+      if (stored === undefined) throw noRow("snapshot", String(id));
+      return decodeRow(name, { vars: await payloads.read(stored) }, { vars: json }).vars;
+    },
+  };
+}

@@ -1,0 +1,183 @@
+// Turns: one exchange in a session, from its beginning to the head it ends in.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Head, HeadInput, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
+import type { HeadRow, TurnRow } from "../contracts/lineage-queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { checkId, checkOptionalId, checkRecord } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
+import { existingSession } from "../core/existing.ts";
+import { currentLineage } from "../core/lineage.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
+import { branchEvent, type Position, positionOf } from "./branching.ts";
+import { findHead } from "./find.ts";
+import { decideHead, prepareHead } from "./publish.ts";
+
+const STATUSES: readonly TurnStatus[] = ["open", "done", "aborted"];
+const TURN = {
+  first_seq: whole,
+  branch: whole,
+  status: oneOf(STATUSES),
+  agent: optional(text),
+  run: optional(text),
+  at: whole,
+};
+
+export function turnOf(row: TurnRow): Turn {
+  const { session } = row;
+  const found = decodeRow({ kind: "turn", session, seq: row.first_seq }, row, TURN);
+  const { first_seq: seq, branch, status, agent, run, at } = found;
+  return { id: rowId(session, seq), session, seq, branch, status, agent, run, at };
+}
+
+export function createTurns(storage: Storage, payloads: Payloads): Turns {
+  return {
+    async begin(session, input) {
+      const id = checkId(session, "session");
+      const given = checkRecord(input, "turn", ["agent", "run"]);
+      const agent = checkOptionalId(given.agent, "agent");
+      const run = checkOptionalId(given.run, "run");
+      return begin(storage, id, agent, run);
+    },
+    finish: async (turn, input) => end(storage, payloads, turn, input, "done"),
+    abort: async (turn, input) => end(storage, payloads, turn, input, "aborted"),
+  };
+}
+
+async function begin(storage: Storage, id: string, agent: string | undefined, run: string | undefined): Promise<Turn> {
+  return decide(storage, async () => {
+    const session = await existingSession(storage, id);
+    const at = storage.environment.now();
+    const event: EventDraft = {
+      ...{ session: id, type: "turn/begun", at },
+      ...(agent === undefined ? {} : { agent }),
+      ...(run === undefined ? {} : { run }),
+      writes: [
+        {
+          op: "insert",
+          table: "turns",
+          row: {
+            ...{ first_seq: { slot: "seq" }, status: "open", run: run ?? null, at },
+            agent_no: agent === undefined ? null : { agent },
+          },
+        },
+      ],
+    };
+    return {
+      commit: {
+        sessions: [{ id, mode: "existing", at }],
+        agents: agent === undefined ? [] : [{ id: agent, at }],
+        guards: [{ check: "session.seq", key: [id], expect: session.seq }],
+        events: [event],
+      },
+      answer: ({ events }) => {
+        const seq = events[0]?.seq ?? 0;
+        const by = { agent: agent ?? null, run: run ?? null };
+        return { id: rowId(id, seq), session: id, seq, branch: session.branch, status: "open", ...by, at };
+      },
+    };
+  });
+}
+
+async function end(
+  storage: Storage,
+  payloads: Payloads,
+  turn: unknown,
+  input: HeadInput | undefined,
+  status: "done" | "aborted",
+): Promise<Head> {
+  const { session: id, seq: first } = parseRowId(turn, "turn");
+  const prepared = await prepareHead(payloads, input);
+  return decide(storage, async () => {
+    const session = await existingSession(storage, id);
+    const open = await openTurn(storage, session, first);
+    const at = storage.environment.now();
+    const current = session.head === null ? null : await findHead(storage, session.head);
+    return decideHead(storage, {
+      ...{ session, prepared, at, turnSeq: first, status: status === "done" ? "complete" : "aborted" },
+      events: [endEvent(open, status, at)],
+      ...(status === "done" ? {} : { after: (head) => [backEvent(session, open, head, current, at)] }),
+    });
+  });
+}
+
+/** Open, and on the line the session is on: what was left by resume or rewind ends no more. */
+async function openTurn(storage: Storage, session: SessionRow, first: number): Promise<TurnRow> {
+  const [row] = await storage.query("turn.get", session.id, first);
+  if (row === undefined) {
+    throw new HoldfastError("NotFound", `there is no turn ${rowId(session.id, first)}`, {
+      details: { kind: "turn", id: rowId(session.id, first) },
+      hint: "Begin it with turns.begin().",
+    });
+  }
+  const lineage = await currentLineage(storage, session.id);
+  const here = lineage.some(({ no, branch, upTo }) => no === session.no && branch === row.branch && row.seq <= upTo);
+  if (row.status === "open" && here) return row;
+  const why = here ? `is ${row.status}` : "belongs to a line the session has left";
+  throw new HoldfastError("InvalidTransition", `the turn ${rowId(session.id, first)} ${why}`, {
+    details: { kind: "turn", id: rowId(session.id, first), status: row.status },
+    hint: "Begin a new one with turns.begin().",
+  });
+}
+
+function endEvent(turn: TurnRow, status: "done" | "aborted", at: number): EventDraft {
+  const { session, first_seq, agent, run } = turn;
+  return {
+    ...{ session, type: status === "done" ? "turn/finished" : "turn/aborted", at, data: { turn: first_seq } },
+    ...(agent === null ? {} : { agent }),
+    ...(run === null ? {} : { run }),
+    writes: [
+      {
+        op: "insert",
+        table: "turns",
+        row: { first_seq, status, run, at, agent_no: agent === null ? null : { agent } },
+      },
+    ],
+  };
+}
+
+/** As if the turn had not been: from the current head, or from before the turn where there is none. */
+function backEvent(
+  session: SessionRow,
+  turn: TurnRow,
+  aborted: HeadRow,
+  current: HeadRow | null,
+  at: number,
+): EventDraft {
+  const before: Position = { session: session.id, no: session.no, branch: turn.branch, seq: turn.first_seq - 1 };
+  const from = current === null ? before : positionOf(current);
+  return branchEvent(session, "branch/begun", from, at, { verb: "abort", head: aborted.id });
+}
+
+/** The seq of a turn of the session that a row is to belong to. */
+export async function checkTurn(
+  storage: Storage,
+  session: SessionRow,
+  turn: string | undefined,
+): Promise<number | null> {
+  if (turn === undefined) return null;
+  const { session: of, seq } = parseRowId(turn, "turn");
+  if (of !== session.id) throw notOfSession("turn", turn, session.id);
+  return (await openTurn(storage, session, seq)).first_seq;
+}
+
+/** The seq of a message of the session's own. */
+export async function checkMessage(
+  storage: Storage,
+  session: SessionRow,
+  message: string | undefined,
+): Promise<number | null> {
+  if (message === undefined) return null;
+  const { session: of, seq } = parseRowId(message, "message");
+  const [event] = of === session.id ? await storage.query("events.at", of, seq) : [];
+  if (event?.type === "message/added") return seq;
+  throw notOfSession("message", message, session.id);
+}
+
+function notOfSession(kind: string, id: string, session: string): HoldfastError {
+  return new HoldfastError("InvalidArgument", `${id} is no ${kind} of ${JSON.stringify(session)}`, {
+    details: { kind, id, session },
+  });
+}

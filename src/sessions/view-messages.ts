@@ -1,0 +1,86 @@
+// The messages of a lineage as they were at its end: what was erased since is still there, without its content.
+import type { MessageAt } from "../contracts/lineage.ts";
+import type { MessageAtRow } from "../contracts/lineage-queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { MessageRow, SessionRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { decodeRow, oneOf, whole } from "../core/decode.ts";
+import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
+import { rowId } from "../core/row-id.ts";
+import { ROLES } from "../history/content.ts";
+import { readRows } from "../history/messages.ts";
+
+const PAGE = 5000;
+/** How many stretches are read at once for the last messages: more and more, for those that hold few. */
+const WINDOWS = [1, 4, 16, 64];
+
+/** Oldest first; all of them unless `last` says how many. */
+export async function messageRowsAt(
+  storage: Storage,
+  lineage: readonly Segment[],
+  last?: number,
+): Promise<readonly MessageAtRow[]> {
+  if (last === undefined) {
+    const all: MessageAtRow[] = [];
+    for (const segment of lineage.toReversed()) all.push(...(await readAll(storage, segment)));
+    return all;
+  }
+  let found: readonly MessageAtRow[] = [];
+  for (let next = 0, step = 0; next < lineage.length && found.length < last; step++) {
+    const window = lineage.slice(next, next + (WINDOWS[step] ?? 256));
+    next += window.length;
+    const older = await Promise.all(window.map((segment) => readLast(storage, segment, last - found.length)));
+    found = [...older.reverse().flat(), ...found];
+  }
+  return found.slice(-last);
+}
+
+async function readAll(storage: Storage, segment: Segment): Promise<readonly MessageAtRow[]> {
+  const { no, branch, upTo } = segment;
+  const all: MessageAtRow[] = [];
+  for (let after = 0; ; ) {
+    const rows = await storage.query("messages.at", no, branch, after, upTo, upTo, PAGE);
+    all.push(...rows.filter((row) => !isHidden(segment, row)));
+    if (rows.length < PAGE) return all;
+    after = rows.at(-1)?.seq ?? after;
+  }
+}
+
+async function readLast(storage: Storage, segment: Segment, last: number): Promise<readonly MessageAtRow[]> {
+  if (segment.hides.length > 0) return (await readAll(storage, segment)).slice(-last);
+  const { no, branch, upTo } = segment;
+  return storage.query("messages.lastAt", no, branch, 0, upTo, upTo, last);
+}
+
+/** The last messages of a session as it stands, erased ones left out. */
+export async function lastMessageRows(
+  storage: Storage,
+  session: SessionRow,
+  last: number,
+): Promise<readonly MessageAtRow[]> {
+  const lineage = await lineageAt(storage, { no: session.no, branch: session.branch, seq: session.seq });
+  for (let asked = last; ; asked *= 2) {
+    const rows = await messageRowsAt(storage, lineage, asked);
+    const live = rows.filter((row) => row.erased_seq === null);
+    if (live.length >= last || rows.length < asked) return live.slice(-last);
+  }
+}
+
+export async function messagesOf(rows: readonly MessageAtRow[], payloads: Payloads): Promise<readonly MessageAt[]> {
+  const messages: MessageAt[] = [];
+  for (const row of rows) {
+    if (row.erased_seq === null) messages.push(...(await readRows([row as MessageRow], payloads)));
+    else messages.push(placeholder(row));
+  }
+  return messages;
+}
+
+function placeholder(row: MessageAtRow): MessageAt {
+  const { session, agent } = row;
+  const { seq, role, at } = decodeRow({ kind: "message", session, seq: row.seq }, row, {
+    seq: whole,
+    role: oneOf(ROLES),
+    at: whole,
+  });
+  return { id: rowId(session, seq), session, agent, seq, role, at, erased: true };
+}

@@ -1,0 +1,106 @@
+// What there was at a head, or is now: every kind of row by range reads over the lineage. Nothing is copied anywhere that
+// could disagree with the rows.
+
+import type { JsonObject } from "../contracts/json.ts";
+import type { Counts, Invocation, InvocationStatus, InvocationType, View } from "../contracts/lineage.ts";
+import type { InvocationRow } from "../contracts/lineage-queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Session } from "../contracts/sessions.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { checkLimit, checkRecord } from "../core/check.ts";
+import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
+import { lineageAt, type Segment } from "../core/lineage.ts";
+import { optionalRowId, rowId } from "../core/row-id.ts";
+import { decodeValue, readHeld, readValue } from "../state/rows.ts";
+import { callOf } from "./calls.ts";
+import { standing } from "./counts.ts";
+import { evalOf } from "./evals.ts";
+import type { Found } from "./find.ts";
+import { headOf } from "./root.ts";
+import { snapshotOf } from "./snapshots.ts";
+import { turnOf } from "./turns.ts";
+import { messageRowsAt, messagesOf } from "./view-messages.ts";
+
+export async function viewAt(
+  storage: Storage,
+  payloads: Payloads,
+  session: Session,
+  { session: row, head }: Found,
+): Promise<View> {
+  const at = head === null ? row : { no: row.no, branch: head.branch, seq: head.seq };
+  const lineage = await lineageAt(storage, at);
+  return {
+    session,
+    head: head === null ? null : headOf(head),
+    branch: at.branch,
+    seq: at.seq,
+    counts: async (): Promise<Counts> => (await standing(storage, lineage)).counts,
+    async messages(range) {
+      const { last } = checkRecord(range, "range", ["last"]);
+      const rows = await messageRowsAt(
+        storage,
+        lineage,
+        last === undefined ? undefined : checkLimit(last, "historyPage", undefined, "last"),
+      );
+      return messagesOf(rows, payloads);
+    },
+    turns: async () => (await versions(lineage, (...s) => storage.query("turns.at", ...s))).map(turnOf),
+    evals: async () => (await versions(lineage, (...s) => storage.query("evals.at", ...s))).map(evalOf),
+    calls: async () => (await versions(lineage, (...s) => storage.query("calls.at", ...s))).map(callOf),
+    invocations: async () =>
+      (await versions(lineage, (...s) => storage.query("invocations.at", ...s))).map(invocationOf),
+    snapshots: async () =>
+      (await stretches(lineage, (no, branch, upTo) => storage.query("snapshots.at", no, branch, 0, upTo))).map(
+        snapshotOf,
+      ),
+    heads: async () =>
+      (await stretches(lineage, (no, branch, upTo) => storage.query("heads.at", no, branch, 0, upTo))).map(headOf),
+    async state(): Promise<JsonObject> {
+      const entries: [string, JsonObject[string]][] = [];
+      for (const held of await readHeld(storage, lineage)) {
+        entries.push([held.key, decodeValue(await readValue(payloads, row.id, held))]);
+      }
+      return Object.fromEntries(entries);
+    },
+  };
+}
+
+/** Oldest first. */
+async function stretches<R>(
+  lineage: readonly Segment[],
+  read: (no: number, branch: number, upTo: number) => Promise<readonly R[]>,
+): Promise<readonly R[]> {
+  const rows = await Promise.all(lineage.map(({ no, branch, upTo }) => read(no, branch, upTo)));
+  return rows.reverse().flat();
+}
+
+/** Of each the version of the youngest stretch that has one, in the order in which they began. */
+async function versions<R extends { readonly session: string; readonly first_seq: number }>(
+  lineage: readonly Segment[],
+  read: (no: number, branch: number, after: number, upTo: number, sameUpTo: number) => Promise<readonly R[]>,
+): Promise<readonly R[]> {
+  const found = new Map<string, R>();
+  const rows = await stretches(lineage, (no, branch, upTo) => read(no, branch, 0, upTo, upTo));
+  for (const row of rows) found.set(rowId(row.session, row.first_seq), row);
+  return [...found.values()];
+}
+
+const TYPES: readonly InvocationType[] = ["spawn", "attach"];
+const STATUSES: readonly InvocationStatus[] = ["running", "done", "failed"];
+
+export function invocationOf(row: InvocationRow): Invocation {
+  const { session } = row;
+  const found = decodeRow({ kind: "invocation", session, seq: row.first_seq }, row, {
+    ...{ first_seq: whole, branch: whole, type: oneOf(TYPES), status: oneOf(STATUSES), label: optional(utf8) },
+    ...{ created_at: whole, completed_at: optional(whole) },
+  });
+  return {
+    ...{ id: rowId(session, found.first_seq), session, seq: found.first_seq, branch: found.branch },
+    ...{ type: found.type, status: found.status, callee: row.callee },
+    ...{ callerHeadBefore: row.caller_before, callerHeadAfter: row.caller_after },
+    ...{ calleeHeadBefore: row.callee_before, calleeHeadAfter: row.callee_after },
+    ...{ call: optionalRowId(session, row.call_seq), label: found.label },
+    source: row.source === null ? null : { session: row.source, head: row.source_head },
+    ...{ createdAt: found.created_at, completedAt: found.completed_at },
+  };
+}

@@ -1,0 +1,164 @@
+// Branches and heads, and the rows of a session's work. Rows are versions: `first_seq` says of what, seq since when. What
+// was visible at a point is, of each, the newest version up to there.
+
+const NOW = "9007199254740991";
+const CLEARS =
+  "(SELECT count(*) FROM clears c WHERE c.session_no = l.session_no AND c.branch = l.branch AND c.seq <= l.upto) AS clears";
+
+/** From a start (depth, session_no, branch, upto) on through the parents, newest first. */
+function lineage(start: string): string {
+  return (
+    `WITH RECURSIVE l (depth, session_no, branch, upto) AS (${start} UNION ALL ` +
+    "SELECT l.depth + 1, b.parent_session_no, b.parent_branch, b.cut_seq FROM l " +
+    "JOIN branches b ON b.session_no = l.session_no AND b.branch = l.branch) " +
+    `SELECT s.id AS session, l.session_no, l.branch, l.upto, ${CLEARS} FROM l JOIN sessions s ON s.no = l.session_no ORDER BY l.depth`
+  );
+}
+
+const STRETCH = (a: string) => `${a}.session_no = ? AND ${a}.branch = ? AND ${a}.seq > ? AND ${a}.seq <= ?`;
+
+const MESSAGE_COLUMNS =
+  "s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, m.erased_seq, " +
+  "CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, " +
+  "CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, " +
+  "coalesce(b.store, '') AS store, b.key AS blob_key";
+
+/** What was cleared by then is not there; what was cleared later is, without its content. Parameters: the stretch, limit. */
+function messagesAt(order: string): string {
+  return (
+    `SELECT ${MESSAGE_COLUMNS} FROM (SELECT e.session_no, e.agent_no, e.seq, e.role, e.run, e.key, e.at, e.sha256, e.words, ` +
+    "e.content, e.erased_seq FROM events e WHERE e.session_no = ? AND e.branch = ? AND e.seq > ? AND e.seq <= ? " +
+    `AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > ?) ORDER BY e.seq ${order} LIMIT ?) m ` +
+    "JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content " +
+    "ORDER BY m.seq"
+  );
+}
+
+const HEAD_COLUMNS =
+  "h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, " +
+  "h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at";
+const HEADS =
+  "FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final";
+
+const count = (name: string) =>
+  `(SELECT count(*) FROM ${name} r WHERE r.session_no = w.session_no AND r.first_seq = r.seq AND r.branch = w.branch ` +
+  `AND r.first_seq > w.after AND r.first_seq <= w.upto) AS ${name}`;
+
+interface Versioned {
+  readonly table: string;
+  readonly columns: string;
+  readonly joins: string;
+}
+
+const blob = (column: string) => `b_${column}.sha256 AS ${column}`;
+const blobJoin = (column: string) => `LEFT JOIN blobs b_${column} ON b_${column}.no = r.${column}`;
+const head = (column: string, as: string) => ({
+  column: `h_${as}.id AS ${as}`,
+  join: `LEFT JOIN heads h_${as} ON h_${as}.no = r.${column}`,
+});
+
+const TURNS: Versioned = {
+  table: "turns",
+  columns: "r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r.run, r.at",
+  joins: "LEFT JOIN agents a ON a.no = r.agent_no",
+};
+const EVAL_BLOBS = ["code", "result", "final", "error"];
+const EVALS: Versioned = {
+  table: "evals",
+  columns: `r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, ${EVAL_BLOBS.map(blob).join(", ")}, r.salts, r.at, r.erased_seq`,
+  joins: EVAL_BLOBS.map(blobJoin).join(" "),
+};
+const CALL_BLOBS = ["request", "response", "result", "error"];
+const CALLS: Versioned = {
+  table: "calls",
+  columns:
+    `r.first_seq, r.seq, r.branch, r.turn_seq, r.type, r.status, r.model, r.provider, ${CALL_BLOBS.map(blob).join(", ")}, r.salts, ` +
+    "r.tokens_in, r.tokens_out, r.tokens_cached, r.cost_usd, r.created_at, r.completed_at, r.erased_seq",
+  joins: CALL_BLOBS.map(blobJoin).join(" "),
+};
+const INVOCATION_HEADS = [
+  head("caller_head_before", "caller_before"),
+  head("caller_head_after", "caller_after"),
+  head("callee_head_before", "callee_before"),
+  head("callee_head_after", "callee_after"),
+  head("source_head", "source_head"),
+];
+const INVOCATIONS: Versioned = {
+  table: "invocations",
+  columns:
+    "r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, " +
+    `r.source_fingerprint, r.created_at, r.completed_at, ${INVOCATION_HEADS.map(({ column }) => column).join(", ")}`,
+  joins:
+    "LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no " +
+    INVOCATION_HEADS.map(({ join }) => join).join(" "),
+};
+
+/** Versions in the stretch that no later one of the stretch replaces, in order of what they are versions of. */
+function versionsAt({ table, columns, joins }: Versioned): string {
+  return (
+    `SELECT s.id AS session, ${columns} FROM ${table} r JOIN sessions s ON s.no = r.session_no ${joins} WHERE ${STRETCH("r")} ` +
+    `AND NOT EXISTS (SELECT 1 FROM ${table} n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq ` +
+    "AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= ?) ORDER BY r.first_seq"
+  );
+}
+
+/** The newest version, on whichever branch. */
+function newest({ table, columns, joins }: Versioned): string {
+  return (
+    `SELECT s.id AS session, ${columns} FROM ${table} r JOIN sessions s ON s.no = r.session_no ${joins} ` +
+    "WHERE s.id = ? AND s.deleted_at IS NULL AND r.first_seq = ? ORDER BY r.seq DESC LIMIT 1"
+  );
+}
+
+const SNAPSHOTS =
+  "SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r.at, r.erased_seq FROM snapshots r " +
+  "JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b ON b.no = r.vars";
+
+export const queries = {
+  "lineage.current": lineage(
+    `SELECT 0, c.no, c.branch, CAST(${NOW} AS BIGINT) FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL`,
+  ),
+  "lineage.at": lineage("SELECT 0, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"),
+  "lineage.clears":
+    "SELECT a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
+    "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
+  "messages.at": messagesAt("ASC"),
+  "messages.lastAt": messagesAt("DESC"),
+  "lineage.counts":
+    "SELECT (SELECT count(*) FROM events e WHERE e.session_no = w.session_no AND e.branch = w.branch AND e.seq > w.after " +
+    `AND e.seq <= w.upto AND e.agent_no IS NOT NULL) AS messages, ${["turns", "evals", "calls", "invocations"].map(count).join(", ")}, ` +
+    "(SELECT count(*) FROM snapshots r WHERE r.session_no = w.session_no AND r.branch = w.branch AND r.seq > w.after " +
+    "AND r.seq <= w.upto) AS snapshots FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, " +
+    "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
+  "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
+  "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
+  "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? AND h.status = 'complete' ORDER BY h.seq DESC, h.no DESC LIMIT 1`,
+  "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.no > ? ORDER BY h.no LIMIT ?`,
+  "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
+  "turns.at": versionsAt(TURNS),
+  "turn.get": newest(TURNS),
+  "evals.at": versionsAt(EVALS),
+  "eval.get": newest(EVALS),
+  "calls.at": versionsAt(CALLS),
+  "call.get": newest(CALLS),
+  "snapshots.at": `${SNAPSHOTS} WHERE ${STRETCH("r")} ORDER BY r.seq`,
+  "snapshot.get": `${SNAPSHOTS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.seq = ?`,
+  "invocations.at": versionsAt(INVOCATIONS),
+  "invocation.get": newest(INVOCATIONS),
+} as const;
+
+/** The seq of the newest version: whoever ends something ends it once. */
+const version = (table: string) =>
+  `SELECT (SELECT max(r.seq) FROM ${table} r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?`;
+
+export const guards = {
+  "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "call.version": version("calls"),
+  "eval.version": version("evals"),
+  "invocation.version": version("invocations"),
+} as const;
+
+export const statements = {
+  "session.branchTo": "UPDATE sessions SET branch = ? WHERE no = ?",
+  "session.headTo": "UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?",
+} as const;
