@@ -1,7 +1,7 @@
 // Sessions suite: delete erases everything the session holds, says what it removed and kept, and leaves a tombstone.
 import assert from "node:assert/strict";
 import { noise, present, refuses } from "../expect.ts";
-import { type Case, prove } from "../suite.ts";
+import { type Case, type Offers, prove } from "../suite.ts";
 
 /** A session with something in every noun. */
 async function fill(
