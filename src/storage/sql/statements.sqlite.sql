@@ -108,6 +108,10 @@ SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no 
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
+-- allWork.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allWork.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ?);
 -- messages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- messages.copies
@@ -120,14 +124,28 @@ SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 O
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+-- keptMessages.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND branch = ? AND seq <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- keptState.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = ? AND branch = ? AND seq <= ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- keptWork.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND branch = ? AND seq <= ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- keptMessages.words
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND branch = ? AND seq <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
+-- branches.needed
+SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch;
+-- branches.forks
+SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = ? AND b.session_no <> ?;
+-- remains.list
+SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch;
 -- state.current
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
 -- state.key
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
 -- state.at
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) ORDER BY st.seq, st.ord;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) ORDER BY st.seq, st.ord;
 -- state.keyAt
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
 -- agent.get
 SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.id = ?;
 -- agents.list
@@ -186,6 +204,8 @@ SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.vers
 SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at FROM tasks t WHERE t.board_id = ? AND t.id = ?;
 -- blob.get
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = ?;
+-- blob.payload
+SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?;
 -- blob.head
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.sha256 = ?;
 -- blob.chunks
@@ -314,21 +334,21 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- run.erase
 UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- allMessages.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- allMessages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
-DELETE FROM events WHERE session_no = ?;
+DELETE FROM events WHERE session_no = ? AND (agent_no IS NULL OR NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto));
 -- allState.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = ? GROUP BY value) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto) GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT value FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.erase
-DELETE FROM state WHERE session_no = ?;
+DELETE FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto);
 -- allAnnotations.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM annotations WHERE session_no = ? GROUP BY payload) AS g WHERE g.no = blobs.no;
 -- allAnnotations.dropLinks
@@ -337,12 +357,50 @@ DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form
 DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM annotations WHERE session_no = ?) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allAnnotations.erase
 DELETE FROM annotations WHERE session_no = ?;
+-- allWork.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto) GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- allWork.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allWork.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allWork.erase
+DELETE FROM clears WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = clears.session_no AND k.branch = clears.branch AND clears.seq <= k.upto);
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- allMessages.unindex
-DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+-- turns.dropAll
+DELETE FROM turns WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
+-- evals.dropAll
+DELETE FROM evals WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = evals.session_no AND k.branch = evals.branch AND evals.seq <= k.upto);
+-- calls.dropAll
+DELETE FROM calls WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = calls.session_no AND k.branch = calls.branch AND calls.seq <= k.upto);
+-- snapshots.dropAll
+DELETE FROM snapshots WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = snapshots.session_no AND k.branch = snapshots.branch AND snapshots.seq <= k.upto);
+-- heads.dropAll
+DELETE FROM heads WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = heads.session_no AND k.branch = heads.branch AND heads.seq <= k.upto);
+-- invocations.dropAll
+DELETE FROM invocations WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = invocations.session_no AND k.branch = invocations.branch AND invocations.seq <= k.upto);
+-- remains.clear
+DELETE FROM remains WHERE session_no = ?;
+-- derivations.dropAll
+DELETE FROM derivations WHERE session_no = ?;
+-- branches.dropAll
+DELETE FROM branches WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = branches.session_no AND k.branch = branches.branch);
+-- remains.forgetMessages
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
+-- remains.forgetEvals
+UPDATE evals SET code = NULL, result = NULL, final = NULL, error = NULL, salts = NULL, erased_seq = ? WHERE session_no = ? AND erased_seq IS NULL;
+-- remains.forgetCalls
+UPDATE calls SET request = NULL, response = NULL, result = NULL, error = NULL, salts = NULL, erased_seq = ? WHERE session_no = ? AND erased_seq IS NULL;
+-- remains.forgetSnapshots
+UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = ? WHERE session_no = ? AND erased_seq IS NULL;
+-- remains.forgetHeads
+UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = ?;
+-- remains.forgetState
+DELETE FROM state WHERE session_no = ?;
 -- state.close
 UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL;
 -- state.hide
@@ -433,6 +491,16 @@ SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- alias.session
 SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = ?;
+-- session.branch
+SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
+-- call.version
+SELECT (SELECT max(r.seq) FROM calls r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
+-- eval.version
+SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
+-- invocation.version
+SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
+-- session.forks
+SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value FROM sessions s WHERE s.id = ?;
 -- messages.live
 SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS value FROM sessions s WHERE s.id = ?;
 -- message.key
