@@ -136,8 +136,8 @@ export interface LineageQueries {
   "lineage.current": Read<[session: string], SegmentOfLogRow>;
   "lineage.at": Read<[session: number, branch: number, upTo: number], SegmentOfLogRow>;
   "lineage.clears": Read<[session: number, branch: number, upTo: number], ClearRow>;
-  "messages.at": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
-  "messages.lastAt": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
+  "messages.at": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
+  "messages.lastAt": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<
     Stretch,
@@ -155,7 +155,7 @@ export interface LineageQueries {
   "allWork.named": Read<[session: number], DiscardedRow>;
   "head.get": Read<[id: string], HeadRow>;
   "head.current": Read<[session: string], HeadRow>;
-  /** The newest at or before. */
+  /** The newest at or before, also an aborted one: only who chose it by its id goes on from it. */
   "head.before": Read<[session: number, branch: number, upTo: number], HeadRow>;
   "heads.list": Read<[session: string, after: number, limit: number], HeadRow>;
   "heads.at": Read<Stretch, HeadRow>;

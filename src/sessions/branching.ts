@@ -212,8 +212,8 @@ async function positionOfMessage(
 ): Promise<Position> {
   for (const segment of await currentLineage(storage, session.id)) {
     if (segment.session !== message.session || message.seq > segment.upTo) continue;
-    const { no, branch } = segment;
-    const [found] = await storage.query("messages.at", no, branch, message.seq - 1, message.seq, message.seq, 1);
+    const { no, branch, horizon } = segment;
+    const [found] = await storage.query("messages.at", no, branch, message.seq - 1, message.seq, horizon, 1);
     if (found !== undefined) return { session: message.session, no, branch, seq: message.seq };
   }
   throw new HoldfastError(
