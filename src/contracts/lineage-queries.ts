@@ -12,6 +12,7 @@ export interface SegmentOfLogRow {
 }
 
 export interface ClearRow {
+  readonly seq: number;
   readonly agent: string;
   readonly run: string | null;
 }

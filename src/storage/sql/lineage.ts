@@ -120,7 +120,7 @@ export const queries = {
   ),
   "lineage.at": lineage("SELECT 0, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"),
   "lineage.clears":
-    "SELECT a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
+    "SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
     "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
