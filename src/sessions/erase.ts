@@ -2,7 +2,7 @@
 // was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { CopyRow, DiscardedRow, ErasableRow, SessionRow, WordsRow } from "../contracts/queries.ts";
+import type { CopyRow, DiscardedRow, ErasableRow, WordsRow } from "../contracts/queries.ts";
 import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { currentLineage } from "../core/lineage.ts";

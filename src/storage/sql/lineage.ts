@@ -65,7 +65,9 @@ const TURNS: Versioned = {
 const EVAL_BLOBS = ["code", "result", "final", "error"];
 const EVALS: Versioned = {
   table: "evals",
-  columns: `r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, ${EVAL_BLOBS.map(blob).join(", ")}, r.salts, r.at, r.erased_seq`,
+  columns:
+    "r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, " +
+    EVAL_BLOBS.map(blob).join(", "),
   joins: EVAL_BLOBS.map(blobJoin).join(" "),
 };
 const CALL_BLOBS = ["request", "response", "result", "error"];
