@@ -51,9 +51,11 @@ SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r
 -- snapshot.get
 SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r.at, r.erased_seq FROM snapshots r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b ON b.no = r.vars WHERE s.id = ? AND s.deleted_at IS NULL AND r.seq = ?;
 -- invocations.at
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_fingerprint, r.created_at, r.completed_at, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE r.session_no = ? AND r.branch = ? AND r.seq > ? AND r.seq <= ? AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= ?) ORDER BY r.first_seq;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE r.session_no = ? AND r.branch = ? AND r.seq > ? AND r.seq <= ? AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= ?) ORDER BY r.first_seq;
 -- invocation.get
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_fingerprint, r.created_at, r.completed_at, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE s.id = ? AND s.deleted_at IS NULL AND r.first_seq = ? ORDER BY r.seq DESC LIMIT 1;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE s.id = ? AND s.deleted_at IS NULL AND r.first_seq = ? ORDER BY r.seq DESC LIMIT 1;
+-- invocations.waiting
+WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no;
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
 -- events.whole
@@ -121,13 +123,13 @@ SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes F
 -- allMessages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- state.current
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
 -- state.key
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
 -- state.at
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) ORDER BY st.seq, st.ord;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) ORDER BY st.seq, st.ord;
 -- state.keyAt
-SELECT st.key, st.seq, CASE WHEN st.value IS NULL THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
+SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?) AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC;
 -- agent.get
 SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.id = ?;
 -- agents.list
@@ -186,6 +188,8 @@ SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.vers
 SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at FROM tasks t WHERE t.board_id = ? AND t.id = ?;
 -- blob.get
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = ?;
+-- blob.payload
+SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?;
 -- blob.head
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.sha256 = ?;
 -- blob.chunks
@@ -433,6 +437,18 @@ SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- alias.session
 SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = ?;
+-- session.branch
+SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
+-- session.head
+SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = ? AND s.deleted_at IS NULL;
+-- call.version
+SELECT (SELECT max(r.seq) FROM calls r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
+-- eval.version
+SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
+-- invocation.version
+SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
+-- invocation.waits
+SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = ? UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = ?;
 -- messages.live
 SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS value FROM sessions s WHERE s.id = ?;
 -- message.key
