@@ -158,7 +158,7 @@ interface Ended {
   readonly numbers: Readonly<Record<"tokens_in" | "tokens_out" | "tokens_cached" | "cost_usd", number | null>>;
 }
 
-function checkOutcome(outcome: CallOutcome): Ended {
+export function checkOutcome(outcome: CallOutcome): Ended {
   const given = outcome as Readonly<Record<string, unknown>>;
   const tokens = (name: string) =>
     given[name] === undefined || given[name] === null ? null : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
