@@ -66,7 +66,7 @@ function pairUp(messages: readonly ContextMessage[]): Pairs {
       } else if (block.type === "tool_result") {
         const waiting = open.get(block.toolUseId) ?? [];
         const use = waiting[0];
-        if (use === undefined || use.message === message) continue;
+        if (use === undefined) continue;
         open.set(block.toolUseId, waiting.slice(1));
         use.result = block;
         results.set(block, use);
