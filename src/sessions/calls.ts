@@ -15,6 +15,7 @@ import {
   checkPlain,
   checkRecord,
   checkText,
+  encodeJson,
   invalid,
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
@@ -131,6 +132,14 @@ function checkInput(input: CallInput | undefined, fields: readonly string[]): As
   }
   const request = type === "leaf" ? given.request : describeRoot(given.descriptor, model, provider);
   return { type, model, provider, turn: checkOptionalId(given.turn, "call.turn"), request: request as never };
+}
+
+/** Whether it can be a leaf call, before any of a batch begins. */
+export function checkLeaf(input: unknown): void {
+  const given = checkRecord(input, "leaf", ["model", "provider", "turn", "request"]);
+  const { request, turn } = checkInput({ ...given, type: "leaf" }, INPUT);
+  if (request !== undefined) encodeJson(request, "request", "payloadBytes");
+  if (turn !== undefined) parseRowId(turn, "turn");
 }
 
 /** What identifies the request without repeating the transcript: the messages it was rendered from, by id. */

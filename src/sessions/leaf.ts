@@ -6,16 +6,15 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkArray, checkId, checkRecord } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
-import { checkOutcome } from "./calls.ts";
+import { checkLeaf, checkOutcome } from "./calls.ts";
 
-const INPUT = ["model", "provider", "turn", "request"] as const;
 const REPORT = ["response", "inputTokens", "outputTokens", "cachedTokens", "costUsd"] as const;
 
 export function createLeafCalls(storage: Storage, calls: Calls): LeafCalls {
   return {
     async leaf(session, input, work) {
       const id = checkId(session, "session");
-      checkRecord(input, "leaf", INPUT);
+      checkLeaf(input);
       checkWork(work);
       return alone(await runLeaf(calls, id, input, work));
     },
@@ -26,7 +25,7 @@ export function createLeafCalls(storage: Storage, calls: Calls): LeafCalls {
       options?: BatchOptions,
     ) {
       const id = checkId(session, "session");
-      for (const input of checkArray(inputs, "inputs", "batchSlots")) checkRecord(input, "leaf", INPUT);
+      for (const input of checkArray(inputs, "inputs", "batchSlots")) checkLeaf(input);
       const concurrency = checkConcurrency(options);
       checkWork(work);
       await existingSession(storage, id);

@@ -147,6 +147,26 @@ const attachCases: readonly Case[] = [
       assert.equal(races.filter(({ status }) => status === "rejected").length, 1);
     }
   }),
+
+  prove(
+    "SE3 of those who would close a circle together through several handles, one is refused",
+    [...NEEDS, "another"],
+    async (given) => {
+      const handles = [given.lineage, await given.another(), await given.another()];
+      for (const round of range(6)) {
+        // Of six in a row, every other one waits already: those who race have no session in common.
+        const names = range(6).map((n) => `${round}.${n}`);
+        for (const id of names) await given.sessions.create({ id });
+        const wait = (n: number) =>
+          present(handles[(n >> 1) % 3]).sessions.attach(names[(n + 1) % 6] ?? "", {
+            ...{ caller: names[n] ?? "", mode: "continue" },
+          });
+        for (const n of [0, 2, 4]) await wait(n);
+        const races = await Promise.allSettled([1, 3, 5].map(wait));
+        assert.equal(races.filter(({ status }) => status === "rejected").length, 1);
+      }
+    },
+  ),
 ];
 
 const spawnCases: readonly Case[] = [
