@@ -2,7 +2,7 @@
 // calls, which answer in the same shape and make no session.
 // Promise: an invocation is in its caller's log before its work begins, in one commit with the session it creates; it ends
 // once. One whose process died stays "running" until somebody finishes it by its id.
-import type { Json, JsonObject } from "./json.ts";
+import type { Json } from "./json.ts";
 import type { At, Call, CallInput, CallOutcome, Counts, Invocation, InvocationStatus } from "./lineage.ts";
 import type { SessionInput } from "./sessions.ts";
 
@@ -58,7 +58,10 @@ export interface Envelope<T, M = InvocationMeta> {
   readonly status: "done" | "failed";
   /** What was thrown; only in slots of a batch that failed. */
   readonly error?: unknown;
-  /** Read from the rows that were written, without times: the same work on the same ids has the same. null: it could not begin, or its end could not be recorded. */
+  /**
+   * Read from the rows that were written, without times: the same work on the same ids has the same. null when it could
+   * not begin, or its end could not be recorded.
+   */
   readonly meta: M | null;
 }
 
@@ -161,10 +164,4 @@ export interface AttachSource {
   /** The snapshot of that head's variables. */
   readonly snapshot: string | null;
   readonly fingerprint: string | null;
-}
-
-/** Kept in the annotation that follows the end of an invocation that failed. */
-export interface InvocationFailure extends JsonObject {
-  readonly invocation: string;
-  readonly error: Json;
 }

@@ -88,7 +88,8 @@ const INVOCATIONS: Versioned = {
   columns:
     "r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, " +
     `r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, ` +
-    `r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, ${INVOCATION_HEADS.map(({ column }) => column).join(", ")}`,
+    "r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, " +
+    INVOCATION_HEADS.map(({ column }) => column).join(", "),
   joins:
     "LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no " +
     INVOCATION_HEADS.map(({ join }) => join).join(" "),
