@@ -6,11 +6,13 @@ import { nodeRefusal } from "./core/node.ts";
 
 export type * from "./contracts/agents.ts";
 export type * from "./contracts/blobs.ts";
+export type * from "./contracts/context.ts";
 export type * from "./contracts/environment.ts";
 export { type ErrorCode, type ErrorOptions, HoldfastError, isHoldfastError } from "./contracts/errors.ts";
 export type * from "./contracts/graph.ts";
 export type * from "./contracts/history.ts";
 export type * from "./contracts/holdfast.ts";
+export type * from "./contracts/invocations.ts";
 export type * from "./contracts/json.ts";
 export { LIMITS, type LimitName } from "./contracts/limits.ts";
 export type * from "./contracts/lineage.ts";

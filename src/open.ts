@@ -17,6 +17,8 @@ import { createQuerying } from "./query/run.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
+import { createInvocations } from "./sessions/invocations.ts";
+import { createLeafCalls } from "./sessions/leaf.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
 import { createTurns } from "./sessions/turns.ts";
@@ -85,6 +87,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ttlMs: settings.blobTtlMs,
     ...(options.blobs === undefined ? {} : { backend: options.blobs }),
   });
+  const calls = createCalls(storage, payloads);
   const locate = (at: unknown) => checkStore(at as At, info);
   return {
     info,
@@ -92,9 +95,10 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     sessions: lifetime.of(createSessions(storage, payloads, locate)),
     heads: lifetime.of(createHeads(storage, payloads, locate)),
     turns: lifetime.of(createTurns(storage, payloads)),
-    calls: lifetime.of(createCalls(storage, payloads)),
+    calls: lifetime.of({ ...calls, ...createLeafCalls(storage, calls) }),
     evals: lifetime.of(createEvals(storage, payloads)),
     snapshots: lifetime.of(createSnapshots(storage, payloads)),
+    invocations: lifetime.of(createInvocations(storage, payloads, locate)),
     history: options.history ?? lifetime.of(createHistory(storage, payloads)),
     state: options.state ?? lifetime.of(createState(storage, payloads)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage)),

@@ -124,9 +124,16 @@ export interface InvocationRow {
   readonly label: Uint8Array | null;
   readonly source: string | null;
   readonly source_head: string | null;
+  readonly source_snapshot_seq: number | null;
   readonly source_fingerprint: string | null;
   readonly created_at: number;
   readonly completed_at: number | null;
+  /** Numbers of the rows named above, for the next version. */
+  readonly callee_session_no: number | null;
+  readonly caller_head_before: number | null;
+  readonly callee_head_before: number | null;
+  readonly source_session_no: number | null;
+  readonly source_head_no: number | null;
 }
 
 /** Of a session's log, what lies behind a seq and up to another. */
@@ -170,4 +177,6 @@ export interface LineageQueries {
   "snapshot.get": Read<[session: string, seq: number], SnapshotRow>;
   "invocations.at": Read<[...Stretch, sameUpTo: number], InvocationRow>;
   "invocation.get": Read<[session: string, first: number], InvocationRow>;
+  /** The session itself, and those that wait for it by running invocations, directly or through others. */
+  "invocations.waiting": Read<[session: string], { readonly id: string }>;
 }

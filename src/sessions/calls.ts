@@ -15,6 +15,7 @@ import {
   checkPlain,
   checkRecord,
   checkText,
+  encodeJson,
   invalid,
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
@@ -133,6 +134,14 @@ function checkInput(input: CallInput | undefined, fields: readonly string[]): As
   return { type, model, provider, turn: checkOptionalId(given.turn, "call.turn"), request: request as never };
 }
 
+/** Whether it can be a leaf call, before any of a batch begins. */
+export function checkLeaf(input: unknown): void {
+  const given = checkRecord(input, "leaf", ["model", "provider", "turn", "request"]);
+  const { request, turn } = checkInput({ ...given, type: "leaf" }, INPUT);
+  if (request !== undefined) encodeJson(request, "request", "payloadBytes");
+  if (turn !== undefined) parseRowId(turn, "turn");
+}
+
 /** What identifies the request without repeating the transcript: the messages it was rendered from, by id. */
 function describeRoot(descriptor: unknown, model: string | null, provider: string | null): object {
   const given = checkRecord(descriptor, "call.descriptor", ["messages", "system", "cache"]);
@@ -158,7 +167,7 @@ interface Ended {
   readonly numbers: Readonly<Record<"tokens_in" | "tokens_out" | "tokens_cached" | "cost_usd", number | null>>;
 }
 
-function checkOutcome(outcome: CallOutcome): Ended {
+export function checkOutcome(outcome: CallOutcome): Ended {
   const given = outcome as Readonly<Record<string, unknown>>;
   const tokens = (name: string) =>
     given[name] === undefined || given[name] === null ? null : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);

@@ -25,7 +25,9 @@ import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
+import { checkAttach, checkCaller, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";
+import { contextAt } from "./context.ts";
 import {
   type Birth,
   changes,
@@ -72,6 +74,11 @@ export function createSessions(
     fork: async (at, input) => fork(storage, locate(at), input),
     resume: async (at) => resume(storage, locate(at)),
     rewind: async (at) => rewind(storage, locate(at)),
+    attach: async (at, input) => {
+      const attachment = checkAttach(input, ["caller"]);
+      return startAttach(storage, locate(at), checkCaller(input.caller), attachment);
+    },
+    context: async (at, options) => contextAt(storage, payloads, await findAt(storage, locate(at)), options),
     delete: async (id, options) => {
       const everywhere = checkRecord(options, "options", ["everywhere"]).everywhere;
       const all = everywhere !== undefined && checkBoolean(everywhere, "everywhere");

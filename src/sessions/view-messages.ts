@@ -35,10 +35,11 @@ export async function messageRowsAt(
   return found.slice(-last);
 }
 
-async function readAll(storage: Storage, segment: Segment): Promise<readonly MessageAtRow[]> {
+/** Those of a stretch behind a seq. */
+export async function readAll(storage: Storage, segment: Segment, from = 0): Promise<readonly MessageAtRow[]> {
   const { no, branch, upTo, horizon } = segment;
   const all: MessageAtRow[] = [];
-  for (let after = 0; ; ) {
+  for (let after = from; ; ) {
     const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, PAGE);
     all.push(...rows.filter((row) => !isHidden(segment, row)));
     if (rows.length < PAGE) return all;

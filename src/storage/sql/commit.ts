@@ -157,7 +157,9 @@ function sessionOf(row: Row): { position: Position; deleted: boolean } {
 }
 
 /** What anyone who uses a session may change without a guard of their own. */
-const MOVING: ReadonlySet<string> = new Set(["state.version", "session.seq", "session.branch"]);
+const MOVING: ReadonlySet<string> = new Set([
+  ...["state.version", "session.seq", "session.branch", "session.head", "invocation.waits"],
+]);
 
 type Verdict = "accepted" | "later" | Refusal;
 

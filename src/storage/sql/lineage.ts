@@ -89,7 +89,9 @@ const INVOCATIONS: Versioned = {
   table: "invocations",
   columns:
     "r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, " +
-    `r.source_fingerprint, r.created_at, r.completed_at, ${INVOCATION_HEADS.map(({ column }) => column).join(", ")}`,
+    `r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, ` +
+    "r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, " +
+    INVOCATION_HEADS.map(({ column }) => column).join(", "),
   joins:
     "LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no " +
     INVOCATION_HEADS.map(({ join }) => join).join(" "),
@@ -111,6 +113,12 @@ function newest({ table, columns, joins }: Versioned): string {
     "WHERE s.id = ? AND s.deleted_at IS NULL AND r.first_seq = ? ORDER BY r.seq DESC LIMIT 1"
   );
 }
+
+/** From a session on to those that wait for it. */
+const waiting = (start: string) =>
+  `WITH RECURSIVE up (no) AS (${start} UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no ` +
+  "WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no " +
+  "AND n.first_seq = r.first_seq AND n.seq > r.seq))";
 
 const SNAPSHOTS =
   "SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r.at, r.erased_seq FROM snapshots r " +
@@ -147,6 +155,9 @@ export const queries = {
   "snapshot.get": `${SNAPSHOTS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.seq = ?`,
   "invocations.at": versionsAt(INVOCATIONS),
   "invocation.get": newest(INVOCATIONS),
+  "invocations.waiting":
+    `${waiting("SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL")} ` +
+    "SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no",
 } as const;
 
 /** The seq of the newest version: whoever ends something ends it once. */
@@ -155,9 +166,15 @@ const version = (table: string) =>
 
 export const guards = {
   "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "session.head":
+    "SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = ? AND s.deleted_at IS NULL",
   "call.version": version("calls"),
   "eval.version": version("evals"),
   "invocation.version": version("invocations"),
+  /** 1 when the second waits for the first. */
+  "invocation.waits":
+    `SELECT (${waiting("SELECT c.no FROM sessions c WHERE c.id = ?")} SELECT count(*) FROM up WHERE up.no = s.no) AS value ` +
+    "FROM sessions s WHERE s.id = ?",
 } as const;
 
 export const statements = {

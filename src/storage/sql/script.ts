@@ -12,6 +12,7 @@ export interface Context {
   readonly branch?: number;
   readonly seq?: number;
   agent(id: string): number;
+  sessionNo(id: string): number;
 }
 
 const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
@@ -92,6 +93,7 @@ function param(cell: Cell, context: Context): Param {
 
 function slot(cell: Slot, context: Context): number {
   if ("agent" in cell) return context.agent(cell.agent);
+  if ("session" in cell) return context.sessionNo(cell.session);
   return known(context[cell.slot], "a statement", cell.slot);
 }
 

@@ -17,6 +17,7 @@ import {
   speech,
   text,
   word,
+  work,
 } from "./hostile-values.ts";
 
 /** Things that are there already when the calls are made. */
@@ -246,6 +247,36 @@ function logCalls({ store, hash }: World): Call[] {
   return calls.map((call) => (call.name === "log.tail" ? pulled(call) : call));
 }
 
+function invocationCalls({ store }: World): Call[] {
+  const asked = { label: text("l"), call: word("chat#1") };
+  const described = { title: text("t"), tags: [id("x")], metadata: object({ m: 1 }), request: id("q") };
+  const session = { id: id("sub"), agent: id("a"), origin: id("o"), cacheId: id("c"), ...described };
+  const branch = { ...asked, mode: choice("branch"), session };
+  const leaf = { model: id("m"), provider: id("p"), turn: word("chat#1"), request: json({ q: 1 }) };
+  const batch = { concurrency: int(2) };
+  const done = work(() => 1);
+  return [
+    ...callsOf("invocations", store.invocations, {
+      spawn: [[1, id("chat"), { ...asked, session }, done]],
+      attach: [[3, id("chat"), id("second"), branch, done]],
+      spawnAll: [[2, id("chat"), [{ ...asked, session }], done, batch]],
+      attachAll: [[2, id("chat"), [{ at: id("second"), ...branch }], done, batch]],
+      start: [[1, id("chat"), { ...asked, session }]],
+      finish: [[1, word("chat#1"), { status: choice("failed"), error: json("lost") }]],
+      get: [[1, word("chat#1")]],
+      error: [[1, word("chat#1")]],
+    }),
+    ...callsOf("calls", store.calls, {
+      leaf: [[1, id("chat"), leaf, done]],
+      leafAll: [[2, id("chat"), [leaf], done, batch]],
+    }),
+    ...callsOf("sessions", store.sessions, {
+      attach: [[2, id("second"), { caller: id("chat"), ...branch }]],
+      context: [[1, id("chat"), { agent: id("a"), budget: int(9), tokenizer: done }]],
+    }),
+  ];
+}
+
 /** A stream shows its mistakes when it is read, at the latest. */
 function pulled(call: Call): Call {
   return { ...call, run: async (...args) => collect(call.run(...args) as AsyncIterable<unknown>, 1) };
@@ -263,5 +294,6 @@ export const CALLS = {
   agents: agentCalls,
   blobs: blobCalls,
   log: logCalls,
+  invocations: invocationCalls,
   store: storeCalls,
 } as const;
