@@ -64,6 +64,23 @@ for (const engine of ENGINES) {
       expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq });
     });
 
+    test("LG2 a message's columns in an event that added none are found", async () => {
+      for (const [column, value] of [
+        ["agent_no", 1],
+        ["run", "r"],
+        ["key", "k"],
+        ["sha256", new Uint8Array(32)],
+        ["salt", new Uint8Array(16)],
+        ["words", new Uint8Array(2)],
+        ["erased_seq", 9],
+      ] as const) {
+        await run(`UPDATE events SET ${column} = ? WHERE seq = 1`, [value]);
+        expect(await hf.log.verify("chat"), column).toMatchObject({ ok: false, badSeq: 1 });
+        await run(`UPDATE events SET ${column} = NULL WHERE seq = 1`);
+      }
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+    });
+
     test("LG2 two events that changed places are found", async () => {
       await run("UPDATE events SET seq = 100 WHERE seq = 5");
       await run("UPDATE events SET seq = 5 WHERE seq = 6");

@@ -90,13 +90,16 @@ function check(event: WholeEventRow, expected: number, previous: Uint8Array): Ba
   return column === null ? null : { seq: expected, reason: `the column ${column} is not what the envelope says` };
 }
 
+/** NULL in an event that added no message. */
+const MESSAGE_COLUMNS = ["agent", "role", "run", "key", "sha256", "salt", "words", "erased_seq"] as const;
+
 type Envelope = Readonly<Record<string, unknown>>;
 
 /** Of the message this event added: the first column that is not what was hashed. */
 function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
   const { role, agent, run, key, sha256: digest, salt, words, erased_seq } = event;
   const isMessage = event.type === "message/added";
-  if (!isMessage) return role === null && agent === null && digest === null ? null : "role";
+  if (!isMessage) return MESSAGE_COLUMNS.find((column) => event[column] !== null) ?? null;
   const data = (body.data ?? {}) as Envelope;
   if (role !== data.role) return "role";
   if (agent !== body.agent) return "agent_no";
