@@ -335,6 +335,20 @@ describe.each(KINDS)("BL2 payloads of rows (%s)", (kind) => {
     const uploads = (await given.storage.query("stats.blobs")).filter((row) => row.form === 4);
     expect(uploads, "no holder is left").toEqual([]);
   });
+
+  test("that waited until their parts were collected are refused", async () => {
+    const given = await fixture(kind);
+    // In chunks, and, where bytes are outside the database, those that are there already.
+    for (const bytes of [noise(1_500_000, 24), ...(kind.endsWith("files") ? [noise(50_000, 25)] : [])]) {
+      await given.blobs.store(bytes, { ttlMs: 0 });
+      const payloads = createPayloads(given.storage, given.backend);
+      const { blobs, writes, uses } = await payloads.prepare(bytes, { media: "text/plain", utf8: false });
+      await collect(given, 6);
+      const outcome = await given.storage.commit({ blobs, writes, uses });
+      expect(outcome).toMatchObject({ ok: false, refused: { reason: "parts-missing" } });
+      expect(await given.blobs.stat(refOf(bytes))).toBeNull();
+    }
+  });
 });
 
 describe("BL5 a blob of 300 MB", () => {
