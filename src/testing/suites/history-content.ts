@@ -154,6 +154,20 @@ export const historyContentCases: readonly Case[] = [
     assert.ok(two.blobs.dedupSavings > one.blobs.dedupSavings);
   }),
 
+  prove("BL1 a message's content counts as a blob, whatever its length", ["history", "stats"], async (given) => {
+    for (const length of [10, 50_000]) {
+      const before = await given.stats();
+      const text = Buffer.from(noise(length, 8)).toString("hex");
+      const { content } = await given.history.append(scope, { role: "user", content: text });
+      const after = await given.stats();
+      const size = Buffer.byteLength(JSON.stringify({ content }));
+      assert.equal(after.blobs.count, before.blobs.count + 1);
+      assert.equal(after.blobs.bytes, before.blobs.bytes + size);
+      assert.equal(after.blobs.referencedBytes, before.blobs.referencedBytes + size);
+      assert.ok(after.blobs.storedBytes > before.blobs.storedBytes);
+    }
+  }),
+
   prove("ST8 a message over a limit is refused and nothing is written", ["history"], async ({ history }) => {
     const text = "x".repeat(LIMITS.messageBytes + 1);
     await refuses("LimitExceeded", () => history.append(scope, { role: "user", content: text }));

@@ -96,11 +96,29 @@ export const historyRefsCases: readonly Case[] = [
     await refuses("BlobNotFound", () => history.append(scope, { role: "user", content: [{ type: "image", source }] }));
   }),
 
+  prove("HI1 a message that names another's content keeps its caller's order", ["history"], async ({ history }) => {
+    for (const text of ["short", "long ".repeat(1000)]) {
+      const { ref } = await history.append(elsewhere, say(text));
+      const content = [{ type: "document", source: { ref } }] as const;
+      const [naming, behind] = await Promise.all([
+        history.append(scope, { role: "user", content }),
+        history.append(scope, say("behind")),
+      ]);
+      assert.ok(naming.seq < behind.seq, `${naming.seq} before ${behind.seq}`);
+    }
+  }),
+
   prove("BL4 bytes that expired live on as a message's content", ["history", "blobs"], async ({ history, blobs }) => {
     const text = JSON.stringify({ content: [{ type: "text", text: "short" }] });
     const ref = await blobs.store(text, { ttlMs: 0 });
     assert.equal(await blobs.exists(ref), false);
     assert.equal((await history.append(scope, say("short"))).ref, ref);
+    assert.equal(await blobs.resolveText(ref), text);
+    assert.equal(await blobs.exists(ref), true);
+    const { expiresAt, references } = present(await blobs.stat(ref));
+    assert.deepEqual({ expiresAt, references }, { expiresAt: null, references: 1 });
+    await blobs.pin(ref);
+    await history.clear(scope);
     assert.equal(await blobs.resolveText(ref), text);
   }),
 
