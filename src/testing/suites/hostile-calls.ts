@@ -166,6 +166,7 @@ function taskCalls({ store, board, task }: World): Call[] {
     agentLabel: text("Sub"),
     parentAgentId: id("a", "empty", "null"),
     maxRetries: int(3),
+    ifAbsent: flag(false),
   };
   return callsOf("tasks", store.tasks, {
     createTaskList: [[2, id("chat"), [text("t")], options]],
