@@ -149,7 +149,8 @@ const stat: Command = {
           ["ref", value.ref],
           ["size", formatBytes(value.size)],
           ["stored", `${formatBytes(value.storedSize)} (${value.compression}, in ${value.store || "database"})`],
-          ["type", `${value.mediaType} (${value.encoding})`],
+          ["type", value.mediaType],
+          ["given as", value.encoding === "utf-8" ? "text (UTF-8)" : "bytes"],
           ["references", String(value.references)],
           ["lifetime", lifetime(value)],
           ["created", formatTime(value.createdAt)],
@@ -186,13 +187,16 @@ const rm: Command = {
   name: "rm",
   summary: "delete a blob at once",
   usage: ["blobs rm REF [--yes]"],
-  description: "Deletes a blob now instead of waiting for gc. Refused while a message or another row refers to it.",
+  description:
+    "Deletes a blob now instead of waiting for gc. Refused while a message or another row refers to it, and while it " +
+    "is pinned.",
   options: { yes: YES_OPTION },
   operands: REF,
   examples: [{ command: "holdfast blobs rm sha256:9f86d0… --yes", does: "give the whole ref" }],
   run: async (context) => {
     const holdfast = await context.open();
     const ref = refOf(context);
+    if ((await needStat(holdfast, ref)).pinned) throw pinned(ref);
     await confirm(context, `This deletes ${ref} for good.`);
     if (!(await holdfast.blobs.delete(ref))) throw notFound(ref);
     await context.output.answer({ ref, deleted: true }, () => [`deleted ${ref}`]);
@@ -238,6 +242,13 @@ async function needStat(holdfast: Holdfast, ref: string): Promise<BlobStat> {
 
 function notFound(ref: string): HoldfastError {
   return new HoldfastError("BlobNotFound", `no blob ${ref}`, { details: { ref } });
+}
+
+function pinned(ref: string): HoldfastError {
+  return new HoldfastError("Conflict", `the blob ${ref} is pinned`, {
+    hint: `unpin it first: \`holdfast blobs unpin ${ref}\``,
+    details: { ref, pinned: true },
+  });
 }
 
 export const blobs: CommandGroup = {
