@@ -32,6 +32,7 @@ describe("words for a listing", () => {
   test.each([
     ["sessions", ["ls", "list"], []],
     ["agents", ["ls", "list"], []],
+    ["blobs", ["ls", "list"], []],
     ["messages", ["show", "list", "ls"], ["chat-1"]],
     ["log", ["show", "list", "ls"], ["chat-1"]],
     ["tasks", ["show", "list", "ls"], ["chat-1"]],
@@ -145,6 +146,21 @@ describe("blobs", () => {
     const { put: text, got } = await put("large.txt", "é words\n".repeat(200_000));
     expect(got.encoding).toBe("binary");
     expect(got.text === text).toBe(true);
+  });
+
+  test("are found again without their refs", async () => {
+    expect(await run("blobs")).toBe("no blobs\n");
+    for (const name of ["a.txt", "b.json"]) writeFileSync(path.join(cwd, name), `"${name}"`);
+    const refs = [await run("blobs", "put", "a.txt"), await run("blobs", "put", "b.json", "--pin")];
+    const [a = "", b = ""] = refs.map((ref) => ref.trim());
+    const listed = await run("blobs", "ls");
+    expect(listed).toMatch(new RegExp(`^REF .*\\n${b} .* application/json .* pinned\\n${a} .* expires in 7 d\\n$`));
+    const { stdout } = await capture(main, ["blobs"], { cwd, columns: 60, env: { NO_COLOR: "1" } });
+    expect(stdout).toMatch(new RegExp(`^${b}\\n {4}8 bytes, application/json, .*, pinned\\n${a}\\n`));
+    const { items, next } = await json("blobs", "ls", "--limit", "1");
+    expect(items).toMatchObject([{ ref: b, size: 8, pinned: true }]);
+    expect(await json("blobs", "ls", "--cursor", next)).toMatchObject({ items: [{ ref: a }], next: null });
+    expect((await cli("blobs", a)).stderr).toContain(`did you mean "blobs stat ${a}"?`);
   });
 
   test("live as long as they were told", async () => {
