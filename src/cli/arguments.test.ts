@@ -48,6 +48,7 @@ describe("arguments", () => {
     [["frobnicate"], 'no command "frobnicate"; holdfast --help lists them'],
     [["sessions", "shw", "x"], '"sessions" has no "shw"; did you mean "show"?'],
     [["sessions", "chat-1"], '"sessions" has no "chat-1"; did you mean "sessions show chat-1"?'],
+    [["sessions", "ls", "s"], 'unexpected "s"; did you mean "sessions show s"?'],
     [["sessions", "ls", "chat-1"], 'unexpected "chat-1"; did you mean "sessions show chat-1"?'],
     [["stats", "foo"], 'unexpected "foo"; see holdfast stats --help'],
     [["state", "get", "chat-1", "key", "more"], 'unexpected "more"; see holdfast state get --help'],

@@ -181,7 +181,8 @@ function adviceFor(
   { operands }: Command,
 ): string {
   const group = named !== undefined && isGroup(named) ? named : undefined;
-  const subs = group?.commands.map(({ name }) => name) ?? [];
+  // Only where none of its commands was named: then the first word may be a slip of one.
+  const subs = group?.name === path ? group.commands.map(({ name }) => name) : [];
   const guess = didYouMean(first, subs, `${group?.name} `);
   if (guess !== "") return guess;
   if (operands.at(-1)?.name === "TEXT") return "; quote a text that holds spaces";
