@@ -323,6 +323,8 @@ export interface Queries {
   // blobs
   "blob.get": Read<[sha256: Uint8Array], BlobRow & { readonly body: Uint8Array | null }>;
   "blob.head": Read<[sha256: Uint8Array], BlobRow>;
+  /** Newest first, with everything that is part of another. */
+  "blobs.list": Read<[beforeNo: number, limit: number], BlobRow>;
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */
   "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;

@@ -20,6 +20,7 @@ import {
   whole,
   withBlob,
 } from "../core/decode.ts";
+import { refuseAlias } from "../core/existing.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -75,7 +76,12 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
         ready.map((one) => prepareMessage(one, payloads)),
       );
     },
-    get: async (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
+    async get(scope, range) {
+      const checked = checkScope(scope);
+      const messages = await readHistory(storage, payloads, checked, range);
+      if (messages.length === 0) await refuseAlias(storage, checked.session);
+      return messages;
+    },
     async count(scope, range) {
       const { session, agent } = checkScope(scope);
       const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
@@ -83,11 +89,18 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
         run === undefined
           ? await storage.query("history.count", session, session, agent)
           : await storage.query("history.countRun", session, session, agent, run);
-      return row?.n ?? 0;
+      const count = row?.n ?? 0;
+      if (count === 0) await refuseAlias(storage, session);
+      return count;
     },
     clear: async (scope) => clear(storage, payloads, checkScope(scope), undefined),
     clearRun: async (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
-    session: async (session, range) => readSession(storage, payloads, checkId(session, "session"), range),
+    async session(session, range) {
+      const id = checkId(session, "session");
+      const messages = await readSession(storage, payloads, id, range);
+      if (messages.length === 0) await refuseAlias(storage, id);
+      return messages;
+    },
     async byAgent(agent, range) {
       const given = checkRecord(range, "range", ["limit", "since"]);
       const limit = checkLimit(given.limit, "historyPage", 1000);
@@ -335,7 +348,7 @@ function inMessage(row: MessageRow, error: unknown): unknown {
   const { session, seq } = row;
   return new HoldfastError("BlobCorrupted", `message ${seq} of ${JSON.stringify(session)}: ${error.message}`, {
     details: { ...error.details, session, seq },
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    hint: `Its text can only come back from a backup; what follows it is read with after: ${seq}.`,
     cause: error,
   });
 }

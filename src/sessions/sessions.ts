@@ -193,9 +193,25 @@ async function list(storage: Storage, filter: SessionFilter | undefined): Promis
   const request = checkOptionalId(given.request, "request");
   const rows = await found(storage, { agent, tag, request }, params);
   const page = rows.slice(0, limit);
-  const items = await Promise.all(page.map((row) => withAliases(storage, row)));
+  const items = await Promise.all(page.map((row) => listed(storage, row)));
   const last = page.at(-1);
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
+}
+
+/** A row that is damaged is told with the cursor behind it, so that a list can be read past it. */
+async function listed(storage: Storage, row: SessionRow): Promise<Session> {
+  try {
+    return await withAliases(storage, row);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "StoreCorrupted") throw error;
+    const { code, message, hint, details } = error;
+    const read = hint === undefined ? {} : { hint };
+    throw new HoldfastError(code, message, {
+      ...read,
+      details: { ...details, next: writeCursor(row.no) },
+      cause: error,
+    });
+  }
 }
 
 interface Narrowed {

@@ -6,6 +6,7 @@ import type { State, Versioned } from "../contracts/state.ts";
 import type { Commit, Guard, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import { refuseAlias } from "../core/existing.ts";
 import { type Change, changeCommit, type Given } from "./changes.ts";
 import { Patches } from "./patches.ts";
 import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
@@ -19,6 +20,7 @@ export function createState(storage: Storage, payloads: Payloads): State {
     async getKey(session, key) {
       const id = checkId(session, "session");
       const [row] = await storage.query("state.key", id, id, checkId(key, "key"), storage.environment.now());
+      if (row === undefined) await refuseAlias(storage, id);
       return row === undefined ? undefined : decodeValue(await readValue(payloads, id, row));
     },
     async set(session, value, options) {
@@ -111,6 +113,7 @@ async function prepare(payloads: Payloads, value: unknown, what: string): Promis
 
 async function current(storage: Storage, payloads: Payloads, session: string): Promise<Versioned> {
   const { rows, version } = await readSnapshot(storage, session);
+  if (version === null) await refuseAlias(storage, session);
   const entries: [string, Json][] = [];
   for (const row of rows) entries.push([row.key, decodeValue(await readValue(payloads, session, row))]);
   // fromEntries defines own properties, so that a key called __proto__ is just a key.

@@ -23,7 +23,11 @@ export const gc: Command = {
   run: async (context) => {
     const { args, output } = context;
     const report = await (await context.open()).blobs.gc({ dryRun: args.flag("dry-run") });
-    await output.answer(report, () => [...lines(report, { ...output.frame, indent: 2 }), "", ...wrap(EPOCHS, WIDEST)]);
+    await output.answer(report, () => [
+      ...lines(report, { ...output.frame, indent: 2 }),
+      "",
+      ...wrap(EPOCHS, Math.min(WIDEST, output.width)),
+    ]);
     return undefined;
   },
 };
@@ -37,7 +41,7 @@ function lines(report: GcReport, frame: Frame): string[] {
   if (report.dryRun) return ["dry run: nothing was changed", ...facts([["can be reclaimed:", freed], orphans], frame)];
   const pairs: [string, string][] = [
     ["deleted", freed],
-    ["condemned", `${plural(report.condemned, "blob")}, freed by the next run unless used meanwhile`],
+    ["condemned", `${plural(report.condemned, "blob")}; the next run frees them unless used`],
     ["sealed", report.sealed === 0 ? "" : formatCount(report.sealed)],
     orphans,
   ];

@@ -2,7 +2,7 @@
 // that never end, bytes without rows and rows without bytes, memory, and many callers doing everything at once.
 
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -301,6 +301,7 @@ describe("BL2 bytes outside the database", () => {
 
   test("that the backend did not keep are never committed", async () => {
     const given = await fixture("sqlite");
+    mkdirSync(outside(), { recursive: true });
     const wrong: BlobBackend = { ...fileBlobs(outside()), put: async () => {} };
     const blobs = createBlobs(given.storage, { ttlMs: null, backend: wrong });
     for (const bytes of [noise(10, 1), noise(2_000_000, 1)]) {

@@ -142,6 +142,8 @@ SELECT t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.vers
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = ?;
 -- blob.head
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.sha256 = ?;
+-- blobs.list
+SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.no < ? ORDER BY b.no DESC LIMIT ?;
 -- blob.chunks
 
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
