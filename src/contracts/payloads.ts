@@ -36,9 +36,16 @@ export interface StoredPayload {
   readonly blob_key: string | null;
 }
 
+/** Answers at once unless the bytes go to a backend outside the database or are many. */
+export type Prepare = (bytes: Uint8Array, options: PayloadOptions) => PreparedPayload | Promise<PreparedPayload>;
+
 export interface Payloads {
-  /** Answers at once unless the bytes go to a backend outside the database or are many. */
-  prepare(bytes: Uint8Array, options: PayloadOptions): PreparedPayload | Promise<PreparedPayload>;
+  /**
+   * The only way to prepare payloads: `work` does it and commits them, or decides otherwise. Before this ends, all that
+   * was on its way in and that no commit took over is let go, so that a refused commit leaves no bytes behind. Where
+   * nobody can tell whether a commit happened, that is left to collection.
+   */
+  preparing<T>(work: (prepare: Prepare) => Promise<T>): Promise<T>;
   /** Of blobs an erasure let go, removes those nobody needs any more: with all their parts, also outside the database. */
   discard(
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],

@@ -3,7 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { HistoryScope } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { BlobWrite, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
 import { sameBytes, toHex, toRef } from "../core/bytes.ts";
 import type { Carried, ReadyMessage } from "./content.ts";
@@ -20,7 +20,7 @@ export interface PreparedMessage {
 }
 
 /** At once when nothing has to be waited for, which is the rule: a small message in a database. */
-export function prepareMessage(ready: ReadyMessage, payloads: Payloads): PreparedMessage | Promise<PreparedMessage> {
+export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedMessage | Promise<PreparedMessage> {
   const children = [...ready.named, ...ready.carried.map((one) => one.sha256)];
   const options = {
     media: "application/json",
@@ -29,17 +29,17 @@ export function prepareMessage(ready: ReadyMessage, payloads: Payloads): Prepare
     owned: true,
     ...(children.length === 0 ? {} : { children }),
   };
-  const payload = payloads.prepare(ready.bytes, options);
+  const payload = prepare(ready.bytes, options);
   if (ready.carried.length === 0 && !(payload instanceof Promise)) return { ready, payload, carried: [] };
   return (async () => {
     const carried: PreparedPayload[] = [];
-    for (const one of ready.carried) carried.push(await prepareCarried(one, payloads));
+    for (const one of ready.carried) carried.push(await prepareCarried(one, prepare));
     return { ready, payload: await payload, carried };
   })();
 }
 
-async function prepareCarried(carried: Carried, payloads: Payloads): Promise<PreparedPayload> {
-  const payload = await payloads.prepare(carried.bytes, { media: carried.media, utf8: false });
+async function prepareCarried(carried: Carried, prepare: Prepare): Promise<PreparedPayload> {
+  const payload = await prepare(carried.bytes, { media: carried.media, utf8: false });
   // It lives by the link from the content, not by a row.
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };
 }
@@ -49,11 +49,11 @@ export async function carrying(
   message: PreparedMessage,
   bytes: Uint8Array,
   digest: Uint8Array,
-  payloads: Payloads,
+  prepare: Prepare,
 ): Promise<PreparedMessage> {
   const named = message.ready.named.filter((one) => !sameBytes(one, digest));
   if (named.length === message.ready.named.length) return message;
-  const carried = await prepareCarried({ bytes, sha256: digest, media: "application/json" }, payloads);
+  const carried = await prepareCarried({ bytes, sha256: digest, media: "application/json" }, prepare);
   return { ...message, ready: { ...message.ready, named }, carried: [...message.carried, carried] };
 }
 

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { AppendOptions, Erasure, History, HistoryRange, HistoryScope } from "../contracts/history.ts";
 import type { ContentBlock, Message, MessageInput } from "../contracts/messages.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
@@ -30,7 +30,7 @@ import {
   type PreparedMessage,
   prepareMessage,
 } from "./append.ts";
-import { ROLES, readyMessage } from "./content.ts";
+import { type ReadyMessage, ROLES, readyMessage } from "./content.ts";
 import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -39,19 +39,20 @@ const PAGE = 5000;
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
   /** Not handed over for good until it is done: what it names may have to be brought along. */
-  const writeNaming = (scope: Appending, prepared: readonly PreparedMessage[]) =>
-    naming(payloads, prepared, (messages) =>
+  const writeNaming = (prepare: Prepare, scope: Appending, prepared: readonly PreparedMessage[]) =>
+    naming(payloads, prepare, prepared, (messages) =>
       messages.every(({ ready }) => ready.key === undefined)
         ? appendFresh(storage, scope, messages)
         : appendKeyed(storage, payloads, scope, messages),
     );
-  const append = async (scope: Appending, made: readonly (PreparedMessage | Promise<PreparedMessage>)[]) => {
+  const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
+    const made = inputs.map((one) => prepareMessage(one, prepare));
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
     if (ready.length === made.length && ready.every(isFresh) && !turns.taken(scope.session)) {
       return appendFresh(storage, scope, ready);
     }
     return turns.take(scope.session, Promise.all(made), (prepared, pass) => {
-      if (prepared.some(({ ready }) => ready.named.length > 0)) return writeNaming(scope, prepared);
+      if (prepared.some(({ ready }) => ready.named.length > 0)) return writeNaming(prepare, scope, prepared);
       if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, pass);
       const appending = appendFresh(storage, scope, prepared);
       pass();
@@ -61,7 +62,8 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
   return {
     async append(scope, message, options) {
       const appending = checkAppending(storage, scope, options);
-      const [appended] = await append(appending, [prepareMessage(readyMessage(message), payloads)]);
+      const ready = [readyMessage(message)];
+      const [appended] = await payloads.preparing((prepare) => append(appending, ready, prepare));
       return appended as Message;
     },
     async appendMany(scope, messages, options) {
@@ -70,10 +72,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       if (inputs.length === 0) return [];
       const ready = inputs.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
-      return append(
-        appending,
-        ready.map((one) => prepareMessage(one, payloads)),
-      );
+      return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
     get: async (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
     async count(scope, range) {
@@ -101,6 +100,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
 /** A message may name what stands in another's row: then it brings a blob of it along. */
 async function naming(
   payloads: Payloads,
+  prepare: Prepare,
   prepared: readonly PreparedMessage[],
   write: (messages: readonly PreparedMessage[]) => Promise<readonly Message[]>,
 ): Promise<readonly Message[]> {
@@ -109,7 +109,7 @@ async function naming(
       return await write(messages);
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "BlobNotFound") throw error;
-      const brought = await bring(payloads, messages);
+      const brought = await bring(payloads, prepare, messages);
       if (brought === null) throw error;
       messages = brought;
     }
@@ -119,6 +119,7 @@ async function naming(
 /** With everything they name that stands in rows; null when there is nothing of the kind. */
 async function bring(
   payloads: Payloads,
+  prepare: Prepare,
   messages: readonly PreparedMessage[],
 ): Promise<readonly PreparedMessage[] | null> {
   const named = new Map(messages.flatMap(({ ready }) => ready.named.map((digest) => [toRef(digest), digest] as const)));
@@ -127,7 +128,7 @@ async function bring(
     const bytes = await payloads.inRow(digest);
     if (bytes === null) continue;
     const before: readonly PreparedMessage[] = brought ?? messages;
-    brought = await Promise.all(before.map((one) => carrying(one, bytes, digest, payloads)));
+    brought = await Promise.all(before.map((one) => carrying(one, bytes, digest, prepare)));
   }
   return brought;
 }
