@@ -100,6 +100,36 @@ export const sessionDeleteCases: readonly Case[] = [
   }),
 
   prove(
+    "LG6 a delete beside those who never stop appending takes what they wrote last",
+    ["sessions", "history", "blobs", "another"],
+    async ({ sessions, history, blobs, another }) => {
+      const other = await another();
+      const refs: string[] = [];
+      let messages = 0;
+      const lane = async (to: Pick<Holdfast, "history">, name: string) => {
+        for (let n = 0; ; n++) {
+          const data = new TextEncoder().encode(`${name} ${n} ${"z".repeat(2000)}`);
+          const content = [{ type: "document", source: { data, mediaType: "text/plain" } }] as const;
+          const message = await to.history.append({ session: "chat", agent: "a" }, { role: "user", content });
+          messages += 1;
+          const [block] = message.content;
+          if (block?.type === "document") refs.push(message.ref, present(block.source.ref));
+        }
+      };
+      const lanes = [0, 1, 2, 3, 4, 5].map((n) =>
+        refuses("SessionDeleted", () => lane(n % 2 ? other : { history }, `${n}`)),
+      );
+      while (messages < 30) await new Promise((next) => setImmediate(next));
+      const { removed, kept } = present(await sessions.delete("chat"));
+      await Promise.all(lanes);
+      assert.equal(removed.messages, messages, "the report is of what was there");
+      assert.equal(removed.events, messages + 1);
+      assert.deepEqual(kept, { tombstone: 1, blobs: 0 });
+      for (const ref of refs) assert.equal(await blobs.stat(ref), null);
+    },
+  ),
+
+  prove(
     "LG6 what was refused leaves nothing behind",
     ["sessions", "history", "state", "agents", "stats"],
     async (given) => {

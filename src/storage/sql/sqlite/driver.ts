@@ -196,7 +196,9 @@ class SqliteDriver implements Driver {
   #step(step: Step): readonly Row[] {
     switch (step.kind) {
       case "query":
-        return this.#writer.all(step.sql, step.params);
+        return step.answers === undefined
+          ? this.#writer.all(step.sql, step.params)
+          : this.#writer.rows(step.sql, step.params);
       case "lookup": {
         const text = this.#lookupText(step.sql);
         return step.keys.flatMap((key) => this.#writer.all(text, [key]));
