@@ -1,5 +1,5 @@
 // How the rules put a payload beside their rows without knowing where bytes live.
-import type { BlobWrite, Commit, Write } from "./storage.ts";
+import type { BlobWrite, Commit, Guard, Write } from "./storage.ts";
 
 export interface PreparedPayload {
   readonly sha256: Uint8Array;
@@ -23,6 +23,16 @@ export interface PayloadOptions {
   readonly inRow?: boolean;
   /** Nobody else has these bytes: they need no copy to wait for their commit. */
   readonly owned?: boolean;
+}
+
+/**
+ * Who makes a blob of it does so only while the row has it: the commit keeps the row's session still and holds the guard.
+ * Otherwise words could outlive a clear that has just reported them gone.
+ */
+export interface InRow {
+  readonly bytes: Uint8Array;
+  readonly session: string;
+  readonly guard: Guard;
 }
 
 /** The blob columns a read joins beside its row. */
@@ -51,7 +61,7 @@ export interface Payloads {
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;
   /** Content that stands in a row, so that others can make a blob of it to name; null when there is none. */
-  inRow(sha256: Uint8Array): Promise<Uint8Array | null>;
+  inRow(sha256: Uint8Array): Promise<InRow | null>;
   /** The bytes, verified; BlobCorrupted when they are not what was written. */
   read(stored: StoredPayload): Uint8Array | Promise<Uint8Array>;
 }

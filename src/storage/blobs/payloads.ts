@@ -25,7 +25,10 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
   return {
     preparing: (work) => preparing(depot, work),
     read: (stored) => read(depot, stored),
-    inRow: async (digest) => (await findWords(depot, digest))?.body ?? null,
+    inRow: async (digest) => {
+      const found = await findWords(depot, digest);
+      return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
+    },
     discard: async (erased) => {
       await depot.place.drop(erased);
       await reap(
