@@ -15,6 +15,8 @@ export interface Storage {
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** Gives back to the file what deleted rows took, and overwrites what they said. */
   reclaim(): Promise<void>;
+  /** Writes all that is there anew, so that nothing else is left; takes room for a second copy, and writers wait. */
+  rewrite(): Promise<void>;
   /** Bytes the database takes on disk. */
   size(): Promise<number>;
   close(): Promise<void>;

@@ -67,6 +67,7 @@ export interface Driver {
   /** Calls back when another process may have written; null stands for any session. Returns how to stop. */
   watch(heard: (sessions: readonly string[] | null) => void): () => void;
   reclaim(): Promise<void>;
+  rewrite(): Promise<void>;
   size(): Promise<number>;
   close(): Promise<void>;
 }
