@@ -42,6 +42,12 @@ export type BlobSource = Uint8Array | string | AsyncIterable<Uint8Array> | Itera
 export interface GcOptions {
   /** Report what would go, delete nothing. */
   readonly dryRun?: boolean;
+  /**
+   * Afterwards writes the whole database anew, so that nothing of what was erased is left in its unused places. It needs
+   * room for a second copy, on SQLite up to two, and all writers wait until it is done; on SQLite this process does
+   * nothing else meanwhile. StoreBusy when others never let it have the store.
+   */
+  readonly vacuum?: boolean;
 }
 
 export interface GcReport {

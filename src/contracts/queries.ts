@@ -74,7 +74,7 @@ export interface CopyRow extends DiscardedRow {
   readonly kept: number;
 }
 
-/** One blob an erasure releases, with the rows of the scope that refer to it. */
+/** One blob an erasure has released: the rows of the scope that refer to it, and all that still holds it. */
 export interface ErasableRow extends DiscardedRow {
   readonly rows: number;
   readonly refs: number;
@@ -82,7 +82,18 @@ export interface ErasableRow extends DiscardedRow {
   readonly form: number;
   readonly stored: number;
   readonly pinned: number;
+  readonly linked: number;
   readonly expires_at: number | null;
+}
+
+/** A short content, and the event in whose row it stands. */
+export interface WordsFoundRow {
+  readonly no: number;
+  readonly session: string;
+  readonly sha256: Uint8Array;
+  readonly body: Uint8Array;
+  readonly size: number;
+  readonly created_at: number;
 }
 
 export interface AgentRow {
@@ -269,14 +280,8 @@ export interface Queries {
 
   // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
   "words.lag": Read<[], { readonly upto: number; readonly newest: number }>;
-  "words.get": Read<
-    [prefix: Uint8Array, sha256: Uint8Array],
-    { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
-  >;
-  "words.scan": Read<
-    [after: number, upTo: number, sha256: Uint8Array],
-    { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
-  >;
+  "words.get": Read<[prefix: Uint8Array, sha256: Uint8Array], WordsFoundRow>;
+  "words.scan": Read<[after: number, upTo: number, sha256: Uint8Array], WordsFoundRow>;
   "words.count": Read<[prefix: Uint8Array, upTo: number, sha256: Uint8Array, most: number], { readonly n: number }>;
   "words.countUnindexed": Read<[after: number, upTo: number, sha256: Uint8Array], { readonly n: number }>;
 

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { AppendOptions, Erasure, History, HistoryRange, HistoryScope } from "../contracts/history.ts";
 import type { ContentBlock, Message, MessageInput } from "../contracts/messages.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
@@ -31,7 +31,7 @@ import {
   type PreparedMessage,
   prepareMessage,
 } from "./append.ts";
-import { ROLES, readyMessage } from "./content.ts";
+import { type ReadyMessage, ROLES, readyMessage } from "./content.ts";
 import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -39,20 +39,17 @@ const PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
-  /** Not handed over for good until it is done: what it names may have to be brought along. */
-  const writeNaming = (scope: Appending, prepared: readonly PreparedMessage[]) =>
-    naming(payloads, prepared, (messages) =>
-      messages.every(({ ready }) => ready.key === undefined)
-        ? appendFresh(storage, scope, messages)
-        : appendKeyed(storage, payloads, scope, messages),
-    );
-  const append = async (scope: Appending, made: readonly (PreparedMessage | Promise<PreparedMessage>)[]) => {
+  const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
+    const made = inputs.map((one) => prepareMessage(one, prepare));
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
     if (ready.length === made.length && ready.every(isFresh) && !turns.taken(scope.session)) {
       return appendFresh(storage, scope, ready);
     }
     return turns.take(scope.session, Promise.all(made), (prepared, pass) => {
-      if (prepared.some(({ ready }) => ready.named.length > 0)) return writeNaming(scope, prepared);
+      // Not handed over for good until it is done: what it names may have to be brought along.
+      if (prepared.some(({ ready }) => ready.named.length > 0)) {
+        return appendNaming(storage, payloads, prepare, scope, prepared);
+      }
       if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, pass);
       const appending = appendFresh(storage, scope, prepared);
       pass();
@@ -62,7 +59,8 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
   return {
     async append(scope, message, options) {
       const appending = checkAppending(storage, scope, options);
-      const [appended] = await append(appending, [prepareMessage(readyMessage(message), payloads)]);
+      const ready = [readyMessage(message)];
+      const [appended] = await payloads.preparing((prepare) => append(appending, ready, prepare));
       return appended as Message;
     },
     async appendMany(scope, messages, options) {
@@ -71,10 +69,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       if (inputs.length === 0) return [];
       const ready = inputs.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
-      return append(
-        appending,
-        ready.map((one) => prepareMessage(one, payloads)),
-      );
+      return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
     async get(scope, range) {
       const checked = checkScope(scope);
@@ -111,36 +106,41 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
   };
 }
 
-/** A message may name what stands in another's row: then it brings a blob of it along. */
-async function naming(
+/**
+ * A message may name what stands in another's row: then it brings a blob of it along. Every attempt looks for it anew,
+ * because the row may have been cleared; what is nowhere is refused when it is committed.
+ */
+async function appendNaming(
+  storage: Storage,
   payloads: Payloads,
+  prepare: Prepare,
+  scope: Appending,
   prepared: readonly PreparedMessage[],
-  write: (messages: readonly PreparedMessage[]) => Promise<readonly Message[]>,
 ): Promise<readonly Message[]> {
-  for (let messages = prepared; ; ) {
-    try {
-      return await write(messages);
-    } catch (error) {
-      if (!(error instanceof HoldfastError) || error.code !== "BlobNotFound") throw error;
-      const brought = await bring(payloads, messages);
-      if (brought === null) throw error;
-      messages = brought;
-    }
+  try {
+    return await appendKeyed(storage, payloads, scope, prepared);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
   }
+  return decide(storage, async () => decideKeyed(storage, payloads, scope, await bring(payloads, prepare, prepared)));
 }
 
-/** With everything they name that stands in rows; null when there is nothing of the kind. */
+function isAbsent(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === "BlobNotFound" || error.code === "BlobExpired");
+}
+
+/** With everything they name that stands in rows. */
 async function bring(
   payloads: Payloads,
+  prepare: Prepare,
   messages: readonly PreparedMessage[],
-): Promise<readonly PreparedMessage[] | null> {
+): Promise<readonly PreparedMessage[]> {
   const named = new Map(messages.flatMap(({ ready }) => ready.named.map((digest) => [toRef(digest), digest] as const)));
-  let brought: readonly PreparedMessage[] | null = null;
+  let brought = messages;
   for (const digest of named.values()) {
-    const bytes = await payloads.inRow(digest);
-    if (bytes === null) continue;
-    const before: readonly PreparedMessage[] = brought ?? messages;
-    brought = await Promise.all(before.map((one) => carrying(one, bytes, digest, payloads)));
+    const source = await payloads.inRow(digest);
+    if (source === null) continue;
+    brought = await Promise.all(brought.map((one) => carrying(one, source, digest, prepare)));
   }
   return brought;
 }

@@ -9,7 +9,7 @@ import {
   type ReadRange,
   type TailOptions,
 } from "../contracts/log.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { EventRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
@@ -211,7 +211,19 @@ async function annotate(
   const given = checkRecord(options, "options", ["agent", "run"]);
   const agent = checkOptionalId(given.agent, "agent");
   const run = checkOptionalId(given.run, "run");
-  const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
+  return payloads.preparing(async (prepare) => {
+    const payload = await prepare(bytes, { media: "application/json", utf8: true });
+    return writeNote(storage, payload, session, agent, run);
+  });
+}
+
+function writeNote(
+  storage: Storage,
+  payload: PreparedPayload,
+  session: string,
+  agent: string | undefined,
+  run: string | undefined,
+): Promise<LogEvent> {
   const at = storage.environment.now();
   const draft: EventDraft = {
     session,

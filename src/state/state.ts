@@ -1,7 +1,7 @@
 // State: short-term key/value memory of a session. Every value is a version that holds until it is replaced.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { State, Versioned } from "../contracts/state.ts";
 import type { Commit, Guard, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
@@ -25,42 +25,42 @@ export function createState(storage: Storage, payloads: Payloads): State {
     },
     async set(session, value, options) {
       const id = checkId(session, "session");
-      const values = await prepare(payloads, value, "state");
-      const at = storage.environment.now();
-      const change: Change = {
-        session: id,
-        type: "state/set",
-        at,
-        values,
-        removed: null,
-        expiresAt: expiry(ttlOf(options), at),
-      };
-      return committed(storage, changeCommit([change]), value);
+      return payloads.preparing(async (prepare) => {
+        const values = await prepareValues(prepare, value, "state");
+        const at = storage.environment.now();
+        const expiresAt = expiry(ttlOf(options), at);
+        const change: Change = { session: id, type: "state/set", at, values, removed: null, expiresAt };
+        return committed(storage, changeCommit([change]), value);
+      });
     },
     async patch(session, patch, options) {
       const id = checkId(session, "session");
-      const values = await prepare(payloads, patch, "patch");
-      const given = checkRecord(options, "options", ["ttlMs", "remove"]);
-      const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
-      const at = storage.environment.now();
-      const expiresAt = expiry(given.ttlMs, at);
-      return patches.add({ session: id, type: "state/patched", at, values, removed, expiresAt });
+      return payloads.preparing(async (prepare) => {
+        const values = await prepareValues(prepare, patch, "patch");
+        const given = checkRecord(options, "options", ["ttlMs", "remove"]);
+        const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
+        const at = storage.environment.now();
+        const expiresAt = expiry(given.ttlMs, at);
+        return patches.add({ session: id, type: "state/patched", at, values, removed, expiresAt });
+      });
     },
     async compareAndSet(session, version, value, options) {
       const id = checkId(session, "session");
       const expected = checkInt(version, "version", 0, Number.MAX_SAFE_INTEGER);
-      const values = await prepare(payloads, value, "state");
-      const at = storage.environment.now();
-      const expiresAt = expiry(ttlOf(options), at);
-      return decide<Versioned | null>(storage, async () => {
-        const [row] = await storage.query("session.get", id);
-        const alive = row !== undefined && row.deleted_at === null;
-        if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
-        const guards: Guard[] = [versionGuard(id, alive ? expected : null)];
-        return {
-          commit: changeCommit([{ session: id, type: "state/set", at, values, removed: null, expiresAt }], guards),
-          answer: ({ events }) => ({ value: value as JsonObject, version: events[0]?.seq ?? 0 }),
-        };
+      return payloads.preparing(async (prepare) => {
+        const values = await prepareValues(prepare, value, "state");
+        const at = storage.environment.now();
+        const expiresAt = expiry(ttlOf(options), at);
+        return decide<Versioned | null>(storage, async () => {
+          const [row] = await storage.query("session.get", id);
+          const alive = row !== undefined && row.deleted_at === null;
+          if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
+          const guards: Guard[] = [versionGuard(id, alive ? expected : null)];
+          return {
+            commit: changeCommit([{ session: id, type: "state/set", at, values, removed: null, expiresAt }], guards),
+            answer: ({ events }) => ({ value: value as JsonObject, version: events[0]?.seq ?? 0 }),
+          };
+        });
       });
     },
     async clear(session) {
@@ -98,7 +98,7 @@ function expiry(ttl: unknown, at: number): number | null {
   return ttl === undefined ? null : at + checkInt(ttl, "ttlMs", 0, 1e15);
 }
 
-async function prepare(payloads: Payloads, value: unknown, what: string): Promise<readonly Given[]> {
+async function prepareValues(prepare: Prepare, value: unknown, what: string): Promise<readonly Given[]> {
   const given = checkPlain(value, what);
   const entries = Object.entries(given).filter(([, item]) => item !== undefined);
   if (entries.length > LIMITS.stateKeys) throw limitExceeded("stateKeys", `${what} in keys`, entries.length);
@@ -106,7 +106,7 @@ async function prepare(payloads: Payloads, value: unknown, what: string): Promis
   for (const [name, item] of entries) {
     const bytes = encodeJson(item, `${what}.${name.slice(0, 80)}`, "stateValueBytes");
     const key = checkId(name, "state key");
-    prepared.push({ key, bytes, payload: await payloads.prepare(bytes, { media: "application/json", utf8: true }) });
+    prepared.push({ key, bytes, payload: await prepare(bytes, { media: "application/json", utf8: true }) });
   }
   return prepared;
 }

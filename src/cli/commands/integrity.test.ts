@@ -382,6 +382,14 @@ describe("upkeep", () => {
     expect(await run("gc")).toMatch(/^collected, epoch \d+\n {2}deleted +0 blobs, 0 bytes\n/);
   });
 
+  test("LG6 gc --vacuum writes the database anew, and its help says what that takes", async () => {
+    expect(await run("gc", "--vacuum")).toContain("The database was written anew.");
+    expect(await run("gc")).not.toContain("written anew");
+    const help = (await run("gc", "--help")).replace(/\s+/g, " ");
+    expect(help).toContain("needs room for a second copy");
+    expect(help).toContain("all writers wait until it is done");
+  });
+
   test("migrate says that there is nothing to do", async () => {
     expect(await run("migrate")).toMatch(/^\.\/holdfast\.db has schema \d+ already; nothing to do\n$/);
     const report = await json("migrate");

@@ -71,7 +71,13 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
       const row = await findLiveRow(depot, checkRef(ref));
       if (row.form === FORM.segments) await sealBlob(depot, row);
     },
-    gc: async (given) => (isDryRun(given) ? foreseeGarbage(depot, settings) : collectGarbage(depot, settings)),
+    gc: async (given) => {
+      const { dryRun, vacuum } = readGcOptions(given);
+      if (dryRun) return foreseeGarbage(depot, settings);
+      const report = await collectGarbage(depot, settings);
+      if (vacuum) await storage.rewrite();
+      return report;
+    },
   };
   return blobs;
 }
@@ -216,7 +222,11 @@ async function verify(depot: Depot, digest: Uint8Array): ReturnType<Blobs["verif
   }
 }
 
-function isDryRun(given: unknown): boolean {
-  const { dryRun } = checkRecord(given, "options", ["dryRun" satisfies keyof GcOptions]);
-  return dryRun === undefined ? false : checkBoolean(dryRun, "dryRun");
+function readGcOptions(given: unknown): Required<GcOptions> {
+  const known = ["dryRun", "vacuum"] as const satisfies readonly (keyof GcOptions)[];
+  const options = checkRecord(given, "options", known);
+  const asked = (name: keyof GcOptions) => options[name] !== undefined && checkBoolean(options[name], name);
+  const [dryRun, vacuum] = [asked("dryRun"), asked("vacuum")];
+  if (dryRun && vacuum) throw new HoldfastError("InvalidArgument", "a dry run changes nothing: it cannot vacuum");
+  return { dryRun, vacuum };
 }

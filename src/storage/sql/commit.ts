@@ -1,6 +1,6 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
-import type { Commit, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
+import type { Commit, Found, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
@@ -48,8 +48,18 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
   const created = yield* createMissing(accepted, snapshot);
   const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created);
   const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map(({ now }) => advanced(now)) };
-  yield { steps: [...writing.steps, advance], last: true };
-  return result(verdicts, snapshot.agents, writing);
+  const steps = [...writing.steps, advance];
+  const reads = steps.some((step) => step.kind === "query" && step.answers !== undefined);
+  if (reads && accepted.length > 1) throw new Error("bug: a commit that reads is not alone");
+  const rows = yield { steps, last: true };
+  return result(verdicts, snapshot.agents, writing, reads ? foundBy(steps, rows) : undefined);
+}
+
+function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Found {
+  const found = steps.flatMap((step, i) =>
+    step.kind === "query" && step.answers !== undefined ? [[step.answers, [...(rows[i] ?? [])]] as const] : [],
+  );
+  return Object.fromEntries(found) as Found;
 }
 
 /** On remembered sessions, without guards: the fence and everything else in one trip. */
@@ -177,13 +187,16 @@ function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
     const refusal = refuse(commit, snapshot, created);
     if (refusal !== null) return refusal;
     for (const key of [...guards, ...sessions]) touched.add(key);
-    for (const use of commit.sessions ?? []) if (!snapshot.sessions.has(use.id)) created.add(use.id);
+    for (const use of commit.sessions ?? []) {
+      if (use.mode !== "still" && !snapshot.sessions.has(use.id)) created.add(use.id);
+    }
     return "accepted";
   });
 }
 
 function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>): Refusal | null {
   for (const use of commit.sessions ?? []) {
+    if (use.mode === "still") continue;
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
     if (found?.deleted) return { reason: "session-deleted", session: use.id };
@@ -207,7 +220,7 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
 function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<ReadonlySet<string>> {
   const uses = new Map<string, SessionUse>();
   for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
-    if (!snapshot.sessions.has(use.id) && !uses.has(use.id)) uses.set(use.id, use);
+    if (use.mode !== "still" && !snapshot.sessions.has(use.id) && !uses.has(use.id)) uses.set(use.id, use);
   }
   const at = new Map(accepted.flatMap((commit) => (commit.agents ?? []).map((agent) => [agent.id, agent.at] as const)));
   for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
@@ -240,8 +253,13 @@ function positionOf(snapshot: Snapshot, id: string): Position {
   return found.position;
 }
 
-function result(verdicts: readonly Verdict[], agents: ReadonlyMap<string, number>, writing: Writing): BatchResult {
-  const written = writing.outcomes.values();
+function result(
+  verdicts: readonly Verdict[],
+  agents: ReadonlyMap<string, number>,
+  writing: Writing,
+  found: Found | undefined,
+): BatchResult {
+  const written = writing.outcomes.map((one) => (found === undefined ? one : { ...one, found })).values();
   const outcomes = verdicts.map((verdict): Outcome | null => {
     if (verdict === "later") return null;
     if (verdict === "accepted") return written.next().value ?? null;

@@ -1,6 +1,8 @@
 // What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
+import type { QueryName } from "../../contracts/queries.ts";
+
 export type Param = null | number | string | Uint8Array;
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -28,7 +30,8 @@ export interface BulkColumn {
 }
 
 export type Step =
-  | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[] }
+  /** `answers`: its rows are for the outcome, under this name. */
+  | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[]; readonly answers?: QueryName }
   /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
   | { readonly kind: "lookup"; readonly sql: Sql; readonly keys: readonly Param[]; readonly lock: boolean }
   /**
@@ -64,6 +67,7 @@ export interface Driver {
   /** Calls back when another process may have written; null stands for any session. Returns how to stop. */
   watch(heard: (sessions: readonly string[] | null) => void): () => void;
   reclaim(): Promise<void>;
+  rewrite(): Promise<void>;
   size(): Promise<number>;
   close(): Promise<void>;
 }

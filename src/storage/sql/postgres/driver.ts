@@ -243,6 +243,17 @@ class PostgresDriver implements Driver {
     }
   }
 
+  /** Table by table, each into a new file; the old one is deleted and not overwritten. */
+  async rewrite(): Promise<void> {
+    for (const table of Object.keys(TABLES)) {
+      try {
+        await this.#pool.sql.unsafe(`VACUUM (FULL) ${table}`);
+      } catch (error) {
+        throw postgresError(error, this.#pool.target);
+      }
+    }
+  }
+
   async size(): Promise<number> {
     const rows = await this.read(
       "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS n FROM pg_class c " +

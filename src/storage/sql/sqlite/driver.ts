@@ -8,6 +8,7 @@ import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence
 import { Checkpointer } from "./checkpointer.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isOutOfRange, sqliteError } from "./errors.ts";
+import { reclaim, rewrite, type Space } from "./space.ts";
 
 export interface SqliteOptions {
   /** A file path, or ":memory:". */
@@ -20,7 +21,6 @@ export interface SqliteOptions {
 /** Rows per multi-row insert; the rest goes one by one, so that there are two constant texts per table. */
 const WIDE = 16;
 const POLL_MS = 20;
-const VACUUM_PAGES = 1000;
 /** WAL frames after which a commit also checkpoints. */
 const CHECKPOINT_FRAMES = 1000;
 /** The same once there is a thread for it, should it not keep up. */
@@ -196,7 +196,9 @@ class SqliteDriver implements Driver {
   #step(step: Step): readonly Row[] {
     switch (step.kind) {
       case "query":
-        return this.#writer.all(step.sql, step.params);
+        return step.answers === undefined
+          ? this.#writer.all(step.sql, step.params)
+          : this.#writer.rows(step.sql, step.params);
       case "lookup": {
         const text = this.#lookupText(step.sql);
         return step.keys.flatMap((key) => this.#writer.all(text, [key]));
@@ -292,23 +294,17 @@ class SqliteDriver implements Driver {
     return () => stop.abort();
   }
 
-  /** What was deleted is overwritten (secure_delete), leaves the WAL, and its pages go back to the file system. */
-  async reclaim(): Promise<void> {
-    if (this.#options.path === ":memory:") return;
-    const { environment, busyMs } = this.#options;
-    const number = (pragma: string, column: string) => Number(this.#writer.all(pragma, [])[0]?.[column]);
-    // A bounded piece at a time: giving back hundreds of megabytes in one go would hold up the event loop.
-    const free = () => number("PRAGMA freelist_count", "freelist_count");
-    for (let before = Number.POSITIVE_INFINITY, now = free(); now > 0 && now < before; before = now, now = free()) {
-      await this.#whenFree(() => this.#writer.db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`));
-      await new Promise<void>((next) => environment.defer(next));
-    }
-    const deadline = environment.monotonic() + Math.min(busyMs, 2000);
-    while (number("PRAGMA wal_checkpoint(TRUNCATE)", "busy") !== 0) {
-      // A reader of another process still looks at the old pages; the next checkpoint takes them.
-      if (environment.monotonic() >= deadline) return environment.log("info", "sqlite.reclaim.later", {});
-      await environment.sleep(5);
-    }
+  reclaim(): Promise<void> {
+    return reclaim(this.#space());
+  }
+
+  rewrite(): Promise<void> {
+    return rewrite(this.#space());
+  }
+
+  #space(): Space {
+    const { path, environment, busyMs } = this.#options;
+    return { db: this.#writer.db, path, environment, busyMs, whenFree: (run) => this.#whenFree(run) };
   }
 
   async size(): Promise<number> {
