@@ -307,7 +307,10 @@ async function setAlias(storage: Storage, id: string, name: string, move: boolea
     return {
       commit: {
         sessions: [{ id, mode: "existing", at }],
-        guards: [{ check: "alias.session", key: [name], expect: holder?.id ?? null }],
+        guards: [
+          { check: "alias.session", key: [name], expect: holder?.id ?? null },
+          { check: "session.id", key: [name], expect: null },
+        ],
         events: [
           {
             session: id,

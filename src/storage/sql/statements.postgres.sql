@@ -373,6 +373,8 @@ INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM ev
 UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= $1) WHERE name = 'word_refs';
 -- words.shorten
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
+-- session.id
+SELECT id AS value FROM sessions WHERE id = $1 FOR UPDATE;
 -- session.version
 SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- session.seq
