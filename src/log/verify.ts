@@ -31,6 +31,15 @@ interface Bad {
   readonly reason: string;
 }
 
+/** A place in the log: the event that was verified last. */
+interface Place {
+  readonly seq: number;
+  readonly hash: Uint8Array;
+  readonly branch: number;
+}
+
+const ANCHOR_DIFFERS = "the anchor has another hash";
+
 export async function verifyChain(
   storage: Storage,
   session: string,
@@ -47,31 +56,19 @@ export async function verifyChain(
   const row = await existingSession(storage, session);
   // Verified up to where the log stood when asked; writers go on meanwhile.
   const end = row.seq;
-  let seq = from?.seq ?? 0;
-  let hash = from === undefined ? genesis(session) : (fromHex(from.hash) ?? new Uint8Array());
-  /** Every session has one branch today: where one begins, this is where it will be said. */
-  let branch = FIRST_BRANCH;
-  const clears = new Clears(storage, session);
   let events = 0;
   const bad = (found: Bad): VerifyReport => ({ ok: false, session, badSeq: found.seq, reason: found.reason, events });
-  if (from !== undefined && from.seq > 0) {
-    const [start] = await storage.query("events.at", session, from.seq);
-    if (start === undefined) return bad({ seq: from.seq, reason: "the point to start from is not in the log" });
-    if (!sameBytes(start.hash, hash))
-      return bad({ seq: from.seq, reason: "the log has another hash at the starting point" });
-    branch = start.branch;
-  }
-  if (anchor !== undefined && anchor.seq <= seq) {
-    const [held] = await storage.query("events.at", session, anchor.seq);
-    const known = anchor.seq === 0 ? genesis(session) : held?.hash;
-    if (known === undefined) return bad({ seq: anchor.seq, reason: "the anchor's event is missing" });
-    if (toHex(known) !== anchor.hash) return bad({ seq: anchor.seq, reason: "the anchor has another hash" });
-  }
+  const start = await startOf(storage, session, from, anchor);
+  if ("reason" in start) return bad(start);
+  let { seq, hash } = start;
+  // Every session has one branch today: the event that begins another will say so here.
+  const { branch } = start;
+  const clears = new Clears(storage, session);
   while (seq < end) {
     const rows = await storage.query("events.whole", session, seq, Math.min(PAGE, end - seq));
     if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });
     for (const event of rows) {
-      const wrong = check(event, { seq: seq + 1, previous: hash, branch });
+      const wrong = check(event, { seq, hash, branch });
       if (wrong !== null) return bad(wrong);
       const { erased_seq } = event;
       if (erased_seq !== null && !(await clears.cover(event, erased_seq))) {
@@ -80,8 +77,7 @@ export async function verifyChain(
       seq = event.seq;
       hash = event.hash;
       events++;
-      if (anchor?.seq === seq && anchor.hash !== toHex(hash))
-        return bad({ seq, reason: "the anchor has another hash" });
+      if (anchor?.seq === seq && anchor.hash !== toHex(hash)) return bad({ seq, reason: ANCHOR_DIFFERS });
     }
   }
   if (seq !== end) return bad({ seq: end + 1, reason: `the session says that its log ends at ${end}` });
@@ -97,13 +93,35 @@ export async function verifyChain(
   return { ok: true, session, events, seq: end, hash: toHex(hash) };
 }
 
-interface Place {
-  readonly seq: number;
-  readonly previous: Uint8Array;
-  readonly branch: number;
+/** Where verifying begins; what is before it must at least hold the points that were given. */
+async function startOf(
+  storage: Storage,
+  session: string,
+  from: Anchor | undefined,
+  anchor: Anchor | undefined,
+): Promise<Place | Bad> {
+  let place: Place = { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
+  if (from !== undefined) {
+    place = { ...place, seq: from.seq, hash: fromHex(from.hash) ?? new Uint8Array() };
+    if (from.seq > 0) {
+      const [start] = await storage.query("events.at", session, from.seq);
+      if (start === undefined) return { seq: from.seq, reason: "the point to start from is not in the log" };
+      if (!sameBytes(start.hash, place.hash))
+        return { seq: from.seq, reason: "the log has another hash at the starting point" };
+      place = { ...place, branch: start.branch };
+    }
+  }
+  if (anchor !== undefined && anchor.seq <= place.seq) {
+    const [held] = await storage.query("events.at", session, anchor.seq);
+    const known = anchor.seq === 0 ? genesis(session) : held?.hash;
+    if (known === undefined) return { seq: anchor.seq, reason: "the anchor's event is missing" };
+    if (toHex(known) !== anchor.hash) return { seq: anchor.seq, reason: ANCHOR_DIFFERS };
+  }
+  return place;
 }
 
-function check(event: WholeEventRow, { seq: expected, previous, branch }: Place): Bad | null {
+function check(event: WholeEventRow, { seq, hash: previous, branch }: Place): Bad | null {
+  const expected = seq + 1;
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
   if (!sameBytes(nextHash(previous, event.body), event.hash))
     return { seq: expected, reason: "the hash does not match" };
