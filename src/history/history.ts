@@ -29,6 +29,7 @@ import {
   whole,
   withBlob,
 } from "../core/decode.ts";
+import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -40,7 +41,6 @@ import {
   prepareMessage,
 } from "./append.ts";
 import { ROLES, readyMessage } from "./content.ts";
-import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const PAGE = 5000;
