@@ -182,7 +182,7 @@ export function encodeCopy(copy: Json, what: string, limit: LimitName): Uint8Arr
 export function copyJson(value: unknown, what: string): Json {
   const path: (string | number)[] = [];
   try {
-    return copyOf(value, path);
+    return copyOf(value, 0, path);
   } catch (cause) {
     if (cause instanceof HoldfastError) throw cause;
     const fault = cause instanceof Fault ? cause : undefined;
@@ -195,7 +195,7 @@ export function copyJson(value: unknown, what: string): Json {
   }
 }
 
-/** Why a value is no JSON; the path that was walked says where. */
+/** Why a value is no JSON; the path that is gathered on the way out says where. */
 class Fault {
   readonly why: string;
 
@@ -212,41 +212,48 @@ function step(key: string | number): string {
   return `[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`;
 }
 
-function copyOf(value: unknown, path: (string | number)[]): Json {
-  if (path.length > LIMITS.jsonDepth) throw new Fault(TOO_DEEP);
+/** `path` is filled, from the inside out, only when something is wrong: good JSON pays nothing for it. */
+function copyOf(value: unknown, depth: number, path: (string | number)[]): Json {
+  if (depth > LIMITS.jsonDepth) throw new Fault(TOO_DEEP);
   if (value === null || typeof value === "boolean" || typeof value === "string") return value;
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new Fault(`${value} is not a JSON number`);
     return value === 0 ? 0 : value;
   }
   if (typeof value !== "object") throw new Fault(`it is ${describe(value)}`);
-  if (Array.isArray(value)) return copyOfArray(value, path);
+  if (Array.isArray(value)) return copyOfArray(value, depth, path);
   if (!isPlain(value)) throw new Fault(`it is a ${value.constructor?.name ?? "strange"} object; give plain objects`);
-  return copyOfObject(value as Readonly<Record<string, unknown>>, path);
+  return copyOfObject(value as Readonly<Record<string, unknown>>, depth, path);
 }
 
-function copyOfArray(value: readonly unknown[], path: (string | number)[]): Json {
+function copyOfArray(value: readonly unknown[], depth: number, path: (string | number)[]): Json {
   const copy: Json[] = [];
-  for (let i = 0; i < value.length; i++) {
-    path.push(i);
-    copy.push(copyOf(value[i], path));
-    path.pop();
+  let i = 0;
+  try {
+    for (; i < value.length; i++) copy.push(copyOf(value[i], depth + 1, path));
+  } catch (error) {
+    path.unshift(i);
+    throw error;
   }
   return copy;
 }
 
-function copyOfObject(value: Readonly<Record<string, unknown>>, path: (string | number)[]): Json {
+function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, path: (string | number)[]): Json {
   const copy: Record<string, Json> = {};
-  for (const key of Object.keys(value)) {
-    path.push(key);
-    const item = value[key];
-    // A property that is undefined is a property that is not there, as everywhere in JSON.
-    if (item !== undefined) {
-      const copied = copyOf(item, path);
+  let at: string | undefined;
+  try {
+    for (const key of Object.keys(value)) {
+      at = key;
+      const item = value[key];
+      // A property that is undefined is a property that is not there, as everywhere in JSON.
+      if (item === undefined) continue;
+      const copied = typeof item === "string" ? item : copyOf(item, depth + 1, path);
       if (key !== "__proto__") copy[key] = copied;
       else Object.defineProperty(copy, key, { value: copied, configurable: true, enumerable: true, writable: true });
     }
-    path.pop();
+  } catch (error) {
+    if (at !== undefined) path.unshift(at);
+    throw error;
   }
   return copy;
 }
