@@ -35,7 +35,11 @@ export interface EventRow {
 }
 
 /** The columns of the message are NULL where the event added none; those of its content also when it was erased. */
-export interface WholeEventRow extends EventRow {
+export interface PlacedEventRow extends EventRow {
+  readonly branch: number;
+}
+
+export interface WholeEventRow extends PlacedEventRow {
   readonly agent: string | null;
   readonly role: string | null;
   readonly run: string | null;
@@ -43,6 +47,9 @@ export interface WholeEventRow extends EventRow {
   readonly sha256: Uint8Array | null;
   readonly salt: Uint8Array | null;
   readonly words: Uint8Array | null;
+  /** The blob's number. */
+  readonly content: number | null;
+  readonly chars: number | null;
   readonly erased_seq: number | null;
 }
 
@@ -230,7 +237,7 @@ export interface Queries {
   "events.read": Read<[session: string, after: number, limit: number], EventRow>;
   "events.whole": Read<[session: string, after: number, limit: number], WholeEventRow>;
   "annotation.get": Read<[session: string, seq: number], StoredPayload>;
-  "events.at": Read<[session: string, seq: number], EventRow>;
+  "events.at": Read<[session: string, seq: number], PlacedEventRow>;
 
   // history: live messages only, in seq order
   "history.range": Read<
@@ -355,13 +362,7 @@ export interface Queries {
   "gc.unreferenced": Read<[after: number, limit: number], BlobRow>;
   "gc.freeable": Read<
     [now: number, after: number, limit: number],
-    {
-      readonly no: number;
-      readonly stored: number;
-      readonly chunk: number;
-      readonly condemned: number | null;
-      readonly free: number;
-    }
+    Readonly<Record<"no" | "stored" | "chunk" | "free", number>> & { readonly condemned: number | null }
   >;
   "gc.freeableSegments": Read<
     [now: number, after: string, limit: number],

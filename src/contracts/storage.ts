@@ -43,6 +43,8 @@ export interface Guard {
 }
 
 export type GuardName =
+  /** Expected to be null: no session has this id, nor gets it while the commit happens. */
+  | "session.id"
   | "session.version"
   | "session.seq"
   | "state.version"

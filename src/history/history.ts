@@ -6,7 +6,16 @@ import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
-import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
+import {
+  checkArray,
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOptionalId,
+  checkRecord,
+  checkSome,
+  invalid,
+} from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
 import {
   decodeRow,
@@ -21,6 +30,7 @@ import {
   withBlob,
 } from "../core/decode.ts";
 import { refuseAlias } from "../core/existing.ts";
+import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -32,7 +42,6 @@ import {
   prepareMessage,
 } from "./append.ts";
 import { type ReadyMessage, ROLES, readyMessage } from "./content.ts";
-import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const PAGE = 5000;
@@ -151,7 +160,7 @@ function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: s
 
 function checkScope(scope: unknown): HistoryScope {
   if (scope === undefined) throw invalid("scope", "an object with session and agent", scope);
-  const given = checkRecord(scope, "scope");
+  const given = checkSome(scope, "scope", ["session", "agent"]);
   return { session: checkId(given.session, "session"), agent: checkId(given.agent, "agent") };
 }
 
@@ -205,7 +214,10 @@ async function appendKeyed(
   return decide(storage, rule, alone ? pass : undefined);
 }
 
-/** A key that is there already with the same content is answered with that message; with other content it is a conflict. */
+/**
+ * A key that is there already with the same content is answered with that message; with other content, or of another
+ * agent, role or run, it is another message and a conflict.
+ */
 async function decideKeyed(
   storage: Storage,
   payloads: Payloads,
@@ -217,9 +229,8 @@ async function decideKeyed(
     if (ready.key === undefined) continue;
     const [row] = await storage.query("history.byKey", scope.session, ready.key);
     if (row === undefined) continue;
-    if (row.agent !== scope.agent || row.role !== ready.role || !sameBytes(row.sha256, payload.sha256)) {
-      throw keyTaken(scope, ready.key);
-    }
+    const isSame = row.agent === scope.agent && row.role === ready.role && row.run === (scope.run ?? null);
+    if (!isSame || !sameBytes(row.sha256, payload.sha256)) throw keyTaken(scope, ready.key);
     known.set(i, messageOf(row, await readContent(row, payloads)));
   }
   const fresh = prepared.filter((_, i) => !known.has(i));

@@ -22,6 +22,7 @@ import {
   checkOptionalId,
   checkPlain,
   checkRecord,
+  checkSome,
   encodeJson,
   invalid,
 } from "../core/check.ts";
@@ -69,7 +70,7 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
 }
 
 function checkAnchor(value: unknown, what: string): Anchor {
-  const given = checkRecord(value, what);
+  const given = checkSome(value, what, ["session", "seq", "hash"]);
   const hash = given.hash;
   if (typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) throw invalid(`${what}.hash`, "64 hex digits", hash);
   return {

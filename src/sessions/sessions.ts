@@ -8,7 +8,6 @@ import type { Storage, Write } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import {
   checkBoolean,
-  checkFields,
   checkId,
   checkInt,
   checkLimit,
@@ -251,8 +250,7 @@ async function found(storage: Storage, by: Narrowed, params: ListParams): Promis
 }
 
 async function update(storage: Storage, id: string, patch: unknown): Promise<Session> {
-  const given = checkPlain(patch, "patch");
-  checkFields(given, "patch", ["title", "status", "tags", "metadata", "version"]);
+  const given = checkRecord(checkPlain(patch, "patch"), "patch", ["title", "status", "tags", "metadata", "version"]);
   const expected =
     given.version === undefined ? undefined : checkInt(given.version, "version", 1, Number.MAX_SAFE_INTEGER);
   const title = given.title;
@@ -323,7 +321,10 @@ async function setAlias(storage: Storage, id: string, name: string, move: boolea
     return {
       commit: {
         sessions: [{ id, mode: "existing", at }],
-        guards: [{ check: "alias.session", key: [name], expect: holder?.id ?? null }],
+        guards: [
+          { check: "alias.session", key: [name], expect: holder?.id ?? null },
+          { check: "session.id", key: [name], expect: null },
+        ],
         events: [
           {
             session: id,

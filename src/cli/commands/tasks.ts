@@ -66,11 +66,13 @@ const add: Command = {
   next: "holdfast tasks SESSION draws the board.",
   run: async (context) => {
     const { args, output } = context;
+    const titles = args.operands.slice(1);
+    // The rules leave blank titles out: said by a person, one is a mistake, and alone it would make an empty board.
+    if (titles.some((title) => title.trim() === "")) throw new UsageError("a TITLE is blank; a task needs one");
     const holdfast = await context.open();
     const named = args.operand(0);
     const conversation = (await holdfast.sessions.get(named))?.id ?? named;
     const agentId = args.text("agent") ?? "";
-    const titles = args.operands.slice(1);
     const wanted = newBoard(args);
     const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agentId });
     const board = made ?? (await boardOf(holdfast, conversation, agentId));

@@ -126,6 +126,13 @@ for (const engine of ENGINES) {
       expect(await storage.query("session.get", "s")).toEqual([]);
     });
 
+    test("ST2 a guard that fails is told before a ref that is missing: the decision may no longer need it", async () => {
+      const missing = sha256(encodeText("missing"));
+      const guards = [{ check: "session.version", key: ["s"], expect: 1 }] as const;
+      const outcome = await storage.commit(append("s", "x", { guards, uses: [[missing, 1]] }));
+      expect(seqs([outcome])).toEqual(["guard"]);
+    });
+
     test("LG1 a handle that remembers a session is not fooled by another handle's writes to it", async () => {
       const other = new SqlStorage(await ground.another(), realEnvironment());
       for (let i = 0; i < 10; i++) {

@@ -35,8 +35,9 @@ export type Step =
   /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
   | { readonly kind: "lookup"; readonly sql: Sql; readonly keys: readonly Param[]; readonly lock: boolean }
   /**
-   * First of all, before any row is locked. "alone" waits for those who write to the table and keeps others out until the
-   * end; "beside" waits only for who is alone. SQLite's write lock does both anyway.
+   * "alone" waits for those who write to the table and keeps others out until the end; "beside" waits only for who is
+   * alone. A table has its place in the order of everybody's locks: the one who takes it says where. SQLite's write lock
+   * does both anyway.
    */
   | { readonly kind: "settle"; readonly table: string; readonly how: "alone" | "beside" }
   | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
@@ -54,6 +55,9 @@ export const LOOKUP = "/*lookup*/";
 
 /** A session was not where the commit remembered it: it must be read again. Nothing was written. */
 export class StaleFence extends Error {}
+
+/** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
+export class LostRace extends Error {}
 
 export interface Driver {
   readonly dialect: Dialect;

@@ -176,6 +176,19 @@ export const historyContentCases: readonly Case[] = [
     assert.equal(await history.count(scope), 0);
   }),
 
+  prove("HI1 a message is what was given when it was appended", ["history"], async ({ history }) => {
+    const block = { type: "tool_use" as const, id: "c", name: "look", input: { for: ["one"] } };
+    const metadata = { of: { n: 1 } };
+    const appending = history.append(scope, { role: "assistant", content: [block], metadata });
+    block.input.for.push("two");
+    metadata.of.n = 2;
+    const message = await appending;
+    block.input.for.push("three");
+    assert.deepEqual(message.content, [{ type: "tool_use", id: "c", name: "look", input: { for: ["one"] } }]);
+    assert.deepEqual(message.metadata, { of: { n: 1 } });
+    assert.deepEqual(await history.get(scope), [message]);
+  }),
+
   prove("ST7 what a message cannot be is refused and nothing is written", ["history"], async ({ history }) => {
     const wrong: readonly (readonly [string, unknown])[] = [
       ["no role", { content: "x" }],

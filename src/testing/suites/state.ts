@@ -6,11 +6,21 @@ import type { State, Versioned } from "../../contracts/state.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { stateRaceCases } from "./races.ts";
+import { stateCallCases } from "./state-calls.ts";
 
 export function runStateSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `state: ${name}`,
-    [...wholeCases, ...exactCases, ...limitCases, ...concurrentCases, ...ttlCases, ...logCases, ...stateRaceCases],
+    [
+      ...wholeCases,
+      ...exactCases,
+      ...limitCases,
+      ...concurrentCases,
+      ...ttlCases,
+      ...logCases,
+      ...stateCallCases,
+      ...stateRaceCases,
+    ],
     make,
     options,
   );

@@ -3,7 +3,16 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../../../contracts/environment.ts";
 import { TABLES } from "../../../contracts/rows.ts";
-import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
+import {
+  type BulkSpec,
+  type Driver,
+  LostRace,
+  type Param,
+  type Plan,
+  type Row,
+  StaleFence,
+  type Step,
+} from "../driver.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isRace, isStale, isUnreachable, postgresError } from "./errors.ts";
 import { openPool, type Pool, type Reserved, type Sql } from "./pool.ts";
@@ -57,7 +66,8 @@ class PostgresDriver implements Driver {
       } catch (error) {
         if (isStale(error)) throw new StaleFence();
         // A race was lost before anything happened: the plan is made again from what is there now.
-        if (!isRace(error) || attempt >= MOST_RACES || environment.monotonic() >= deadline) {
+        const isLost = isRace(error) || error instanceof LostRace;
+        if (!isLost || attempt >= MOST_RACES || environment.monotonic() >= deadline) {
           throw postgresError(error, this.#pool.target);
         }
       }

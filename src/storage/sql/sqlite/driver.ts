@@ -1,13 +1,14 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
 // two handles on a file never block each other's event loop: who finds the file locked waits by timers.
 import { statSync } from "node:fs";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { Checkpointer } from "./checkpointer.ts";
+import { Connection } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
-import { busyError, isBusy, isOutOfRange, sqliteError } from "./errors.ts";
+import { busyError, isBusy, sqliteError } from "./errors.ts";
 import { reclaim, rewrite, type Space } from "./space.ts";
 
 export interface SqliteOptions {
@@ -32,62 +33,6 @@ const BUSY_ROWS = 16;
 /** Frames a commit takes beside those of its rows, and those of a row that carries bytes; estimates, on the high side. */
 const FRAMES_PER_COMMIT = 4;
 const FRAMES_PER_BODY = 8;
-
-const NO_BYTES = new Uint8Array(1).subarray(0, 0);
-
-/** Before Node 24 an array without memory of its own is bound as NULL: no bytes must be a place with none in it. */
-const bindable =
-  Number.parseInt(process.versions.node, 10) >= 24
-    ? (params: readonly Param[]) => params
-    : (params: readonly Param[]) =>
-        params.map((param) => (param instanceof Uint8Array && param.byteLength === 0 ? NO_BYTES : param));
-
-class Connection {
-  readonly db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-
-  constructor(path: string) {
-    this.db = new DatabaseSync(path);
-  }
-
-  statement(text: string): StatementSync {
-    const known = this.#statements.get(text);
-    if (known !== undefined) return known;
-    const made = this.db.prepare(text);
-    this.#statements.set(text, made);
-    return made;
-  }
-
-  all(text: string, params: readonly Param[]): readonly Row[] {
-    return this.statement(text).all(...bindable(params)) as readonly Row[];
-  }
-
-  /**
-   * The same for whoever decodes rows: a number that is larger than any we write comes as the nearest one there is, so
-   * that the row it stands in can be named.
-   */
-  rows(text: string, params: readonly Param[]): readonly Row[] {
-    try {
-      return this.all(text, params);
-    } catch (error) {
-      if (!isOutOfRange(error)) throw error;
-    }
-    const statement = this.db.prepare(text);
-    statement.setReadBigInts(true);
-    return statement.all(...bindable(params)).map(nearest);
-  }
-
-  /** How many rows it changed. */
-  run(text: string, params: readonly Param[]): number {
-    return Number(this.statement(text).run(...bindable(params)).changes);
-  }
-}
-
-function nearest(row: Row): Row {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, cell]) => [name, typeof cell === "bigint" ? Number(cell) : cell]),
-  );
-}
 
 class SqliteDriver implements Driver {
   readonly dialect = sqlite;
@@ -258,9 +203,10 @@ class SqliteDriver implements Driver {
   }
 
   async migrate(
-    _create: boolean,
+    create: boolean,
     run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
   ): Promise<void> {
+    if (create) await this.#whenFree(() => makeReady(this.#writer.db, this.#options.path));
     await this.#whenFree(() => this.#writer.run("BEGIN IMMEDIATE", []));
     try {
       // Nothing inside waits for anything but these synchronous statements, so the lock spans no macrotask.
@@ -327,12 +273,19 @@ class SqliteDriver implements Driver {
   }
 }
 
+const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";
+
+function makeReady(db: DatabaseSync, path: string): void {
+  // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
+  if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  if (path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
+}
+
 function prepare(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
   const { db } = connection;
   if (role === "writer") {
-    // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
-    if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    if (options.path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
+    // A file that is not ours stays as it is, and an empty one until a store is to be made of it.
+    if (db.prepare(OUR_TABLE).get() !== undefined) makeReady(db, options.path);
     db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
     db.exec("PRAGMA secure_delete = ON");
