@@ -181,9 +181,42 @@ function parsePostgres(text: string): Target {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) {
     throw badUrl(`?schema=${schema}`, "a schema is a name of letters, digits and _, at most 63");
   }
+  for (const name of url.searchParams.keys()) if (!isParameter(name)) throw unknownParameter(name);
   url.searchParams.delete("schema");
   const shown = `postgres://${url.host}${url.pathname}?schema=${schema}`;
   return { kind: "postgres", url: url.href, schema, shown };
+}
+
+/** The client sends what it does not know to the server, whose refusal would not say what was meant. */
+const PARAMETERS = [
+  "schema",
+  "sslmode",
+  "ssl",
+  "sslnegotiation",
+  "target_session_attrs",
+  "application_name",
+  "options",
+  "role",
+  "connect_timeout",
+  "idle_timeout",
+  "max_lifetime",
+  "keep_alive",
+  "prepare",
+  "max_pipeline",
+  "statement_timeout",
+  "lock_timeout",
+  "transaction_timeout",
+  "idle_session_timeout",
+  "idle_in_transaction_session_timeout",
+];
+
+/** With a dot it is a setting of the caller's own. */
+function isParameter(name: string): boolean {
+  return PARAMETERS.includes(name) || name.includes(".");
+}
+
+function unknownParameter(name: string): HoldfastError {
+  return badUrl(`postgres://…?${name}=…`, `there is no parameter "${name}"; there are ${PARAMETERS.join(", ")}`);
 }
 
 function badUrl(shown: string, why: string): HoldfastError {

@@ -115,10 +115,22 @@ async function emptyBytes(file: string): Promise<number> {
 
 const CHAIN = 50_000;
 
+/** What one event makes verifying hash: its envelope behind the hash before it, its words, and salt and digest of these. */
+async function hashedBytes(hf: Holdfast): Promise<readonly Uint8Array[]> {
+  const [, event] = await hf.log.read("chain", { limit: 2 });
+  const [message] = await hf.history.session("chain", { limit: 1 });
+  const { agent, at, commitments, data, seq, type } = event ?? {};
+  const lengths = [
+    32 + JSON.stringify({ agent, at, commitments, data, seq, type, v: 1 }).length,
+    JSON.stringify({ content: message?.content }).length,
+    48,
+  ];
+  return lengths.map((length) => new Uint8Array(length).fill(97));
+}
+
 async function measureChain(hf: Holdfast): Promise<Result> {
   await fill(hf, "chain", CHAIN, messageSource());
-  const { length } = JSON.stringify((await hf.log.read("chain", { limit: 2 }))[1]);
-  const bytes = new Uint8Array(length + 32).fill(97);
+  const bytes = await hashedBytes(hf);
   const verify = async () => {
     const start = performance.now();
     const report = await hf.log.verify("chain");
@@ -127,7 +139,7 @@ async function measureChain(hf: Holdfast): Promise<Result> {
   };
   const bare = () => {
     const start = performance.now();
-    for (let n = 0; n < CHAIN; n++) createHash("sha256").update(bytes).digest();
+    for (let n = 0; n < CHAIN; n++) for (const one of bytes) createHash("sha256").update(one).digest();
     return (CHAIN / (performance.now() - start)) * 1000;
   };
   const [ours = [], floor = []] = await alternate(5, [verify, bare]);
@@ -137,7 +149,7 @@ async function measureChain(hf: Holdfast): Promise<Result> {
     ...{ value: median(ours), baseline: median(floor) },
     ratio: median(ours.map((rate, round) => rate / (floor[round] ?? Number.NaN))),
     targets: [{ of: "ratio", must: "atLeast", limit: 0.3 }],
-    note: "events verified per second; baseline: bare SHA-256 of as many bytes, one hash object each",
+    note: "events verified per second, words and commitments too; baseline: bare SHA-256 of the same bytes",
   };
 }
 

@@ -1,5 +1,5 @@
 // The named reads of branches, heads and the rows of a session's work; see queries.ts.
-import type { DiscardedRow, ErasableRow, MessageRow, Read, WordsRow } from "./queries.ts";
+import type { DiscardedRow, ErasableRow, MessageRow, Read } from "./queries.ts";
 
 /** A stretch of a session's log on one branch, up to and with a seq. */
 export interface SegmentOfLogRow {
@@ -155,10 +155,7 @@ export interface LineageQueries {
   "branches.needed": Read<[session: number, sameSession: number], { readonly branch: number; readonly upto: number }>;
   "branches.forks": Read<[session: number, sameSession: number], { readonly n: number }>;
   "remains.list": Read<[], { readonly session_no: number; readonly branch: number; readonly upto: number }>;
-  "keptMessages.erasable": Read<[session: number, branch: number, upTo: number], ErasableRow>;
-  "keptState.erasable": Read<[session: number, branch: number, upTo: number], ErasableRow>;
-  "keptWork.erasable": Read<[session: number, branch: number, upTo: number], ErasableRow>;
-  "keptMessages.words": Read<[session: number, branch: number, upTo: number], WordsRow>;
+  "remains.messages": Read<[session: number], { readonly n: number }>;
   "allWork.erasable": Read<[session: number], ErasableRow>;
   "allWork.named": Read<[session: number], DiscardedRow>;
   "head.get": Read<[id: string], HeadRow>;

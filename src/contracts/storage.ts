@@ -22,6 +22,8 @@ export interface Storage {
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** Gives back to the file what deleted rows took, and overwrites what they said. */
   reclaim(): Promise<void>;
+  /** Writes all that is there anew, so that nothing else is left; takes room for a second copy, and writers wait. */
+  rewrite(): Promise<void>;
   /** Bytes the database takes on disk. */
   size(): Promise<number>;
   close(): Promise<void>;
@@ -64,8 +66,11 @@ export interface SqlWords {
 /** A session whose log or rows a commit touches. */
 export interface SessionUse {
   readonly id: string;
-  /** create: refused when it exists; ensure: created when missing; existing: refused when missing. Deleted: always refused. */
-  readonly mode: "create" | "ensure" | "existing";
+  /**
+   * create: refused when it exists; ensure: created when missing; existing: refused when missing. Deleted: always refused.
+   * still: nothing is written to it, nor by anybody else meanwhile; what the commit wants of it is for guards to say.
+   */
+  readonly mode: "create" | "ensure" | "existing" | "still";
   /** Recorded when this commit creates it. */
   readonly agent?: string;
   readonly at: number;
@@ -79,6 +84,8 @@ export interface Guard {
 }
 
 export type GuardName =
+  /** Expected to be null: no session has this id, nor gets it while the commit happens. */
+  | "session.id"
   | "session.version"
   | "session.seq"
   | "session.branch"
@@ -92,6 +99,7 @@ export type GuardName =
   | "alias.session"
   | "message.key"
   | "messages.live"
+  | "words.there"
   | "agent.version"
   | "block.version"
   | "board.version"
@@ -109,7 +117,12 @@ export type Cell = null | number | string | Uint8Array | Slot;
 export type Write =
   | { [T in TableName]: { readonly op: "insert" | "put"; readonly table: T; readonly row: RowOf<T> } }[TableName]
   | { [T in TableName]: { readonly op: "remove"; readonly table: T; readonly row: RowOf<T> } }[TableName]
-  | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] };
+  | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] }
+  /** Writes nothing: what is there at this point comes with the outcome. In a commit that is `solo`. */
+  | { readonly op: "read"; readonly query: QueryName; readonly params: readonly Cell[] };
+
+/** Rows of the reads inside a commit. */
+export type Found = { readonly [N in QueryName]?: readonly Queries[N]["row"][] };
 
 /**
  * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
@@ -250,6 +263,7 @@ export type Outcome =
   | {
       readonly ok: true;
       readonly events: readonly { readonly session: string; readonly seq: number; readonly hash: Uint8Array }[];
+      readonly found?: Found;
     }
   | { readonly ok: false; readonly refused: Refusal };
 

@@ -53,3 +53,14 @@ async function segmentsOf(storage: Storage, rows: readonly SegmentOfLogRow[]): P
 export function isHidden({ hides }: Segment, { agent, run }: { agent: string; run: string | null }): boolean {
   return hides.some((clear) => clear.agent === agent && (clear.run === null || clear.run === run));
 }
+
+/** The branch a change of the row belongs to: the session's own while the row is on its line, else the line it was left on. */
+export async function lineOf(
+  storage: Storage,
+  session: { readonly id: string; readonly no: number; readonly branch: number },
+  row: { readonly branch: number; readonly seq: number },
+): Promise<number> {
+  const lineage = await currentLineage(storage, session.id);
+  const isHere = lineage.some(({ no, branch, upTo }) => no === session.no && branch === row.branch && row.seq <= upTo);
+  return isHere ? session.branch : row.branch;
+}

@@ -2,18 +2,13 @@
 // which is kept for them and goes with the last of them.
 import type { Erasure } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { DiscardedRow, ErasableRow, SessionRow, WordsRow } from "../contracts/queries.ts";
-import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
-import { toHex } from "../core/bytes.ts";
-import { decide } from "../core/decide.ts";
+import type { Cell, Commit, ErasedScope, Found, Storage, Write } from "../contracts/storage.ts";
+import { type Committed, decide } from "../core/decide.ts";
 import { lineageAt } from "../core/lineage.ts";
-import { afterwards, goesLater, keptOf, releaseWrites, type Tally, tally } from "./erase.ts";
-
-/** Times a deletion insists on an exact report before it simply happens. */
-const EXACT_ATTEMPTS = 16;
+import { afterwards, countRows, type Erased, forgetWrites, releaseWrites, tally } from "./erase.ts";
 
 const SCOPES = ["allMessages", "allState", "allAnnotations", "allWork"] as const satisfies readonly ErasedScope[];
-const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations"] as const;
+const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
 
 /** What of a session's log is kept for others: up to this seq on this branch. */
 interface Remains {
@@ -21,121 +16,64 @@ interface Remains {
   readonly upTo: number;
 }
 
-/** Everything the session holds; a tombstone with its id stays. null when there is none. */
+/**
+ * Everything the session holds; a tombstone with its id stays. null when there is none. But for who inherits from it,
+ * nothing is decided on what was read before: so it happens also where others never stop writing, and takes what they
+ * wrote last.
+ */
 export async function eraseSession(
   storage: Storage,
   payloads: Payloads,
   id: string,
   everywhere: boolean,
 ): Promise<Erasure | null> {
-  let later: readonly DiscardedRow[] = [];
-  let attempts = 0;
-  const erasure = await decide<Erasure | null>(storage, async () => {
+  const erased = await decide<Erased | null>(storage, async () => {
     const [session] = await storage.query("session.get", id);
     if (session === undefined || session.deleted_at !== null) return { answer: null };
     const at = storage.environment.now();
-    const forks = await storage.query("branches.forks", session.no, session.no);
+    const [forks] = await storage.query("branches.forks", session.no, session.no);
     const remains = await needed(storage, session.no);
-    const found = await survey(storage, session.no, everywhere ? [] : remains, at);
-    later = found.later;
     return {
       commit: {
         solo: true,
         sessions: [{ id, mode: "existing", at }],
-        guards: [
-          { check: "session.forks", key: [id], expect: forks[0]?.n ?? 0 },
-          // The report says what this snapshot showed. Where others never stop writing, deleting goes before counting.
-          ...(attempts++ < EXACT_ATTEMPTS ? [{ check: "session.seq" as const, key: [id], expect: session.seq }] : []),
+        guards: [{ check: "session.forks", key: [id], expect: forks?.n ?? 0 }],
+        writes: [
+          { op: "read", query: "session.get", params: [id] },
+          ...eraseWrites(session.no, session.seq + 1, remains, at, everywhere),
+          ...tombstoneWrites(session.no, at),
         ],
-        writes: [...eraseWrites(session.no, session.seq, remains, at, everywhere), ...tombstoneWrites(session, at)],
       },
-      answer: () => report(found, session.seq, remains, everywhere),
+      answer: ({ found = {} }: Committed) => reportOf(found, at, remains.length > 0 && !everywhere),
     };
   });
-  if (erasure === null) return null;
-  await afterwards(storage, payloads, later);
+  if (erased === null) return null;
+  await afterwards(storage, payloads, erased.later);
   const freed = await shrinkRemains(storage, payloads);
-  const removed = { ...erasure.removed };
-  for (const [kind, n] of Object.entries(freed)) removed[kind] = (removed[kind] ?? 0) + n;
-  return { removed, kept: erasure.kept };
+  return { removed: sumOf([erased.report.removed, freed]), kept: erased.report.kept };
 }
 
-interface Survey {
-  readonly tallies: Readonly<Record<(typeof SCOPES)[number], Tally>>;
-  readonly inherited: number;
-  readonly copies: number;
-  readonly later: readonly DiscardedRow[];
-}
-
-/** What would go, and what would be kept, of the session with this number. */
-async function survey(storage: Storage, no: number, remains: readonly Remains[], at: number): Promise<Survey> {
-  const [messages, state, annotations, work, words, copies] = await Promise.all([
-    storage.query("allMessages.erasable", no),
-    storage.query("allState.erasable", no),
-    storage.query("allAnnotations.erasable", no),
-    storage.query("allWork.erasable", no),
-    storage.query("allMessages.words", no),
-    storage.query("allMessages.copies", at, no),
-  ]);
-  const named = await Promise.all([
-    storage.query("allMessages.named", no),
-    storage.query("allState.named", no),
-    storage.query("allAnnotations.named", no),
-    storage.query("allWork.named", no),
-  ]);
-  const stays = { messages: [] as ErasableRow[], state: [] as ErasableRow[], work: [] as ErasableRow[] };
-  let kept: WordsRow = { n: 0, bytes: 0 };
-  for (const { branch, upTo } of remains) {
-    stays.messages.push(...(await storage.query("keptMessages.erasable", no, branch, upTo)));
-    stays.state.push(...(await storage.query("keptState.erasable", no, branch, upTo)));
-    stays.work.push(...(await storage.query("keptWork.erasable", no, branch, upTo)));
-    const [short] = await storage.query("keptMessages.words", no, branch, upTo);
-    kept = { n: kept.n + (short?.n ?? 0), bytes: kept.bytes + (short?.bytes ?? 0) };
-  }
-  const all = words[0] ?? { n: 0, bytes: 0 };
-  const spoken = { n: all.n - kept.n, bytes: all.bytes - kept.bytes };
-  return {
-    tallies: {
-      allMessages: tally(without(messages, stays.messages), at, spoken),
-      allState: tally(without(state, stays.state), at),
-      allAnnotations: tally(annotations, at),
-      allWork: tally(without(work, stays.work), at),
-    },
-    inherited: kept.n,
-    copies: keptOf(copies),
-    later: [...[messages, state, annotations, work].flat().filter(goesLater), ...named.flat(), ...copies],
+function reportOf(found: Found, at: number, inherits: boolean): Erased {
+  const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
+  const words = found["allMessages.words"]?.[0];
+  const work = countRows(found["allWork.erasable"]);
+  const removed = {
+    messages: words?.n ?? 0,
+    events: found["session.get"]?.[0]?.seq ?? 0,
+    state: countRows(found["allState.erasable"]),
+    annotations: countRows(found["allAnnotations.erasable"]),
+    ...(work === 0 ? {} : { payloads: work }),
+    blobs,
+    bytes: bytes + (words?.bytes ?? 0),
   };
+  const inherited = found["remains.messages"]?.[0]?.n ?? 0;
+  return { report: { removed, kept: { tombstone: 1, blobs: kept, ...(inherits ? { inherited } : {}) } }, later };
 }
 
-/** The rows that refer to a blob, less those that go on doing so. */
-function without(all: readonly ErasableRow[], stays: readonly ErasableRow[]): readonly ErasableRow[] {
-  const staying = new Map<string, number>();
-  for (const { sha256, rows } of stays) staying.set(toHex(sha256), (staying.get(toHex(sha256)) ?? 0) + rows);
-  return all
-    .map((row) => ({ ...row, rows: row.rows - (staying.get(toHex(row.sha256)) ?? 0) }))
-    .filter(({ rows }) => rows > 0);
-}
-
-function report(found: Survey, events: number, remains: readonly Remains[], everywhere: boolean): Erasure {
-  const { allMessages, allState, allAnnotations, allWork } = found.tallies;
-  const all = [allMessages, allState, allAnnotations, allWork];
-  const sum = (of: (one: Tally) => number) => all.reduce((total, one) => total + of(one), 0);
-  return {
-    removed: {
-      messages: allMessages.rows,
-      events,
-      state: allState.rows,
-      annotations: allAnnotations.rows,
-      ...(allWork.rows === 0 ? {} : { payloads: allWork.rows }),
-      blobs: sum(({ blobs }) => blobs),
-      bytes: sum(({ bytes }) => bytes),
-    },
-    kept: {
-      tombstone: 1,
-      blobs: sum(({ kept }) => kept) + found.copies,
-      ...(remains.length === 0 || everywhere ? {} : { inherited: found.inherited }),
-    },
-  };
+function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const sum: Record<string, number> = {};
+  for (const [kind, n] of all.flatMap((one) => Object.entries(one))) sum[kind] = (sum[kind] ?? 0) + n;
+  return sum;
 }
 
 /** Of the session's own branches, what live forks inherit: from where they branched off, back to its beginning. */
@@ -152,7 +90,7 @@ async function needed(storage: Storage, no: number): Promise<readonly Remains[]>
 
 function eraseWrites(
   no: number,
-  seq: number,
+  erasedSeq: number,
   remains: readonly Remains[],
   at: number,
   everywhere: boolean,
@@ -161,7 +99,10 @@ function eraseWrites(
   const run = (statement: Extract<Write, { op: "run" }>["statement"], ...params: Cell[]): Write => ({
     ...{ op: "run", statement, params: [...params, no] },
   });
-  const release = SCOPES.flatMap((scope) => releaseWrites(scope, at, where));
+  const release: Write[] = [
+    { op: "read", query: "allMessages.words", params: where },
+    ...releaseWrites(SCOPES, at, where),
+  ];
   const keep: Write[] = remains.map(({ branch, upTo }) => ({
     ...{ op: "insert", table: "remains", row: { session_no: no, branch, upto: upTo } },
   }));
@@ -170,7 +111,7 @@ function eraseWrites(
     everywhere && remains.length > 0
       ? [
           ...(["Messages", "Evals", "Calls", "Snapshots"] as const).map((kind) =>
-            run(`remains.forget${kind}`, seq + 1),
+            run(`remains.forget${kind}`, erasedSeq),
           ),
           run("remains.forgetHeads"),
           run("remains.forgetState"),
@@ -179,22 +120,21 @@ function eraseWrites(
   return [
     run("remains.clear"),
     ...(everywhere ? [...release, ...keep, ...forget] : [...keep, ...release]),
-    ...SCOPES.map((scope) => run(`${scope}.erase`)),
+    { op: "read", query: "remains.messages", params: where },
+    ...forgetWrites(SCOPES, where),
     ...ROWS.map((table) => run(`${table}.dropAll`)),
-    run("derivations.dropAll"),
-    run("branches.dropAll"),
     { op: "run", statement: "words.shorten", params: [] },
   ];
 }
 
-function tombstoneWrites(session: SessionRow, at: number): readonly Write[] {
-  const where: Cell[] = [session.no];
+function tombstoneWrites(no: number, at: number): readonly Write[] {
+  const where: Cell[] = [no];
   return [
     { op: "run", statement: "tasks.removeAll", params: where },
     { op: "run", statement: "boards.removeAll", params: where },
     { op: "run", statement: "session.untag", params: where },
     { op: "run", statement: "session.unalias", params: where },
-    { op: "run", statement: "session.tombstone", params: [at, session.no] },
+    { op: "run", statement: "session.tombstone", params: [at, no] },
   ];
 }
 
@@ -203,24 +143,25 @@ function tombstoneWrites(session: SessionRow, at: number): readonly Write[] {
  * of others: so nothing is left behind by one that was cut off.
  */
 async function shrinkRemains(storage: Storage, payloads: Payloads): Promise<Readonly<Record<string, number>>> {
-  const freed: Record<string, number> = {};
+  const freed: Readonly<Record<string, number>>[] = [];
   for (let changed = true; changed; ) {
     changed = false;
     const held = Map.groupBy(await storage.query("remains.list"), (row) => row.session_no);
     for (const [no, rows] of held) {
       const remains = await needed(storage, no);
-      const same =
+      const isSame =
         remains.length === rows.length &&
         rows.every((row) => remains.some(({ branch, upTo }) => branch === row.branch && upTo === row.upto));
-      if (same) continue;
+      if (isSame) continue;
       const at = storage.environment.now();
-      const found = await survey(storage, no, remains, at);
-      await storage.commit({ solo: true, writes: eraseWrites(no, 0, remains, at, false) });
-      await afterwards(storage, payloads, found.later);
-      const { removed } = report(found, 0, [], false);
-      for (const [kind, n] of Object.entries(removed)) freed[kind] = (freed[kind] ?? 0) + n;
+      const commit: Commit = { solo: true, writes: eraseWrites(no, 0, remains, at, false) };
+      const outcome = await storage.commit(commit);
+      if (!outcome.ok) continue;
+      const { report, later } = reportOf(outcome.found ?? {}, at, false);
+      await afterwards(storage, payloads, later);
+      freed.push(report.removed);
       changed = true;
     }
   }
-  return freed;
+  return sumOf(freed);
 }

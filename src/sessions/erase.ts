@@ -2,8 +2,9 @@
 // was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { CopyRow, DiscardedRow, ErasableRow, WordsRow } from "../contracts/queries.ts";
-import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
+import type { CopyRow, DiscardedRow, ErasableRow } from "../contracts/queries.ts";
+import type { Cell, ErasedScope, Found, Storage, Write } from "../contracts/storage.ts";
+import { toHex } from "../core/bytes.ts";
 import { decide } from "../core/decide.ts";
 import { currentLineage } from "../core/lineage.ts";
 import { messageRowsAt } from "./view-messages.ts";
@@ -12,42 +13,82 @@ const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: {
 
 type MessageScope = "messages" | "run" | "allMessages";
 
-/** The statements of one scope in the order that keeps every ref alive until its row has let go. */
-function erasureWrites(scope: ErasedScope, now: number, where: readonly Cell[], erase: readonly Cell[]): Write[] {
-  return [...releaseWrites(scope, now, where), { op: "run", statement: `${scope}.erase`, params: erase }];
-}
-
-/** What the rows of a scope refer to goes, unless somebody else needs it; the rows still say so. */
-export function releaseWrites(scope: ErasedScope, now: number, where: readonly Cell[]): Write[] {
-  const unindex = (of: MessageScope): Write => ({ op: "run", statement: `${of}.unindex`, params: where });
+/**
+ * The statements of some scopes in the order that keeps every ref alive until its row has let go. In their middle it is
+ * read what goes and what stays: rows that were released are locked, so that nobody pins or names one unseen, and a pin
+ * of words waits for their session. So the report is about what this commit erases, and not about an earlier moment.
+ */
+export function releaseWrites(scopes: readonly ErasedScope[], now: number, where: readonly Cell[]): Write[] {
+  const ofMessages = scopes.filter(isOfMessages);
+  const timed = (scope: ErasedScope, part: "dropLinks" | "drop"): Write => ({
+    op: "run",
+    statement: `${scope}.${part}`,
+    params: [now, ...where],
+  });
   return [
-    ...(scope === "messages" || scope === "run" || scope === "allMessages" ? [unindex(scope)] : []),
-    { op: "run", statement: `${scope}.release`, params: where },
-    { op: "run", statement: `${scope}.dropLinks`, params: [now, ...where] },
-    { op: "run", statement: `${scope}.drop`, params: [now, ...where] },
+    ...ofMessages.map((scope): Write => ({ op: "run", statement: `${scope}.unindex`, params: where })),
+    ...scopes.map((scope): Write => ({ op: "run", statement: `${scope}.release`, params: where })),
+    ...scopes.map((scope): Write => ({ op: "read", query: `${scope}.named`, params: where })),
+    // First of all links among those that go: what only they named does not stay.
+    ...scopes.map((scope) => timed(scope, "dropLinks")),
+    ...scopes.map((scope): Write => ({ op: "read", query: `${scope}.erasable`, params: where })),
+    ...ofMessages.map((scope): Write => ({ op: "read", query: `${scope}.copies`, params: [now, ...where] })),
+    ...scopes.map((scope) => timed(scope, "drop")),
   ];
 }
 
+/** And then the rows forget. */
+export function forgetWrites(scopes: readonly ErasedScope[], erase: readonly Cell[]): Write[] {
+  return scopes.map((scope) => ({ op: "run", statement: `${scope}.erase`, params: erase }));
+}
+
+function isOfMessages(scope: ErasedScope): scope is MessageScope {
+  return scope === "messages" || scope === "run" || scope === "allMessages";
+}
+
+/** What an erasure did, as it was read inside its commit. */
 export interface Tally {
-  readonly rows: number;
   readonly blobs: number;
   readonly bytes: number;
   readonly kept: number;
+  /** Not removed by the commit itself: kept in parts, outside the database, or perhaps named by others, too. */
+  readonly later: readonly DiscardedRow[];
 }
 
-/** What goes: words in the rows, and blobs to which only these rows refer, which nobody pinned and whose own time is over. */
-export function tally(rows: readonly ErasableRow[], now: number, messages?: WordsRow): Tally {
-  const gone = rows.filter(
-    (row) => row.rows >= row.refs && row.pinned === 0 && row.expires_at !== null && row.expires_at <= now,
-  );
+export function tally(found: Found, scopes: readonly ErasedScope[], now: number): Tally {
+  const rows = scopes.flatMap((scope): readonly ErasableRow[] => found[`${scope}.erasable`] ?? []);
+  const named = scopes.flatMap((scope): readonly DiscardedRow[] => found[`${scope}.named`] ?? []);
+  const copies = scopes.filter(isOfMessages).flatMap((scope): readonly CopyRow[] => found[`${scope}.copies`] ?? []);
+  const gone = distinct(rows.filter((row) => goes(row, now)));
+  const kept = distinct([...rows.filter((row) => !goes(row, now)), ...copies.filter((copy) => copy.kept === 1)]);
   return {
-    // Of messages all are counted, also one whose blob is missing.
-    rows: messages?.n ?? rows.reduce((sum, row) => sum + row.rows, 0),
     blobs: gone.length,
     // What is kept in parts has no bytes of its own; its size says what goes.
-    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), messages?.bytes ?? 0),
-    kept: rows.length - gone.length,
+    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), 0),
+    kept: kept.length,
+    later: distinct([...rows.filter((row) => row.form >= 2 || row.store !== ""), ...named, ...copies]),
   };
+}
+
+/** No other row refers to it, nobody pinned or names it, and its own time is over. */
+function goes(row: ErasableRow, now: number): boolean {
+  if (row.refs !== 0 || row.pinned !== 0 || row.linked !== 0) return false;
+  return row.expires_at !== null && row.expires_at <= now;
+}
+
+/** A blob may be the content of a message and a value of the state at once. */
+function distinct<T extends DiscardedRow>(rows: readonly T[]): readonly T[] {
+  return [...new Map(rows.map((row) => [toHex(row.sha256), row])).values()];
+}
+
+/** Rows of a scope, those of one blob counted each. */
+export function countRows(rows: readonly ErasableRow[] = []): number {
+  return rows.reduce((sum, row) => sum + row.rows, 0);
+}
+
+export interface Erased {
+  readonly report: Erasure;
+  readonly later: readonly DiscardedRow[];
 }
 
 export async function eraseMessages(
@@ -56,35 +97,21 @@ export async function eraseMessages(
   scope: HistoryScope,
   run: string | undefined,
 ): Promise<Erasure> {
-  let later: readonly DiscardedRow[] = [];
-  const erasure = await decide<Erasure>(storage, async () => {
+  const erased = await decide<Erased | null>(storage, async () => {
     const [session] = await storage.query("session.get", scope.session);
     const [agent] = await storage.query("agent.get", scope.agent);
-    if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: NOTHING };
+    if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: null };
     const upTo = session.seq;
-    // Counted before the rows are read: a clear in between then makes the guard fail, whatever it took.
+    // Counted before the words are: a clear in between then makes the guard fail, whatever it took.
     const live = await countLive(storage, scope, upTo);
     const at = storage.environment.now();
-    const [rows, named, [words], copies] = await Promise.all(
+    const [words] =
       run === undefined
-        ? ([
-            storage.query("messages.erasable", session.no, agent.no, upTo),
-            storage.query("messages.named", session.no, agent.no, upTo),
-            storage.query("messages.words", session.no, agent.no, upTo),
-            storage.query("messages.copies", at, session.no, agent.no, upTo),
-          ] as const)
-        : ([
-            storage.query("run.erasable", session.no, agent.no, run, upTo),
-            storage.query("run.named", session.no, agent.no, run, upTo),
-            storage.query("run.words", session.no, agent.no, run, upTo),
-            storage.query("run.copies", at, session.no, agent.no, run, upTo),
-          ] as const),
-    );
-    later = [...rows.filter(goesLater), ...named, ...copies];
-    const sum = tally(rows, at, words);
+        ? await storage.query("messages.words", session.no, agent.no, upTo)
+        : await storage.query("run.words", session.no, agent.no, run, upTo);
     const inherited = await inheritedBy(storage, scope, run);
-    if (sum.rows === 0 && inherited === 0) return { answer: NOTHING };
-    const inherits = inherited > 0;
+    if (words === undefined || (words.n === 0 && inherited === 0)) return { answer: null };
+    const scopes = [run === undefined ? "messages" : "run"] as const;
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
     return {
       commit: {
@@ -100,23 +127,30 @@ export async function eraseMessages(
             at,
             agent: scope.agent,
             ...(run === undefined ? {} : { run }),
-            data: { count: sum.rows },
-            messages: -sum.rows,
+            data: { count: words.n },
+            messages: -words.n,
             writes: [
-              ...erasureWrites(run === undefined ? "messages" : "run", at, where, [{ slot: "seq" }, ...where]),
-              ...(inherits ? [clearRow(scope.agent, run)] : []),
+              ...releaseWrites(scopes, at, where),
+              ...forgetWrites(scopes, [{ slot: "seq" }, ...where]),
+              ...(inherited === 0 ? [] : [clearRow(scope.agent, run)]),
             ],
           },
         ],
       },
-      answer: () => ({
-        removed: { messages: sum.rows, blobs: sum.blobs, bytes: sum.bytes },
-        kept: { blobs: sum.kept + keptOf(copies), ...(inherits ? { inherited } : {}) },
-      }),
+      answer: ({ found = {} }) => {
+        const { blobs, bytes, kept, later } = tally(found, scopes, at);
+        return {
+          report: {
+            removed: { messages: words.n, blobs, bytes: bytes + words.bytes },
+            kept: { blobs: kept, ...(inherited === 0 ? {} : { inherited }) },
+          },
+          later,
+        };
+      },
     };
   });
-  await afterwards(storage, payloads, later);
-  return erasure;
+  if (erased !== null) await afterwards(storage, payloads, erased.later);
+  return erased?.report ?? NOTHING;
 }
 
 /** Messages of other sessions that this one shows because it continues them: a clear hides them here, and erases none. */
@@ -139,15 +173,6 @@ async function inheritedBy(
 
 function clearRow(agent: string, run: string | undefined): Write {
   return { op: "insert", table: "clears", row: { agent_no: { agent }, run: run ?? null } };
-}
-
-export function keptOf(copies: readonly CopyRow[]): number {
-  return copies.filter((copy) => copy.kept === 1).length;
-}
-
-/** Not by the commit itself: kept in parts, or outside the database. */
-export function goesLater(row: ErasableRow): boolean {
-  return row.form >= 2 || row.store !== "";
 }
 
 async function countLive(storage: Storage, scope: HistoryScope, upTo: number): Promise<number> {

@@ -4,14 +4,14 @@ import type { Child, Envelope, InvocationMeta, InvocationOutcome, Invocations } 
 import type { Json } from "../contracts/json.ts";
 import type { Invocation, InvocationStatus, Locator } from "../contracts/lineage.ts";
 import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkArray, checkOneOf, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
-import { currentLineage } from "../core/lineage.ts";
+import { currentLineage, lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { checkAttach, checkCaller, checkSpawn, onHead, startAttach, startSpawn } from "./attach.ts";
 import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
@@ -65,7 +65,7 @@ export function createInvocations(storage: Storage, payloads: Payloads, locate: 
       );
     },
     start: async (caller, input) => startSpawn(storage, checkCaller(caller), checkSpawn(input)),
-    finish: async (id, outcome) => finish(storage, payloads, id, outcome),
+    finish: (id, outcome) => payloads.preparing((prepare) => finish(storage, prepare, id, outcome)),
     async get(id) {
       const { session, seq } = parseRowId(id, "invocation");
       const [row] = await storage.query("invocation.get", session, seq);
@@ -96,7 +96,8 @@ async function runInvocation<T>(
     done = { error };
   }
   try {
-    const ended = await finish(storage, payloads, id, "error" in done ? { error: errorJson(done.error) } : {});
+    const outcome = "error" in done ? { error: errorJson(done.error) } : {};
+    const ended = await payloads.preparing((prepare) => finish(storage, prepare, id, outcome));
     const meta = await metaOf(storage, ended);
     const at = { session, head: ended.calleeHeadAfter, meta };
     if ("error" in done) return failed(done.error, at);
@@ -117,7 +118,7 @@ const ENDS = ["done", "failed"] as const satisfies readonly InvocationStatus[];
 
 async function finish(
   storage: Storage,
-  payloads: Payloads,
+  prepare: Prepare,
   id: unknown,
   outcome: InvocationOutcome | undefined,
 ): Promise<Invocation> {
@@ -130,7 +131,7 @@ async function finish(
   const failure =
     note === null
       ? null
-      : await payloads.prepare(encodeJson(note, "error", "metadataBytes"), { media: "application/json", utf8: true });
+      : await prepare(encodeJson(note, "error", "metadataBytes"), { media: "application/json", utf8: true });
   return decide(storage, async () => {
     const caller = await existingSession(storage, name);
     const [row] = await storage.query("invocation.get", name, first);
@@ -139,7 +140,7 @@ async function finish(
     const callee = await aliveSession(storage, row.callee);
     const heads = { caller: await headNow(storage, caller), callee: await headNow(storage, callee) };
     const at = storage.environment.now();
-    const branch = await branchOf(storage, caller, row);
+    const branch = await lineOf(storage, caller, row);
     const next: InvocationRow = {
       ...{ ...row, status, branch, completed_at: at },
       ...{ caller_after: heads.caller?.id ?? null, callee_after: heads.callee?.id ?? null },
@@ -200,13 +201,6 @@ async function aliveSession(storage: Storage, id: string | null): Promise<Sessio
 
 async function headNow(storage: Storage, session: SessionRow | null): Promise<HeadRow | null> {
   return session === null || session.head === null ? null : findHead(storage, session.head);
-}
-
-/** It ends on the line it began on: on the caller's branch of now where that goes on from it, otherwise on the one left. */
-async function branchOf(storage: Storage, caller: SessionRow, row: InvocationRow): Promise<number> {
-  const lineage = await currentLineage(storage, caller.id);
-  const here = lineage.some(({ no, branch, upTo }) => no === caller.no && branch === row.branch && row.seq <= upTo);
-  return here ? caller.branch : row.branch;
 }
 
 /** The annotation that follows its end, in the same commit. */

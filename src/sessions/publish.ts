@@ -3,16 +3,17 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Compaction, Counts, Head, HeadInput, HeadStatus } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Commit, EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import { envelope, nextHash } from "../core/chain.ts";
-import { checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
+import { checkOptionalId, checkRecord, checkText } from "../core/check.ts";
 import type { Decision } from "../core/decide.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { addCounts, standing } from "./counts.ts";
+import { preparePayloads } from "./payload-columns.ts";
 import { committed, encodeRoot, headId, headOf, rootOf } from "./root.ts";
 
 /** A checked HeadInput, its payloads ready to be stored. */
@@ -27,21 +28,18 @@ export interface Prepared {
 
 const INPUT = ["final", "finalSummary", "vars", "fingerprint", "cacheId", "expect"] as const;
 
-export async function prepareHead(payloads: Payloads, input: HeadInput | undefined): Promise<Prepared> {
+export async function prepareHead(prepare: Prepare, input: HeadInput | undefined): Promise<Prepared> {
   const given = checkRecord(input, "head", INPUT);
-  const json = async (name: "final" | "vars") =>
-    given[name] === undefined
-      ? null
-      : payloads.prepare(encodeJson(given[name], name, "payloadBytes"), { media: "application/json", utf8: true });
   const { expect, finalSummary } = given;
-  return {
-    final: await json("final"),
-    vars: await json("vars"),
+  const said = {
     finalSummary: finalSummary === undefined ? null : encodeText(checkText(finalSummary, "finalSummary", "titleBytes")),
     fingerprint: checkOptionalId(given.fingerprint, "fingerprint") ?? null,
     cacheId: checkOptionalId(given.cacheId, "cacheId") ?? null,
     expect: expect === undefined || expect === null ? expect : checkHeadId(expect, "expect"),
   };
+  const carried = { final: given.final, vars: given.vars } as Pick<HeadInput, "final" | "vars">;
+  const { final, vars } = await preparePayloads(prepare, carried);
+  return { ...said, final: final ?? null, vars: vars ?? null };
 }
 
 export interface Plan {

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head, HeadInput, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
 import type { HeadRow, TurnRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { checkId, checkOptionalId, checkRecord } from "../core/check.ts";
@@ -41,8 +41,8 @@ export function createTurns(storage: Storage, payloads: Payloads): Turns {
       const run = checkOptionalId(given.run, "run");
       return begin(storage, id, agent, run);
     },
-    finish: async (turn, input) => end(storage, payloads, turn, input, "done"),
-    abort: async (turn, input) => end(storage, payloads, turn, input, "aborted"),
+    finish: (turn, input) => payloads.preparing((prepare) => end(storage, prepare, turn, input, "done")),
+    abort: (turn, input) => payloads.preparing((prepare) => end(storage, prepare, turn, input, "aborted")),
   };
 }
 
@@ -83,13 +83,13 @@ async function begin(storage: Storage, id: string, agent: string | undefined, ru
 
 async function end(
   storage: Storage,
-  payloads: Payloads,
+  prepare: Prepare,
   turn: unknown,
   input: HeadInput | undefined,
   status: "done" | "aborted",
 ): Promise<Head> {
   const { session: id, seq: first } = parseRowId(turn, "turn");
-  const prepared = await prepareHead(payloads, input);
+  const prepared = await prepareHead(prepare, input);
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const open = await openTurn(storage, session, first);

@@ -6,7 +6,8 @@ import type { Session } from "../../contracts/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
-import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
+import { follow, noteRest, rangeOptions, readRange } from "../range.ts";
+import { readUpToDamage as read } from "../reading.ts";
 import { needSession } from "../store.ts";
 import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
@@ -41,26 +42,18 @@ const show: Command = {
     const agent = args.text("agent");
     const holdfast = await context.open();
     const session = await needSession(holdfast, args.operand(0));
-    const messages = await read(holdfast, session.id, agent, range);
-    if (args.flag("follow")) return await watch(holdfast, session, messages, context);
-    await output.answer({ session: session.id, total: session.messages, messages }, () => {
-      if (messages.length === 0) return ["no messages"];
-      return transcript(messages, context);
+    const { messages, damage } = await read(holdfast, session, agent, range);
+    if (args.flag("follow")) return await watch(holdfast, session, messages, damage, context);
+    const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
+    await output.answer({ session: session.id, total: session.messages, messages, ...damagedSeq }, () => {
+      if (messages.length > 0) return transcript(messages, context);
+      return damage === undefined ? ["no messages"] : [];
     });
+    if (damage !== undefined) throw damage;
     if (agent === undefined) await noteRest(output, range, messages.length, session.messages);
     return undefined;
   },
 };
-
-async function read(
-  holdfast: Holdfast,
-  session: string,
-  agent: string | undefined,
-  range: Range,
-): Promise<readonly Message[]> {
-  if (agent === undefined) return await holdfast.history.session(session, range);
-  return await holdfast.history.get({ session, agent }, range);
-}
 
 function transcript(messages: readonly Message[], { output }: Context): string[] {
   const now = Date.now();
@@ -71,6 +64,7 @@ async function watch(
   holdfast: Holdfast,
   session: Session,
   past: readonly Message[],
+  damage: Error | undefined,
   context: Context,
 ): Promise<number> {
   const { args, output, io } = context;
@@ -81,6 +75,7 @@ async function watch(
     else await output.lines([...messageLines(message, Date.now(), output), ""]);
   };
   for (const message of past) await print(message);
+  if (damage !== undefined) throw damage;
   const after = Math.max(session.seq, past.at(-1)?.seq ?? 0);
   return await follow(holdfast, session.id, { after, types: ["message/added"] }, io, async ({ seq }) => {
     // Read by seq: what was cleared meanwhile is not there to print.

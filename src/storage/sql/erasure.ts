@@ -12,8 +12,6 @@ interface Where {
   readonly column: string;
   /** Parameters: session number, then agent number, run and highest seq where asked. */
   readonly rows: string;
-  /** The same before it is settled what is kept; `rows` when not given. */
-  readonly asked?: string;
   readonly erase: string;
 }
 
@@ -30,9 +28,6 @@ const kept = (name: string) =>
   `EXISTS (SELECT 1 FROM remains k WHERE k.session_no = ${name}.session_no AND k.branch = ${name}.branch AND ${name}.seq <= k.upto)`;
 const goes = (name: string) => `${OF_SESSION} AND NOT ${kept(name)}`;
 const MESSAGES_OF_SESSION = `agent_no IS NOT NULL AND ${LIVE}`;
-/** A stretch of a session: its number, branch and last seq. */
-const STRETCH = `${OF_SESSION} AND branch = ? AND seq <= ?`;
-
 /** Payloads of what agents did, one row each. */
 const PAYLOADS: readonly (readonly [table: string, column: string])[] = [
   ...["code", "result", "final", "error"].map((column) => ["evals", column] as const),
@@ -54,11 +49,10 @@ const SCOPES: Readonly<Record<ErasedScope, Where>> = {
   allMessages: {
     ...EVENTS,
     rows: `${goes("events")} AND ${MESSAGES_OF_SESSION}`,
-    asked: `${OF_SESSION} AND ${MESSAGES_OF_SESSION}`,
     // Of the log only the messages that are kept for others stay.
     erase: `DELETE FROM events WHERE ${OF_SESSION} AND (agent_no IS NULL OR NOT ${kept("events")})`,
   },
-  allState: { ...STATE, rows: goes("state"), asked: OF_SESSION, erase: `DELETE FROM state WHERE ${goes("state")}` },
+  allState: { ...STATE, rows: goes("state"), erase: `DELETE FROM state WHERE ${goes("state")}` },
   allAnnotations: {
     table: "annotations",
     name: "annotations",
@@ -66,17 +60,8 @@ const SCOPES: Readonly<Record<ErasedScope, Where>> = {
     rows: OF_SESSION,
     erase: `DELETE FROM annotations WHERE ${OF_SESSION}`,
   },
-  allWork: { ...OF_WORK, rows: goes("w"), asked: OF_SESSION, erase: `DELETE FROM clears WHERE ${goes("clears")}` },
+  allWork: { ...OF_WORK, rows: goes("w"), erase: `DELETE FROM clears WHERE ${goes("clears")}` },
 };
-
-/** The same of what is kept: asked for, so that it can be left out of the report. */
-const KEPT: Readonly<Record<KeptScope, Where>> = {
-  keptMessages: { ...EVENTS, rows: `${STRETCH} AND ${MESSAGES_OF_SESSION}`, erase: "" },
-  keptState: { ...STATE, rows: STRETCH, erase: "" },
-  keptWork: { ...OF_WORK, rows: STRETCH, erase: "" },
-};
-
-type KeptScope = "keptMessages" | "keptState" | "keptWork";
 
 /** Rows of a session that hold no payloads, or are rid of them. */
 const ROW_TABLES = ["turns", "evals", "calls", "snapshots", "heads", "invocations"] as const;
@@ -106,7 +91,8 @@ function texts(where: Where): Record<Part, string> {
 
 function erasable(where: Where): string {
   return (
-    "SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key " +
+    "SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, " +
+    "CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked " +
     `FROM (SELECT ${where.column} AS no FROM ${where.table} WHERE ${where.rows}) r JOIN blobs b ON b.no = r.no ` +
     "GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key"
   );
@@ -144,13 +130,12 @@ function copies(where: Where): string {
   );
 }
 
-function each<S extends ErasedScope | KeptScope, P extends string>(
+function each<S extends ErasedScope, P extends string>(
   scopes: readonly S[],
   texts: (where: Where) => Readonly<Record<P, string>>,
 ): Readonly<Record<`${S}.${P}`, string>> {
-  const all: Readonly<Record<ErasedScope | KeptScope, Where>> = { ...SCOPES, ...KEPT };
   const made = scopes.flatMap((scope) =>
-    Object.entries(texts(all[scope])).map(([part, text]) => [`${scope}.${part}`, text]),
+    Object.entries(texts(SCOPES[scope])).map(([part, text]) => [`${scope}.${part}`, text]),
   );
   return Object.fromEntries(made) as Record<`${S}.${P}`, string>;
 }
@@ -184,19 +169,16 @@ export const statements = {
   "remains.forgetState": `DELETE FROM state WHERE ${OF_SESSION}`,
 };
 
-const asked = (where: Where): Where => ({ ...where, rows: where.asked ?? where.rows });
-
 /** Which stretches others need: of every fork that is there, or of which something is kept, where it branched off. */
 export const queries = {
-  ...each(ALL, (where) => ({ erasable: erasable(asked(where)), named: named(asked(where)) })),
-  ...each(OF_MESSAGES, (where) => ({ words: words(asked(where)), copies: copies(asked(where)) })),
-  ...each(["keptMessages", "keptState", "keptWork"], (where) => ({ erasable: erasable(where) })),
-  ...each(["keptMessages"], (where) => ({ words: words(where) })),
+  ...each(ALL, (where) => ({ erasable: erasable(where), named: named(where) })),
+  ...each(OF_MESSAGES, (where) => ({ words: words(where), copies: copies(where) })),
   "branches.needed":
     "SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no " +
     "WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k " +
     "WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch",
   "branches.forks": "SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = ? AND b.session_no <> ?",
+  "remains.messages": `SELECT count(*) AS n FROM events WHERE ${OF_SESSION} AND agent_no IS NOT NULL AND ${LIVE} AND ${kept("events")}`,
   "remains.list": "SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch",
 };
 

@@ -4,7 +4,7 @@ import { type RowOf, type Slot, TABLES, type TableName, type TableShape } from "
 import type { Cell, Write } from "../../contracts/storage.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { INSERT, PUT, REMOVE } from "./specs.ts";
-import { STATEMENTS } from "./statements.ts";
+import { QUERIES, STATEMENTS } from "./statements.ts";
 
 /** Numbers that stand for the slots of a write. */
 export interface Context {
@@ -53,6 +53,15 @@ export class Script {
           kind: "query",
           sql: STATEMENTS[write.statement],
           params: write.params.map((cell) => param(cell, context)),
+        });
+        return;
+      case "read":
+        this.flush();
+        this.#steps.push({
+          kind: "query",
+          sql: QUERIES[write.query],
+          params: write.params.map((cell) => param(cell, context)),
+          answers: write.query,
         });
     }
   }

@@ -59,9 +59,9 @@ WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = $1 AND c.del
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.whole
-SELECT e.seq, e.type, e.at, e.body, e.hash, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.content, e.chars, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.at
-SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
 -- annotation.get
 SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM annotations n LEFT JOIN blobs b ON b.no = n.payload WHERE n.session_no = (SELECT no FROM sessions WHERE id = $1) AND n.seq = $2;
 -- history.range
@@ -91,29 +91,29 @@ SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq
 -- history.countRun
 SELECT count(*) AS n FROM events WHERE session_no = $1 AND branch = $2 AND seq <= $3 AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $4) AND run = $5;
 -- messages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- messages.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL);
 -- run.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- run.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL);
 -- allMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allMessages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL);
 -- allState.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT value AS no FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allState.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT value FROM state WHERE session_no = $1);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT value FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto));
 -- allAnnotations.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT payload AS no FROM annotations WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = $1);
 -- allWork.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allWork.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto));
 -- messages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL;
 -- messages.copies
@@ -123,21 +123,15 @@ SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes F
 -- run.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- allMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
-SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
--- keptMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND branch = $2 AND seq <= $3 AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
--- keptState.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = $1 AND branch = $2 AND seq <= $3) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
--- keptWork.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND branch = $2 AND seq <= $3) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
--- keptMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND branch = $2 AND seq <= $3 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- branches.needed
 SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = $1 AND b.session_no <> $2 AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch;
 -- branches.forks
 SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = $1 AND b.session_no <> $2;
+-- remains.messages
+SELECT count(*) AS n FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL AND EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
 -- remains.list
 SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch;
 -- state.current
@@ -210,6 +204,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
 SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = $1;
 -- blob.head
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.sha256 = $1;
+-- blobs.list
+SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.no < $1 ORDER BY b.no DESC LIMIT $2;
 -- blob.chunks
 
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
@@ -278,9 +274,9 @@ SELECT 1 AS n FROM blobs WHERE key = $1 UNION ALL SELECT 1 FROM segment_frames W
 -- words.lag
 SELECT (SELECT n FROM counters WHERE name = 'word_refs') AS upto, coalesce((SELECT max(no) FROM events), 0) AS newest;
 -- words.get
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND e.sha256 = $2 AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
+SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND e.sha256 = $2 AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
 -- words.scan
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > $1 AND e.no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
+SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > $1 AND e.no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
 -- words.count
 SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND r.event_no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL LIMIT $4) c;
 -- words.countUnindexed
@@ -487,6 +483,8 @@ INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM ev
 UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= $1) WHERE name = 'word_refs';
 -- words.shorten
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
+-- session.id
+SELECT id AS value FROM sessions WHERE id = $1 FOR UPDATE;
 -- session.version
 SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- session.seq
@@ -533,6 +531,8 @@ SELECT size AS value FROM segments WHERE id = $1 FOR UPDATE;
 SELECT (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS value FROM segments s WHERE s.id = $1 FOR UPDATE;
 -- gc.epoch
 SELECT n AS value FROM counters WHERE name = 'gc' FOR UPDATE;
+-- words.there
+SELECT no AS value FROM events WHERE no = $1 AND sha256 = $2 AND words IS NOT NULL FOR UPDATE;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, id FROM agents WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ANY($1) ORDER BY no FOR UPDATE;

@@ -59,9 +59,9 @@ WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = ? AND c.dele
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
 -- events.whole
-SELECT e.seq, e.type, e.at, e.body, e.hash, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.content, e.chars, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
 -- events.at
-SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?;
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?;
 -- annotation.get
 SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM annotations n LEFT JOIN blobs b ON b.no = n.payload WHERE n.session_no = (SELECT no FROM sessions WHERE id = ?) AND n.seq = ?;
 -- history.range
@@ -91,29 +91,29 @@ SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq
 -- history.countRun
 SELECT count(*) AS n FROM events WHERE session_no = ? AND branch = ? AND seq <= ? AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = ?) AND run = ?;
 -- messages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- messages.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL);
 -- run.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- run.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
 -- allMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allMessages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL);
 -- allState.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT value AS no FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allState.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT value FROM state WHERE session_no = ?);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT value FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto));
 -- allAnnotations.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT payload AS no FROM annotations WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = ?);
 -- allWork.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allWork.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ?);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto));
 -- messages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- messages.copies
@@ -123,21 +123,15 @@ SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes F
 -- run.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- allMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
-SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
--- keptMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = ? AND branch = ? AND seq <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
--- keptState.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = ? AND branch = ? AND seq <= ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
--- keptWork.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND branch = ? AND seq <= ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
--- keptMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND branch = ? AND seq <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- branches.needed
 SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch;
 -- branches.forks
 SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = ? AND b.session_no <> ?;
+-- remains.messages
+SELECT count(*) AS n FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
 -- remains.list
 SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch;
 -- state.current
@@ -210,6 +204,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
 SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?;
 -- blob.head
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.sha256 = ?;
+-- blobs.list
+SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.no < ? ORDER BY b.no DESC LIMIT ?;
 -- blob.chunks
 
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
@@ -278,9 +274,9 @@ SELECT 1 AS n FROM blobs WHERE key = ? UNION ALL SELECT 1 FROM segment_frames WH
 -- words.lag
 SELECT (SELECT n FROM counters WHERE name = 'word_refs') AS upto, coalesce((SELECT max(no) FROM events), 0) AS newest;
 -- words.get
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
+SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
 -- words.scan
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
+SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
 -- words.count
 SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c;
 -- words.countUnindexed
@@ -487,6 +483,8 @@ INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM ev
 UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?) WHERE name = 'word_refs';
 -- words.shorten
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
+-- session.id
+SELECT id AS value FROM sessions WHERE id = ?;
 -- session.version
 SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- session.seq
@@ -533,6 +531,8 @@ SELECT size AS value FROM segments WHERE id = ?;
 SELECT (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS value FROM segments s WHERE s.id = ?;
 -- gc.epoch
 SELECT n AS value FROM counters WHERE name = 'gc';
+-- words.there
+SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id = ?;
 SELECT no, id FROM agents WHERE id = ?;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ?;

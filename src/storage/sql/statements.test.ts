@@ -123,6 +123,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["boards of a conversation", QUERIES["boards.bySession"]],
   ["tasks of a board", QUERIES["tasks.byBoard"]],
   ["a blob by hash", QUERIES["blob.get"]],
+  ["the newest blobs", QUERIES["blobs.list"]],
   ["what names a blob", QUERIES["blob.named"]],
   ["blobs to collect", QUERIES["gc.unreferenced"]],
 ];

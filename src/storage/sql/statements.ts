@@ -48,4 +48,5 @@ export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...agents.guards,
   ...tasks.guards,
   ...blobs.guards,
+  ...words.guards,
 };

@@ -28,6 +28,7 @@ export interface World {
   readonly ref: string;
   readonly hash: string;
   readonly sessionCursor: string;
+  readonly blobCursor: string;
   readonly agentCursor: string;
 }
 
@@ -52,7 +53,9 @@ export async function makeWorld(store: Holdfast): Promise<World> {
   await store.sessions.create({ id: "second" });
   const sessionCursor = present((await store.sessions.list({ limit: 1 })).next);
   const agentCursor = present((await store.agents.list({ limit: 1 })).next);
-  return { store, board: board.id, task: present(board.tasks[0]).id, ref: stored, hash, sessionCursor, agentCursor };
+  const blobCursor = present((await store.blobs.list({ limit: 1 })).next);
+  const cursors = { sessionCursor, agentCursor, blobCursor };
+  return { store, board: board.id, task: present(board.tasks[0]).id, ref: stored, hash, ...cursors };
 }
 
 /** A method as plain JavaScript sees it: anything may be handed in. */
@@ -167,6 +170,7 @@ function taskCalls({ store, board, task }: World): Call[] {
     agentLabel: text("Sub"),
     parentAgentId: id("a", "empty", "null"),
     maxRetries: int(3),
+    ifAbsent: flag(false),
   };
   return callsOf("tasks", store.tasks, {
     createTaskList: [[2, id("chat"), [text("t")], options]],
@@ -213,7 +217,7 @@ function agentCalls({ store, agentCursor }: World): Call[] {
   });
 }
 
-function blobCalls({ store, ref: stored }: World): Call[] {
+function blobCalls({ store, ref: stored, blobCursor }: World): Call[] {
   const options = { ttlMs: int(1_000, "null"), growsFrom: ref(stored) };
   const calls = callsOf("blobs", store.blobs, {
     store: [[1, bytes(noise(5, 5)), { ...options, mediaType: word("text/plain") }]],
@@ -224,6 +228,7 @@ function blobCalls({ store, ref: stored }: World): Call[] {
     stream: [[1, ref(stored)]],
     exists: [[1, ref(stored)]],
     stat: [[1, ref(stored)]],
+    list: [[0, { limit: int(5), cursor: choice(blobCursor, "null") }]],
     pin: [[1, ref(stored)]],
     unpin: [[1, ref(stored)]],
     verify: [[1, ref(stored)]],
