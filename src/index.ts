@@ -6,6 +6,7 @@ import { nodeRefusal } from "./core/node.ts";
 
 export type * from "./contracts/agents.ts";
 export type * from "./contracts/blobs.ts";
+export type * from "./contracts/check.ts";
 export type * from "./contracts/environment.ts";
 export { type ErrorCode, type ErrorOptions, HoldfastError, isHoldfastError } from "./contracts/errors.ts";
 export type * from "./contracts/graph.ts";

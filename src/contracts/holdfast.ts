@@ -3,6 +3,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Agents } from "./agents.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
+import type { Checking } from "./check.ts";
 import type { Environment } from "./environment.ts";
 import type { Graph } from "./graph.ts";
 import type { History } from "./history.ts";
@@ -105,6 +106,8 @@ export interface Holdfast {
   /** The SQL of a query and how the engine would run it. */
   explain: Querying["explain"];
   facts: Querying["facts"];
+  /** Whether everything the store holds agrees; see docs/checker.md. */
+  check: Checking["check"];
   /** Waits for what is under way, then closes; safe to call twice. Calls after it are refused with Closed. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

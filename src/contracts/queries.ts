@@ -1,4 +1,5 @@
 // The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
+import type { CheckQueries } from "./check-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
 
@@ -213,7 +214,7 @@ type Filter<T> = T | null;
 /** A session's number, a branch of it, and the last seq that counts. */
 type Segment = [session: number, branch: number, upTo: number];
 
-export interface Queries extends LineageQueries {
+export interface Queries extends LineageQueries, CheckQueries {
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
   "session.byAlias": Read<[name: string], SessionRow>;

@@ -3,6 +3,7 @@ import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
 import * as agents from "./agents.ts";
 import * as blobs from "./blobs.ts";
+import * as check from "./check.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
 import * as lineage from "./lineage.ts";
@@ -25,6 +26,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...blobs.queries,
   ...words.queries,
   ...stats.queries,
+  ...check.queries,
 };
 
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {
