@@ -23,6 +23,7 @@ export type * from "./contracts/sessions.ts";
 export type * from "./contracts/state.ts";
 export type * from "./contracts/tasks.ts";
 export { TASK_STATUSES } from "./contracts/tasks.ts";
+export type * from "./contracts/trace.ts";
 export type * from "./contracts/vectors.ts";
 export { fileBlobs } from "./storage/blobs/file.ts";
 

@@ -14,6 +14,7 @@ import { checkStore } from "./core/locator.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
+import { createTracing } from "./log/trace.ts";
 import { createQuerying } from "./query/run.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
@@ -106,6 +107,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ...(options.memory === undefined ? {} : { memory: options.memory }),
     ...lifetime.of({ stats: async (asked?: { readonly sessions?: number }) => readStats(storage, asked) }),
     ...lifetime.of(createQuerying(storage)),
+    ...lifetime.of(createTracing(storage)),
     ...lifetime.of(createChecking(storage, blobs)),
     close,
     [Symbol.asyncDispose]: close,

@@ -55,6 +55,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runLogSuite(name, make, options);
   suites.runBlobsSuite(name, make, options);
   suites.runQuerySuite(name, make, options);
+  suites.runTraceSuite(name, make, options);
   suites.runCheckSuite(name, make, options);
   suites.runHostileSuite(name, make, options);
   suites.runPropertySuite(name, stillFixture(place, oneHandle === undefined), { fc, harness, runs });

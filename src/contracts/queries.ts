@@ -2,6 +2,7 @@
 import type { CheckQueries } from "./check-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
+import type { TraceQueries } from "./trace-queries.ts";
 
 export interface Read<P extends readonly unknown[], R> {
   readonly params: P;
@@ -210,11 +211,10 @@ export interface SegmentRow {
 }
 
 type Filter<T> = T | null;
-
 /** A session's number, a branch of it, and the last seq that counts. */
 type Segment = [session: number, branch: number, upTo: number];
 
-export interface Queries extends LineageQueries, CheckQueries {
+export interface Queries extends LineageQueries, CheckQueries, TraceQueries {
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
   "session.byAlias": Read<[name: string], SessionRow>;

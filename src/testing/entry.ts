@@ -21,3 +21,4 @@ export { runSessionsSuite } from "./suites/sessions.ts";
 export { runStateSuite } from "./suites/state.ts";
 export { runStoreSuite } from "./suites/store.ts";
 export { runTasksSuite } from "./suites/tasks.ts";
+export { runTraceSuite } from "./suites/trace.ts";

@@ -1,7 +1,10 @@
 // A store with every kind of row that the public API can make, for whoever looks at all of them: the checker, exports.
 import type { Offers } from "./suite.ts";
 
-export type Everything = Pick<Offers, "agents" | "sessions" | "history" | "state" | "tasks" | "blobs" | "log" | "lineage">;
+export type Everything = Pick<
+  Offers,
+  "agents" | "sessions" | "history" | "state" | "tasks" | "blobs" | "log" | "lineage"
+>;
 
 export interface Filled {
   /** Has heads on several branches, an aborted turn, calls, evals, snapshots, notes, state, messages of two agents. */
@@ -96,7 +99,7 @@ async function fillAround({ agents, tasks, blobs, sessions, history }: Everythin
     { role: "user", content: [{ type: "image", source: { ref: image } }] },
   );
   const small = await blobs.store("grows ".repeat(3000), { ttlMs: null });
-  await blobs.store("grows ".repeat(3000) + "and grows", { growsFrom: small });
+  await blobs.store(`${"grows ".repeat(3000)}and grows`, { growsFrom: small });
   await blobs.store(noise(3_000_000));
   await blobs.store("an orphan", { ttlMs: 0 });
   await blobs.pin(await blobs.store("pinned"));

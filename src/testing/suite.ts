@@ -49,6 +49,8 @@ export interface Offers {
   readonly query: Holdfast["query"];
   readonly explain: Holdfast["explain"];
   readonly check: Holdfast["check"];
+  readonly trace: Holdfast["trace"];
+  readonly causes: Holdfast["causes"];
   /** Sessions as a graph. */
   readonly lineage: Lineage;
   readonly info: Holdfast["info"];
@@ -144,6 +146,8 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
     explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),
     check: store.check === undefined ? undefined : (options) => all(store).check(options),
+    trace: store.trace === undefined ? undefined : (...asked) => all(store).trace(...asked),
+    causes: store.causes === undefined ? undefined : (...asked) => all(store).causes(...asked),
     close: store.close === undefined ? undefined : () => all(store).close(),
     lineage: store.heads === undefined ? undefined : all(store),
     clock: environment,

@@ -12,6 +12,7 @@ import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
 import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
+import * as trace from "./trace.ts";
 import * as words from "./words.ts";
 
 export const QUERIES: Readonly<Record<QueryName, string>> = {
@@ -27,6 +28,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...words.queries,
   ...stats.queries,
   ...check.queries,
+  ...trace.queries,
 };
 
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {

@@ -48,7 +48,10 @@ const cases: readonly Case[] = [
     let over = false;
     const write = async (session: string) => {
       for (let i = 0; !over; i++) {
-        await history.append({ session, agent: "ada" }, { role: "user", content: `${i} `.repeat(i % 3 === 0 ? 900 : 1) });
+        await history.append(
+          { session, agent: "ada" },
+          { role: "user", content: `${i} `.repeat(i % 3 === 0 ? 900 : 1) },
+        );
         await state.patch(session, { i });
         await lineage.calls.add(session, { type: "leaf", request: { i: i % 5 } });
         if (i % 4 === 0) await lineage.heads.publish(session, { final: i % 3 });
