@@ -36,7 +36,6 @@ export async function checkHeads(subject: Subject): Promise<void> {
     const said = compare(subject, row, {
       ...{ table: "heads", seq: row.seq + 1, id: row.id, types: ["head/created"] },
       pairs: ({ body, data }) => [
-        ["id", row.id, data.head],
         ["status", row.status, data.status],
         ["branch", row.branch, data.branch],
         ["seq", row.seq, data.seq],
@@ -46,6 +45,10 @@ export async function checkHeads(subject: Subject): Promise<void> {
       ],
     });
     if (said === null) continue;
+    if (said.data.head !== row.id) {
+      look.report("head-id-wrong", rows, { seq: row.seq, published: said.data.head ?? null });
+      continue;
+    }
     if (!isErased(final)) checkCommitments(subject, "heads", row.id, said, [final], null);
     await checkDerived(subject, row, said);
   }

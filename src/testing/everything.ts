@@ -100,7 +100,7 @@ async function fillAround({ agents, tasks, blobs, sessions, history }: Everythin
   );
   const small = await blobs.store("grows ".repeat(3000), { ttlMs: null });
   await blobs.store(`${"grows ".repeat(3000)}and grows`, { growsFrom: small });
-  await blobs.store(noise(3_000_000));
+  await blobs.store(noise(1_100_000));
   await blobs.store("an orphan", { ttlMs: 0 });
   await blobs.pin(await blobs.store("pinned"));
   await sessions.create({ id: "gone" });
