@@ -5,12 +5,13 @@ import type {
   CheckedInvocationRow,
   InvocationHead,
 } from "../contracts/check-queries.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import { plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { compare } from "./compare.ts";
+import { compare, type Pair } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject, Survey } from "./subject.ts";
-import { checkVersion } from "./work.ts";
+import { branchPair, checkVersion } from "./work.ts";
 
 /** Branches that are known to have a beginning are forgotten beyond this many, and walked again. */
 const SOUND_MAX = 1_000_000;
@@ -148,9 +149,27 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     checkHeads(subject, id, row);
     compare(subject, row, {
       ...{ table: "invocations", seq: row.seq, id, types: ["invocation/started", "invocation/finished"] },
-      pairs: () => [["branch", row.branch, row.event_branch]],
+      pairs: ({ data }) => [...branchPair(row), ...invocationPairs(row, data)],
     });
   }
+}
+
+function invocationPairs(row: CheckedInvocationRow, data: JsonObject): readonly Pair[] {
+  const { first_seq, seq, status } = row;
+  if (seq !== first_seq) {
+    const head: readonly Pair[] =
+      row.callee_deleted === null ? [["callee_head_after", row.callee_after, data.calleeHead]] : [];
+    return [["first_seq", first_seq, data.invocation], ["status", status, data.status], ...head];
+  }
+  const source = plainObject.read(data.source) ?? {};
+  return [
+    ["type", row.type, data.type],
+    ["status", status, data.status],
+    ["callee_session_no", row.callee, data.callee],
+    ["call_seq", row.call_seq, data.call],
+    ["source_session_no", row.source, source.session],
+    ...(row.source_deleted === null ? ([["source_head", row.source_head, source.head]] as const) : []),
+  ];
 }
 
 /** Of each head an invocation names: whose it may be, and whether that one was deleted, with its heads. */

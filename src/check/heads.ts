@@ -34,12 +34,10 @@ export async function checkHeads(subject: Subject): Promise<void> {
     const final = { name: "final", no: row.final_no, sha256: row.final, salt: row.salt };
     await checkBlob(subject, "heads", row.id, final);
     const said = compare(subject, row, {
-      ...{ table: "heads", seq: row.seq + 1, id: row.id, types: ["head/created"] },
+      ...{ table: "heads", seq: row.seq, id: row.id, types: ["head/created"] },
+      // Its id commits to the other columns.
       pairs: ({ body, data }) => [
-        ["status", row.status, data.status],
-        ["branch", row.branch, data.branch],
-        ["seq", row.seq, data.seq],
-        ["basis_no", row.basis, data.basis],
+        ["branch", row.branch, row.event_branch],
         ["turn_seq", row.turn_seq, data.turn],
         ["at", row.at, body.at],
       ],
@@ -89,9 +87,8 @@ async function derive(
   const { before, counts } = await recount(subject, lineage, stored);
   const vars = row.snapshot_seq === null ? undefined : await committedVars(subject, row.snapshot_seq);
   const root = encodeRoot({
-    ...{ counts, counters: { seq: row.seq }, status: row.status as HeadStatus },
-    ...{ final: textOr(commitments.final), vars: textOr(vars), fingerprint: row.fingerprint },
-    compaction: compactionOf(stored, before, rowId(session.id, row.seq), survey.recounted),
+    ...{ counts, final: textOr(commitments.final), vars: textOr(vars), fingerprint: row.fingerprint },
+    compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recounted),
   });
   return { root, counts };
 }
@@ -106,7 +103,7 @@ async function committedVars({ survey, session }: Subject, seq: number): Promise
   return plainObject.read(jsonObject.read(event?.body)?.commitments)?.vars;
 }
 
-/** A head either keeps the compaction of the one before it, or makes one whose summary is its last event. */
+/** A head either keeps the compaction of the one before it, or makes one whose summary is the message before it. */
 function compactionOf(
   stored: JsonObject,
   before: HeadRow | null,
@@ -120,7 +117,7 @@ function compactionOf(
   return recounted.has(before.id) ? (found ?? null) : rootOf(before).compaction;
 }
 
-/** What the newest complete head before it counted, and the rows since. */
+/** What the newest head before it counted, and the rows since. */
 async function recount(
   { survey, session }: Subject,
   lineage: readonly Segment[],

@@ -39,8 +39,6 @@ const TABLES: readonly EventTable[] = [
 /** The table an event wrote a row to, one row each. */
 const TABLE_OF: Readonly<Record<string, EventTable>> = {
   "turn/begun": "turns",
-  "turn/finished": "turns",
-  "turn/aborted": "turns",
   "eval/started": "evals",
   "eval/added": "evals",
   "call/started": "calls",
@@ -113,6 +111,7 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
   const { ok, end } = await verified(storage, look, session);
   const awaited = new Uint8Array(end + 1);
   let values: Uint16Array | null = null;
+  let before: string | null = null;
   const now = { messages: 0, stateSeq: 0, branch: 1, head: null as string | null, described: {} as JsonObject };
   for await (const event of eventsOf(storage, session)) {
     if (event.seq > end) break;
@@ -136,14 +135,16 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
       values ??= new Uint16Array(end + 1);
       values[seq] = Array.isArray(data.keys) ? data.keys.length : 0;
     }
-    if (type === "head/moved" || (type === "head/created" && data.status === "complete")) now.head = String(data.head);
+    if (type.startsWith("head/")) [before, now.head] = [now.head, String(data.head)];
+    // An aborted head was never the current one.
+    else if (data.verb === "abort" && data.head === now.head) now.head = before;
     if (type.startsWith("session/")) now.described = { ...now.described, ...data };
   }
   return new Ledger(end, ok ? now : null, awaited, values);
 }
 
 function readsData(type: string): boolean {
-  return STATE.has(type) || type.startsWith("head/") || type.startsWith("session/");
+  return STATE.has(type) || BRANCHING.has(type) || type.startsWith("head/") || type.startsWith("session/");
 }
 
 function eventsOf(storage: Storage, session: CheckedSessionRow): AsyncGenerator<CheckedEventRow> {

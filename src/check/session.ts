@@ -8,7 +8,7 @@ import { checkHeads } from "./heads.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 import type { Subject, Survey } from "./subject.ts";
-import { checkCalls, checkEvals, checkNotes, checkSnapshots, checkState, checkTurns } from "./work.ts";
+import { checkCalls, checkClears, checkEvals, checkNotes, checkSnapshots, checkState, checkTurns } from "./work.ts";
 
 /** Events whose contents are looked for at once. */
 const STRETCH = 10_000;
@@ -37,6 +37,7 @@ export async function checkSession(survey: Survey, look: Look, session: CheckedS
   await checkCalls(subject);
   await checkSnapshots(subject);
   await checkNotes(subject);
+  await checkClears(subject);
   await checkState(subject);
   await checkInvocations(subject);
   await checkHeads(subject);

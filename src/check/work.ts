@@ -1,7 +1,13 @@
 // The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
 // the event that wrote it.
 import type { CheckKind } from "../contracts/check.ts";
-import type { CheckedCallRow, CheckedEvalRow, CheckedStateRow, CheckedTurnRow } from "../contracts/check-queries.ts";
+import type {
+  CheckedCallRow,
+  CheckedClearRow,
+  CheckedEvalRow,
+  CheckedStateRow,
+  CheckedTurnRow,
+} from "../contracts/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBlob, checkCommitments, compare, type Pair, type Payload, salted } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
@@ -40,11 +46,6 @@ export function checkTurnOf(
 
 export async function checkTurns(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  const STATUS: Readonly<Record<string, string>> = {
-    "turn/begun": "open",
-    "turn/finished": "done",
-    "turn/aborted": "aborted",
-  };
   let before: CheckedTurnRow | null = null;
   for await (const row of rowsOf<CheckedTurnRow>((last) =>
     survey.storage.query("check.turns", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
@@ -52,15 +53,22 @@ export async function checkTurns(subject: Subject): Promise<void> {
     if (row.seq === row.first_seq) survey.count("turns");
     checkVersion(subject, "turn-open-twice", "turns", row, before, "open");
     before = row;
+    const isFirst = row.seq === row.first_seq;
+    // The event of a head ends a turn, as the head says.
+    const ended = row.head_status === "complete" ? "done" : row.head_status;
     compare(subject, row, {
-      ...{ table: "turns", seq: row.seq, types: Object.keys(STATUS) },
+      ...{ table: "turns", seq: row.seq, types: isFirst ? ["turn/begun"] : ["head/created"] },
       pairs: ({ body, data }) => [
-        ["branch", row.branch, row.event_branch],
         ["first_seq", row.first_seq, data.turn ?? row.seq],
-        ["status", row.status, STATUS[row.event_type ?? ""]],
-        ["agent_no", row.agent, body.agent],
-        ["run", row.run, body.run],
+        ["status", row.status, isFirst ? "open" : (ended ?? row.status)],
         ["at", row.at, body.at],
+        ...(isFirst
+          ? ([
+              ["branch", row.branch, row.event_branch],
+              ["agent_no", row.agent, body.agent],
+              ["run", row.run, body.run],
+            ] as const)
+          : []),
       ],
     });
   }
@@ -136,6 +144,13 @@ export async function checkCalls(subject: Subject): Promise<void> {
   }
 }
 
+/** A version may end on the line on which its first one began, wherever the session has gone meanwhile. */
+export function branchPair(
+  row: Version & { readonly branch: number; readonly event_branch: number | null },
+): readonly Pair[] {
+  return row.seq === row.first_seq ? [["branch", row.branch, row.event_branch]] : [];
+}
+
 function turnPair(row: { readonly turn_seq: number | null }, data: Readonly<Record<string, unknown>>): readonly Pair[] {
   return [["turn_seq", row.turn_seq, data.turn]];
 }
@@ -155,7 +170,7 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
   const said = compare(subject, row, {
     ...{ table, seq: row.seq, id },
     types: table === "evals" ? ["eval/started", "eval/added"] : ["call/started", "call/put"],
-    pairs: ({ data, body }) => [["branch", row.branch, row.event_branch], ...pairs(data, body.at)],
+    pairs: ({ data, body }) => [...branchPair(row), ...pairs(data, body.at)],
   });
   const held = before?.first_seq === row.first_seq ? before : null;
   if (said === null || row.erased_seq !== null || (held !== null && held.erased_seq !== null)) return;
@@ -207,6 +222,23 @@ export async function checkNotes(subject: Subject): Promise<void> {
 /** Tables without a column that says so: neither payload nor salt is left. */
 export function isErased({ no, salt }: Payload): boolean {
   return no === null && salt === null;
+}
+
+/** Messages that a session inherited and hides. */
+export async function checkClears(subject: Subject): Promise<void> {
+  const { survey, session } = subject;
+  for await (const row of rowsOf<CheckedClearRow>((last) =>
+    survey.storage.query("check.clears", session.no, last?.seq ?? 0, PAGE),
+  )) {
+    compare(subject, row, {
+      ...{ table: "clears", seq: row.seq, types: ["messages/cleared"] },
+      pairs: ({ body }) => [
+        ["branch", row.branch, row.event_branch],
+        ["agent_no", row.agent, body.agent],
+        ["run", row.run, body.run],
+      ],
+    });
+  }
 }
 
 const STATE = ["state/set", "state/patched", "state/cleared"];

@@ -53,7 +53,7 @@ export interface CheckedHeadRow extends WithEvent {
   readonly turn_there: number;
   readonly fingerprint: string | null;
   readonly at: number;
-  /** The log's hash at the head's seq. */
+  /** The log's hash before the head's own event. */
   readonly chain_at: Bytes | null;
 }
 
@@ -99,6 +99,15 @@ export interface CheckedTurnRow extends Version {
   readonly agent: string | null;
   readonly run: string | null;
   readonly at: number;
+  /** Of the head whose event ended it. */
+  readonly head_status: string | null;
+}
+
+export interface CheckedClearRow extends WithEvent {
+  readonly seq: number;
+  readonly branch: number;
+  readonly agent: string | null;
+  readonly run: string | null;
 }
 
 type Payloads<N extends string> = Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Bytes | null>>;
@@ -247,6 +256,7 @@ export interface CheckQueries extends Strays {
   "check.evals": Read<Versions, CheckedEvalRow>;
   "check.calls": Read<Versions, CheckedCallRow>;
   "check.invocations": Read<Versions, CheckedInvocationRow>;
+  "check.clears": Read<BySeq, CheckedClearRow>;
   "check.snapshots": Read<BySeq, CheckedSnapshotRow>;
   "check.annotations": Read<BySeq, CheckedNoteRow>;
   "check.state": Read<

@@ -1,5 +1,5 @@
 // The named reads of branches, heads and the rows of a session's work; see queries.ts.
-import type { MessageRow, Read } from "./queries.ts";
+import type { DiscardedRow, ErasableRow, MessageRow, Read, WordsRow } from "./queries.ts";
 
 /** A stretch of a session's log on one branch, up to and with a seq. */
 export interface SegmentOfLogRow {
@@ -12,6 +12,7 @@ export interface SegmentOfLogRow {
 }
 
 export interface ClearRow {
+  readonly seq: number;
   readonly agent: string;
   readonly run: string | null;
 }
@@ -136,16 +137,26 @@ export interface LineageQueries {
   "lineage.current": Read<[session: string], SegmentOfLogRow>;
   "lineage.at": Read<[session: number, branch: number, upTo: number], SegmentOfLogRow>;
   "lineage.clears": Read<[session: number, branch: number, upTo: number], ClearRow>;
-  "messages.at": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
-  "messages.lastAt": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
+  "messages.at": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
+  "messages.lastAt": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<
     Stretch,
     Readonly<Record<"messages" | "turns" | "evals" | "calls" | "snapshots" | "invocations", number>>
   >;
+  // What an erasure keeps for live forks: the stretches they inherit, and what these hold.
+  "branches.needed": Read<[session: number, sameSession: number], { readonly branch: number; readonly upto: number }>;
+  "branches.forks": Read<[session: number, sameSession: number], { readonly n: number }>;
+  "remains.list": Read<[], { readonly session_no: number; readonly branch: number; readonly upto: number }>;
+  "keptMessages.erasable": Read<[session: number, branch: number, upTo: number], ErasableRow>;
+  "keptState.erasable": Read<[session: number, branch: number, upTo: number], ErasableRow>;
+  "keptWork.erasable": Read<[session: number, branch: number, upTo: number], ErasableRow>;
+  "keptMessages.words": Read<[session: number, branch: number, upTo: number], WordsRow>;
+  "allWork.erasable": Read<[session: number], ErasableRow>;
+  "allWork.named": Read<[session: number], DiscardedRow>;
   "head.get": Read<[id: string], HeadRow>;
   "head.current": Read<[session: string], HeadRow>;
-  /** The newest at or before. */
+  /** The newest at or before, also an aborted one: only who chose it by its id goes on from it. */
   "head.before": Read<[session: number, branch: number, upTo: number], HeadRow>;
   "heads.list": Read<[session: string, after: number, limit: number], HeadRow>;
   "heads.at": Read<Stretch, HeadRow>;

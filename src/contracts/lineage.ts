@@ -32,7 +32,7 @@ export interface Head {
   readonly id: string;
   readonly session: string;
   readonly branch: number;
-  /** The last event that belongs to it, and the chain hash there (hex). */
+  /** Its own event, the last that belongs to it, and the chain hash before that (hex). */
   readonly seq: number;
   readonly chain: string;
   /** The head it was made on, of the same session. */

@@ -82,6 +82,7 @@ export type GuardName =
   | "session.version"
   | "session.seq"
   | "session.branch"
+  | "session.forks"
   | "call.version"
   | "eval.version"
   | "invocation.version"
@@ -108,8 +109,11 @@ export type Write =
   | { [T in TableName]: { readonly op: "remove"; readonly table: T; readonly row: RowOf<T> } }[TableName]
   | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] };
 
-/** What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session. */
-export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "allAnnotations";
+/**
+ * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
+ * what evals, calls, snapshots and heads carry.
+ */
+export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "allAnnotations" | "allWork";
 
 /** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
 export type StatementName =
@@ -128,11 +132,15 @@ export type StatementName =
   | "state.hide"
   | "allState.erase"
   | "allAnnotations.erase"
+  | "allWork.erase"
   | "words.index"
   | "words.indexed"
   | "words.shorten"
   | `${"messages" | "run" | "allMessages"}.unindex`
   | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
+  | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
+  | "remains.clear"
+  | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "State"}`
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"

@@ -1,7 +1,7 @@
 // What an event was caused by: rows its data names, the turn that was open, and across sessions what called it or what it
 // was made from. By the log and by small columns; never by a payload.
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { InvocationRow } from "../contracts/lineage-queries.ts";
+import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { TraceName } from "../contracts/trace.ts";
@@ -17,7 +17,7 @@ export interface Cause extends TraceName {
 /** Reads what causes need, each thing once. */
 export class CauseReader {
   readonly #storage: Storage;
-  readonly #heads = new Map<string, string | null>();
+  readonly #heads = new Map<string, HeadRow | null>();
 
   constructor(storage: Storage) {
     this.#storage = storage;
@@ -43,8 +43,6 @@ export class CauseReader {
     switch (type.slice(0, type.indexOf("/"))) {
       case "session":
         return type === "session/created" ? this.#birth(event) : [];
-      case "turn":
-        return type === "turn/begun" ? [] : [row("turn", data.turn)];
       case "eval":
         return [row("eval", data.eval), row("message", data.message), turn];
       case "call":
@@ -52,36 +50,45 @@ export class CauseReader {
       case "head":
       case "branch":
         return type === "head/created"
-          ? [row("turn", data.turn), await this.#head(data.basis), row("event", data.seq)]
-          : [await this.#head(data.head), row("event", plainObject.read(data.from)?.seq)];
+          ? [
+              row("turn", data.turn),
+              await this.#cause((await this.head(data.head))?.basis),
+              row("event", event.seq - 1),
+            ]
+          : [await this.#cause(data.head), row("event", plainObject.read(data.from)?.seq)];
       case "derivation":
         return [await this.#source(plainObject.read(data.source))];
       case "invocation":
         return this.#invocation(event, turn);
       case "alias":
+      case "turn":
         return [];
       default:
         return [turn];
     }
   }
 
-  async #head(id: Json | undefined): Promise<Cause | null> {
+  /** null also when its session was erased. */
+  async head(id: Json | undefined): Promise<HeadRow | null> {
     if (typeof id !== "string") return null;
-    let event = this.#heads.get(id);
-    if (event === undefined) {
-      const [head] = await this.#storage.query("head.get", id);
-      // It was created by the event after the last one that belongs to it.
-      event = head === undefined ? null : rowId(head.session, head.seq + 1);
-      this.#heads.set(id, event);
-    }
-    return event === null ? null : { kind: "head", id, event };
+    const known = this.#heads.get(id);
+    if (known !== undefined) return known;
+    const [head = null] = await this.#storage.query("head.get", id);
+    this.#heads.set(id, head);
+    return head;
+  }
+
+  /** A head's own event is the last that belongs to it. */
+  async #cause(id: Json | undefined): Promise<Cause | null> {
+    const head = await this.head(id);
+    return head === null ? null : { kind: "head", id: head.id, event: rowId(head.session, head.seq) };
   }
 
   /** A head, or (where there was none) the event that what was made goes on from. */
   async #source(source: JsonObject | undefined): Promise<Cause | null> {
     const { session, seq, head } = source ?? {};
     const place = typeof session === "string" && typeof seq === "number" ? named("event", rowId(session, seq)) : null;
-    return (await this.#head(head)) ?? place;
+    return (await this.#cause(head)) ?? place;
   }
 
   async #birth({ session, data }: LogEvent): Promise<readonly (Cause | null)[]> {
@@ -96,11 +103,11 @@ export class CauseReader {
     const [row]: readonly InvocationRow[] = await this.#storage.query("invocation.get", event.session, first);
     if (event.type !== "invocation/started") {
       const begun = first === event.seq ? null : named("invocation", rowId(event.session, first));
-      return [begun, await this.#head(row?.callee_after ?? undefined)];
+      return [begun, await this.#cause(row?.callee_after ?? undefined)];
     }
     if (row === undefined) return [turn];
     const call = row.call_seq === null ? turn : named("call", rowId(event.session, row.call_seq));
-    const heads = [row.caller_before, row.source_head].map((id) => this.#head(id ?? undefined));
+    const heads = [row.caller_before, row.source_head].map((id) => this.#cause(id ?? undefined));
     return [call, ...(await Promise.all(heads))];
   }
 }

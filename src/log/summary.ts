@@ -65,15 +65,14 @@ const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
   "message/added": ({ data, agent }) => `${data.role} message of ${agent}`,
   "messages/cleared": ({ data, agent }) => `${data.count} messages of ${agent} erased`,
   "turn/begun": ({ seq, agent }) => `turn #${seq} begun${agent === undefined ? "" : ` by ${agent}`}`,
-  "turn/finished": (event) => `${version("turn", event)} finished`,
-  "turn/aborted": (event) => `${version("turn", event)} aborted`,
   "eval/started": (event) => `${version("eval", event)} started`,
   "eval/added": (event) => `${version("eval", event)} ${event.data.status}`,
   "call/started": (event) => `${event.data.type} ${version("call", event)} started${ofModel(event)}`,
   "call/put": (event) =>
     `${event.data.type} ${version("call", event)} ${event.data.status}${ofModel(event)}${cost(event)}`,
   "snapshot/added": () => "variables saved",
-  "head/created": ({ data }) => `${data.status} head ${short(data.head)} at #${data.seq}, on ${short(data.basis)}`,
+  "head/created": ({ data }) =>
+    `${data.status ?? "a"} head ${short(data.head)}${data.turn === undefined ? "" : ` ends turn #${data.turn}`}, on ${short(data.basis)}`,
   "head/moved": ({ data }) => `back to head ${short(data.head)}, was ${short(data.was)}`,
   "branch/begun": ({ data }) => `${data.verb}: goes on from ${from(data.from)}`,
   "derivation/added": ({ data }) => `${data.type} of ${from(data.source)}`,

@@ -1,7 +1,7 @@
 // The trace of a session (rule SE9): its events in pages, each with summary, row and causes; and the walk along causes.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { ReadRange } from "../contracts/log.ts";
+import type { LogEvent, ReadRange } from "../contracts/log.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
 import type { TracedEventRow } from "../contracts/trace-queries.ts";
@@ -69,7 +69,8 @@ class OpenTurn {
 
   pass({ branch, seq, type }: TracedEventRow): void {
     if (type === "turn/begun") [this.#branch, this.#turn] = [branch, seq];
-    else if (type.startsWith("turn/")) this.#branch = null;
+    // A head may have ended it.
+    else if (type === "head/created") this.#branch = null;
   }
 }
 
@@ -81,13 +82,21 @@ async function traceOf(
 ): Promise<TraceEvent> {
   const event = eventOf(session, row);
   const causes = await reader.of(event, needsTurn(event.type) ? await turn() : null);
+  const told = await withHead(reader, event);
   return {
     ...event,
     ...{ id: rowId(session, row.seq), branch: row.branch },
-    ...{ summary: summaryOf(event), row: rowOf(event, row.erased_seq !== null) },
+    ...{ summary: summaryOf(told), row: rowOf(told, row.erased_seq !== null) },
     causes: causes.map(({ kind, id }) => ({ kind, id })),
     causeEventIds: [...new Set(causes.map((cause) => cause.event))],
   };
+}
+
+/** The event of a head says only its id; the rest is in its row. */
+async function withHead(reader: CauseReader, event: LogEvent): Promise<LogEvent> {
+  if (event.type !== "head/created") return event;
+  const head = await reader.head(event.data.head);
+  return head === null ? event : { ...event, data: { ...event.data, status: head.status, basis: head.basis } };
 }
 
 function needsTurn(type: string): boolean {

@@ -2,12 +2,11 @@
 // was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { CopyRow, DiscardedRow, ErasableRow, SessionRow, WordsRow } from "../contracts/queries.ts";
+import type { CopyRow, DiscardedRow, ErasableRow, WordsRow } from "../contracts/queries.ts";
 import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
-
-/** Times a deletion insists on an exact report before it simply happens. */
-const EXACT_ATTEMPTS = 16;
+import { currentLineage } from "../core/lineage.ts";
+import { messageRowsAt } from "./view-messages.ts";
 
 const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
 
@@ -15,17 +14,21 @@ type MessageScope = "messages" | "run" | "allMessages";
 
 /** The statements of one scope in the order that keeps every ref alive until its row has let go. */
 function erasureWrites(scope: ErasedScope, now: number, where: readonly Cell[], erase: readonly Cell[]): Write[] {
+  return [...releaseWrites(scope, now, where), { op: "run", statement: `${scope}.erase`, params: erase }];
+}
+
+/** What the rows of a scope refer to goes, unless somebody else needs it; the rows still say so. */
+export function releaseWrites(scope: ErasedScope, now: number, where: readonly Cell[]): Write[] {
   const unindex = (of: MessageScope): Write => ({ op: "run", statement: `${of}.unindex`, params: where });
   return [
-    ...(scope === "allState" || scope === "allAnnotations" ? [] : [unindex(scope)]),
+    ...(scope === "messages" || scope === "run" || scope === "allMessages" ? [unindex(scope)] : []),
     { op: "run", statement: `${scope}.release`, params: where },
     { op: "run", statement: `${scope}.dropLinks`, params: [now, ...where] },
     { op: "run", statement: `${scope}.drop`, params: [now, ...where] },
-    { op: "run", statement: `${scope}.erase`, params: erase },
   ];
 }
 
-interface Tally {
+export interface Tally {
   readonly rows: number;
   readonly blobs: number;
   readonly bytes: number;
@@ -33,7 +36,7 @@ interface Tally {
 }
 
 /** What goes: words in the rows, and blobs to which only these rows refer, which nobody pinned and whose own time is over. */
-function tally(rows: readonly ErasableRow[], now: number, messages?: WordsRow): Tally {
+export function tally(rows: readonly ErasableRow[], now: number, messages?: WordsRow): Tally {
   const gone = rows.filter(
     (row) => row.rows >= row.refs && row.pinned === 0 && row.expires_at !== null && row.expires_at <= now,
   );
@@ -79,12 +82,15 @@ export async function eraseMessages(
     );
     later = [...rows.filter(goesLater), ...named, ...copies];
     const sum = tally(rows, at, words);
-    if (sum.rows === 0) return { answer: NOTHING };
+    const inherited = await inheritedBy(storage, scope, run);
+    if (sum.rows === 0 && inherited === 0) return { answer: NOTHING };
+    const inherits = inherited > 0;
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
     return {
       commit: {
         solo: true,
         sessions: [{ id: scope.session, mode: "existing", at }],
+        agents: [{ id: scope.agent, at }],
         // What is appended from now on stays; another clear of the same messages sends this decision back.
         guards: [{ check: "messages.live", key: [upTo, scope.agent, scope.session], expect: live }],
         events: [
@@ -96,13 +102,16 @@ export async function eraseMessages(
             ...(run === undefined ? {} : { run }),
             data: { count: sum.rows },
             messages: -sum.rows,
-            writes: erasureWrites(run === undefined ? "messages" : "run", at, where, [{ slot: "seq" }, ...where]),
+            writes: [
+              ...erasureWrites(run === undefined ? "messages" : "run", at, where, [{ slot: "seq" }, ...where]),
+              ...(inherits ? [clearRow(scope.agent, run)] : []),
+            ],
           },
         ],
       },
       answer: () => ({
         removed: { messages: sum.rows, blobs: sum.blobs, bytes: sum.bytes },
-        kept: { blobs: sum.kept + keptOf(copies) },
+        kept: { blobs: sum.kept + keptOf(copies), ...(inherits ? { inherited } : {}) },
       }),
     };
   });
@@ -110,12 +119,34 @@ export async function eraseMessages(
   return erasure;
 }
 
-function keptOf(copies: readonly CopyRow[]): number {
+/** Messages of other sessions that this one shows because it continues them: a clear hides them here, and erases none. */
+async function inheritedBy(
+  storage: Storage,
+  { session, agent }: HistoryScope,
+  run: string | undefined,
+): Promise<number> {
+  const lineage = await currentLineage(storage, session);
+  let n = 0;
+  for (const segment of lineage) {
+    if (segment.session === session) continue;
+    const rows = await messageRowsAt(storage, [segment]);
+    n += rows.filter(
+      (row) => row.erased_seq === null && row.agent === agent && (run === undefined || row.run === run),
+    ).length;
+  }
+  return n;
+}
+
+function clearRow(agent: string, run: string | undefined): Write {
+  return { op: "insert", table: "clears", row: { agent_no: { agent }, run: run ?? null } };
+}
+
+export function keptOf(copies: readonly CopyRow[]): number {
   return copies.filter((copy) => copy.kept === 1).length;
 }
 
 /** Not by the commit itself: kept in parts, or outside the database. */
-function goesLater(row: ErasableRow): boolean {
+export function goesLater(row: ErasableRow): boolean {
   return row.form >= 2 || row.store !== "";
 }
 
@@ -124,73 +155,8 @@ async function countLive(storage: Storage, scope: HistoryScope, upTo: number): P
   return row?.n ?? 0;
 }
 
-/** Everything the session holds; a tombstone with its id stays. null when there is none. */
-export async function eraseSession(storage: Storage, payloads: Payloads, id: string): Promise<Erasure | null> {
-  let later: readonly DiscardedRow[] = [];
-  let attempts = 0;
-  const erasure = await decide<Erasure | null>(storage, async () => {
-    const [session] = await storage.query("session.get", id);
-    if (session === undefined || session.deleted_at !== null) return { answer: null };
-    const at = storage.environment.now();
-    const scopes = await Promise.all([
-      storage.query("allMessages.erasable", session.no),
-      storage.query("allState.erasable", session.no),
-      storage.query("allAnnotations.erasable", session.no),
-    ]);
-    const named = await Promise.all([
-      storage.query("allMessages.named", session.no),
-      storage.query("allState.named", session.no),
-      storage.query("allAnnotations.named", session.no),
-    ]);
-    const copies = await storage.query("allMessages.copies", at, session.no);
-    later = [...scopes.flat().filter(goesLater), ...named.flat(), ...copies];
-    const [words] = await storage.query("allMessages.words", session.no);
-    const messages = tally(scopes[0], at, words);
-    const state = tally(scopes[1], at);
-    const annotations = tally(scopes[2], at);
-    return {
-      commit: {
-        solo: true,
-        sessions: [{ id, mode: "existing", at }],
-        // The report says what this snapshot showed. Where others never stop writing, deleting goes before counting.
-        guards: attempts++ < EXACT_ATTEMPTS ? [{ check: "session.seq", key: [id], expect: session.seq }] : [],
-        writes: sessionWrites(session, at),
-      },
-      answer: () => ({
-        removed: {
-          messages: messages.rows,
-          events: session.seq,
-          state: state.rows,
-          annotations: annotations.rows,
-          blobs: messages.blobs + state.blobs + annotations.blobs,
-          bytes: messages.bytes + state.bytes + annotations.bytes,
-        },
-        kept: { tombstone: 1, blobs: messages.kept + state.kept + annotations.kept + keptOf(copies) },
-      }),
-    };
-  });
-  if (erasure !== null) await afterwards(storage, payloads, later);
-  return erasure;
-}
-
-function sessionWrites(session: SessionRow, at: number): Write[] {
-  const where: Cell[] = [session.no];
-  const of = (scope: ErasedScope) => erasureWrites(scope, at, where, where);
-  return [
-    ...of("allMessages"),
-    ...of("allState"),
-    ...of("allAnnotations"),
-    { op: "run", statement: "tasks.removeAll", params: where },
-    { op: "run", statement: "boards.removeAll", params: where },
-    { op: "run", statement: "words.shorten", params: [] },
-    { op: "run", statement: "session.untag", params: where },
-    { op: "run", statement: "session.unalias", params: where },
-    { op: "run", statement: "session.tombstone", params: [at, session.no] },
-  ];
-}
-
 /** Erased words are gone from the files as well: from the database's free pages and WAL, and from outside it. */
-async function afterwards(storage: Storage, payloads: Payloads, later: readonly DiscardedRow[]): Promise<void> {
+export async function afterwards(storage: Storage, payloads: Payloads, later: readonly DiscardedRow[]): Promise<void> {
   await payloads.discard(later);
   await storage.reclaim();
 }

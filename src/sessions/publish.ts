@@ -53,6 +53,9 @@ export interface Plan {
   /** Events before the head, which belong to it; `adds` says what they add to its counts. */
   readonly events?: readonly EventDraft[];
   readonly adds?: Partial<Counts>;
+  /** Rows that the head's own event writes, of agents named here. */
+  readonly ends?: readonly Write[];
+  readonly agents?: readonly string[];
   /** Given the seq that follows those events. */
   readonly compaction?: (basis: HeadRow | null) => Compaction;
   /** Events after it. */
@@ -75,6 +78,8 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
   let seq = session.seq;
   for (const draft of events) chain = nextHash(chain, envelope(draft, ++seq));
   const snapshot = prepared.vars === null ? null : seq;
+  // Its own event is the last that belongs to it; the chain is the one before, which it goes on from.
+  seq++;
   const added = addCounts(counts, {
     ...plan.adds,
     snapshots: (plan.adds?.snapshots ?? 0) + (snapshot === null ? 0 : 1),
@@ -82,8 +87,6 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
   const compaction = plan.compaction?.(newest) ?? (newest === null ? null : rootOf(newest).compaction);
   const root = encodeRoot({
     counts: added,
-    counters: { seq },
-    status,
     final: committed(prepared.final),
     vars: committed(prepared.vars),
     fingerprint: prepared.fingerprint,
@@ -117,12 +120,15 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
   return {
     commit: {
       sessions: [{ id: session.id, mode: "existing", at }],
-      agents: [...new Set(events.flatMap(({ agent }) => agent ?? []))].map((agent) => ({ id: agent, at })),
+      agents: [...new Set([...(plan.agents ?? []), ...events.flatMap(({ agent }) => agent ?? [])])].map((agent) => ({
+        id: agent,
+        at,
+      })),
       guards: [{ check: "session.seq", key: [session.id], expect: session.seq }, ...(plan.blobs?.guards ?? [])],
       blobs: [...(plan.blobs?.blobs ?? []), ...stored.flatMap(({ blobs }) => blobs)],
       writes: [...(plan.blobs?.writes ?? []), ...stored.flatMap(({ writes }) => writes)],
       uses: [...(plan.blobs?.uses ?? []), ...stored.flatMap(({ uses }) => uses)],
-      events: [...events, headEvent(row, basis, prepared), ...(plan.after?.(row) ?? [])],
+      events: [...events, headEvent(row, basis, plan), ...(plan.after?.(row) ?? [])],
     },
     answer: () => headOf(row),
   };
@@ -144,8 +150,8 @@ export function snapshotEvent(session: string, vars: PreparedPayload, at: number
   };
 }
 
-function headEvent(row: HeadRow, basis: HeadRow | null, { final }: Prepared): EventDraft {
-  const { id, session, branch, seq, status, turn_seq, at } = row;
+function headEvent(row: HeadRow, basis: HeadRow | null, { prepared: { final }, ends, turnSeq }: Plan): EventDraft {
+  const { id, session, status, at } = row;
   const move: Write[] =
     status === "complete" ? [{ op: "run", statement: "session.headTo", params: [id, { slot: "session" }] }] : [];
   const { no: _no, session: _session, session_no: _own, basis: _basis, ...columns } = row;
@@ -153,12 +159,14 @@ function headEvent(row: HeadRow, basis: HeadRow | null, { final }: Prepared): Ev
     session,
     type: "head/created",
     at,
-    data: {
-      ...{ head: id, status, branch, seq, basis: basis?.id ?? null },
-      ...(turn_seq === null ? {} : { turn: turn_seq }),
-    },
+    // The id commits to all else there is to say.
+    data: { head: id, ...(turnSeq === undefined ? {} : { turn: turnSeq }) },
     ...(final === null ? {} : { payloads: { final } }),
-    writes: [{ op: "insert", table: "heads", row: { ...columns, basis_no: basis?.no ?? null } }, ...move],
+    writes: [
+      { op: "insert", table: "heads", row: { ...columns, basis_no: basis?.no ?? null } },
+      ...(ends ?? []),
+      ...move,
+    ],
   };
 }
 

@@ -39,7 +39,7 @@ import {
   sessionOf,
   tagsColumn,
 } from "./describe.ts";
-import { eraseSession } from "./erase.ts";
+import { eraseSession } from "./erase-session.ts";
 import { findAt } from "./find.ts";
 import { viewAt } from "./view.ts";
 
@@ -72,7 +72,11 @@ export function createSessions(
     fork: async (at, input) => fork(storage, locate(at), input),
     resume: async (at) => resume(storage, locate(at)),
     rewind: async (at) => rewind(storage, locate(at)),
-    delete: async (id) => eraseSession(storage, payloads, checkId(id, "session")),
+    delete: async (id, options) => {
+      const everywhere = checkRecord(options, "options", ["everywhere"]).everywhere;
+      const all = everywhere !== undefined && checkBoolean(everywhere, "everywhere");
+      return eraseSession(storage, payloads, checkId(id, "session"), all);
+    },
   };
 }
 

@@ -36,10 +36,10 @@ export async function messageRowsAt(
 }
 
 async function readAll(storage: Storage, segment: Segment): Promise<readonly MessageAtRow[]> {
-  const { no, branch, upTo } = segment;
+  const { no, branch, upTo, horizon } = segment;
   const all: MessageAtRow[] = [];
   for (let after = 0; ; ) {
-    const rows = await storage.query("messages.at", no, branch, after, upTo, upTo, PAGE);
+    const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, PAGE);
     all.push(...rows.filter((row) => !isHidden(segment, row)));
     if (rows.length < PAGE) return all;
     after = rows.at(-1)?.seq ?? after;
@@ -48,8 +48,8 @@ async function readAll(storage: Storage, segment: Segment): Promise<readonly Mes
 
 async function readLast(storage: Storage, segment: Segment, last: number): Promise<readonly MessageAtRow[]> {
   if (segment.hides.length > 0) return (await readAll(storage, segment)).slice(-last);
-  const { no, branch, upTo } = segment;
-  return storage.query("messages.lastAt", no, branch, 0, upTo, upTo, last);
+  const { no, branch, upTo, horizon } = segment;
+  return storage.query("messages.lastAt", no, branch, 0, upTo, horizon, last);
 }
 
 /** The last messages of a session as it stands, erased ones left out. */

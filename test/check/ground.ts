@@ -67,6 +67,7 @@ async function addInvocations(
   const call = await number(
     "SELECT c.first_seq AS no FROM calls c JOIN sessions s ON s.no = c.session_no WHERE c.type = 'root' AND s.id = 'chat'",
   );
+  const headId = async (no: number) => (await read(`SELECT id FROM heads WHERE no = ${no}`))[0]?.id;
   for (const type of ["spawn", "attach"]) {
     const columns = {
       ...{ type, callee_session_no: callee, call_seq: call, created_at: 1 },
@@ -89,8 +90,18 @@ async function addInvocations(
       });
       return done.ok ? (done.events[0]?.seq ?? 0) : 0;
     };
-    const first = await write("invocation/started", null, { status: "running" }, { type });
+    const first = await write(
+      "invocation/started",
+      null,
+      { status: "running" },
+      {
+        ...{ type, status: "running", callee: "child", call },
+        ...(type === "spawn" ? {} : { source: { session: "fork", head: await headId(sourceHead) } }),
+      },
+    );
     const after = { status: "done", callee_head_after: childHead, completed_at: 2 };
-    await write("invocation/finished", first, after, { invocation: first });
+    await write("invocation/finished", first, after, {
+      ...{ invocation: first, status: "done", calleeHead: await headId(childHead) },
+    });
   }
 }

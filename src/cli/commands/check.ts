@@ -78,7 +78,7 @@ function lines({ mode, counts, issueCount, issues }: CheckReport, { output }: Co
   const { style } = output;
   const looked = Object.entries(counts)
     .filter(([name, n]) => n > 0 && name !== "orphanBlobs")
-    .map(([name, n]) => plural(n, ...(WORDS[name] ?? [name.replace(/s$/, "")])));
+    .map(([name, n]) => plural(n, ...(WORDS[name] ?? ([name.replace(/s$/, ""), name] as const))));
   const orphans = counts.orphanBlobs ?? 0;
   const rest =
     orphans === 0 ? [] : [style.faint(`${plural(orphans, "blob")} that nobody needs; holdfast gc frees them`)];

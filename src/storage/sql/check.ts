@@ -3,8 +3,7 @@
 import { type OwnedTable, REFS_ASKED } from "../../contracts/check-queries.ts";
 
 const EVENT = "e.type AS event_type, e.body AS event_body, e.branch AS event_branch";
-const withEvent = (row: string, seq = `${row}.seq`) =>
-  `LEFT JOIN events e ON e.session_no = ${row}.session_no AND e.seq = ${seq}`;
+const withEvent = (row: string) => `LEFT JOIN events e ON e.session_no = ${row}.session_no AND e.seq = ${row}.seq`;
 const blob = (column: string) => `r.${column} AS ${column}_no, b_${column}.sha256 AS ${column}`;
 const joinBlob = (column: string) => `LEFT JOIN blobs b_${column} ON b_${column}.no = r.${column}`;
 const head = (column: string, as: string) =>
@@ -13,6 +12,8 @@ const joinHead = (column: string, as: string) => `LEFT JOIN heads h_${as} ON h_$
 const exists = (query: string) => `CASE WHEN EXISTS (${query}) THEN 1 ELSE 0 END`;
 const turnThere = (a: string) =>
   `${exists(`SELECT 1 FROM turns t WHERE t.session_no = ${a}.session_no AND t.first_seq = ${a}.turn_seq`)} AS turn_there`;
+
+const turnEnded = `${exists("SELECT 1 FROM turns t WHERE t.session_no = r.session_no AND t.first_seq = r.turn_seq AND t.seq = r.seq")} AS turn_there`;
 
 const SESSIONS =
   "SELECT s.no, s.id, s.deleted_at, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.status, s.tags, s.kind, s.origin, " +
@@ -78,14 +79,14 @@ const ASKED = Array.from({ length: REFS_ASKED }, () => "(CAST(? AS BIGINT))").jo
 export const queries = {
   "check.sessions": `${SESSIONS} WHERE s.no > ? ORDER BY s.no LIMIT ?`,
   "check.session": `${SESSIONS} WHERE s.id = ?`,
-  // The event that created a head follows the last one that belongs to it.
+  // A head's own event is the last that belongs to it; it ends the turn, and the chain is the one before it.
   "check.heads":
     `SELECT r.no, r.id, r.branch, r.seq, r.basis_no, p.id AS basis, p.session_no AS basis_session, r.status, r.chain, r.root, ` +
     `${blob("final")}, r.salt, r.snapshot_seq, ` +
     `${exists("SELECT 1 FROM snapshots x WHERE x.session_no = r.session_no AND x.seq = r.snapshot_seq")} AS snapshot_there, ` +
-    `r.turn_seq, ${turnThere("r")}, r.fingerprint, r.at, l.hash AS chain_at, ${EVENT} ` +
-    `FROM heads r LEFT JOIN heads p ON p.no = r.basis_no ${joinBlob("final")} ${withEvent("r", "r.seq + 1")} ` +
-    "LEFT JOIN events l ON l.session_no = r.session_no AND l.seq = r.seq " +
+    `r.turn_seq, ${turnEnded}, r.fingerprint, r.at, l.hash AS chain_at, ${EVENT} ` +
+    `FROM heads r LEFT JOIN heads p ON p.no = r.basis_no ${joinBlob("final")} ${withEvent("r")} ` +
+    "LEFT JOIN events l ON l.session_no = r.session_no AND l.seq = r.seq - 1 " +
     "WHERE r.session_no = ? AND (r.seq, r.no) > (?, ?) ORDER BY r.seq, r.no LIMIT ?",
   "check.branches": bySeq(
     "branches",
@@ -103,7 +104,13 @@ export const queries = {
     "LEFT JOIN sessions s ON s.no = r.source_session_no LEFT JOIN heads h ON h.no = r.source_head " +
       "LEFT JOIN branches b ON b.session_no = r.session_no AND b.branch = 1",
   ),
-  "check.turns": versions("turns", "a.id AS agent, r.run, r.at", "LEFT JOIN agents a ON a.no = r.agent_no"),
+  "check.turns": versions(
+    "turns",
+    "a.id AS agent, r.run, r.at, " +
+      "(SELECT min(h.status) FROM heads h WHERE h.session_no = r.session_no AND h.seq = r.seq) AS head_status",
+    "LEFT JOIN agents a ON a.no = r.agent_no",
+  ),
+  "check.clears": bySeq("clears", "r.seq, r.branch, a.id AS agent, r.run", "LEFT JOIN agents a ON a.no = r.agent_no"),
   "check.evals": versions(
     "evals",
     `r.turn_seq, ${turnThere("r")}, r.message_seq, ` +

@@ -65,7 +65,9 @@ const TURNS: Versioned = {
 const EVAL_BLOBS = ["code", "result", "final", "error"];
 const EVALS: Versioned = {
   table: "evals",
-  columns: `r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, ${EVAL_BLOBS.map(blob).join(", ")}, r.salts, r.at, r.erased_seq`,
+  columns:
+    "r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, " +
+    EVAL_BLOBS.map(blob).join(", "),
   joins: EVAL_BLOBS.map(blobJoin).join(" "),
 };
 const CALL_BLOBS = ["request", "response", "result", "error"];
@@ -120,7 +122,7 @@ export const queries = {
   ),
   "lineage.at": lineage("SELECT 0, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"),
   "lineage.clears":
-    "SELECT a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
+    "SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
     "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
@@ -132,7 +134,7 @@ export const queries = {
     "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
   "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
   "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
-  "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? AND h.status = 'complete' ORDER BY h.seq DESC, h.no DESC LIMIT 1`,
+  "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? ORDER BY h.seq DESC LIMIT 1`,
   "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.no > ? ORDER BY h.no LIMIT ?`,
   "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
   "turns.at": versionsAt(TURNS),

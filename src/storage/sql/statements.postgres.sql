@@ -17,7 +17,7 @@ WITH RECURSIVE l (depth, session_no, branch, upto) AS (SELECT 0, c.no, c.branch,
 -- lineage.at
 WITH RECURSIVE l (depth, session_no, branch, upto) AS (SELECT 0, CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT) UNION ALL SELECT l.depth + 1, b.parent_session_no, b.parent_branch, b.cut_seq FROM l JOIN branches b ON b.session_no = l.session_no AND b.branch = l.branch) SELECT s.id AS session, l.session_no, l.branch, l.upto, (SELECT count(*) FROM clears c WHERE c.session_no = l.session_no AND c.branch = l.branch AND c.seq <= l.upto) AS clears FROM l JOIN sessions s ON s.no = l.session_no ORDER BY l.depth;
 -- lineage.clears
-SELECT a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no WHERE c.session_no = $1 AND c.branch = $2 AND c.seq <= $3 ORDER BY c.seq;
+SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no WHERE c.session_no = $1 AND c.branch = $2 AND c.seq <= $3 ORDER BY c.seq;
 -- messages.at
 SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, m.erased_seq, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT e.session_no, e.agent_no, e.seq, e.role, e.run, e.key, e.at, e.sha256, e.words, e.content, e.erased_seq FROM events e WHERE e.session_no = $1 AND e.branch = $2 AND e.seq > $3 AND e.seq <= $4 AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > $5) ORDER BY e.seq ASC LIMIT $6) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- messages.lastAt
@@ -29,7 +29,7 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 -- head.current
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = $1 AND c.deleted_at IS NULL);
 -- head.before
-SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq <= $3 AND h.status = 'complete' ORDER BY h.seq DESC, h.no DESC LIMIT 1;
+SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq <= $3 ORDER BY h.seq DESC LIMIT 1;
 -- heads.list
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.no > $2 ORDER BY h.no LIMIT $3;
 -- heads.at
@@ -39,9 +39,9 @@ SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r
 -- turn.get
 SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r.run, r.at FROM turns r JOIN sessions s ON s.no = r.session_no LEFT JOIN agents a ON a.no = r.agent_no WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
 -- evals.at
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error, r.salts, r.at, r.erased_seq FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM evals n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM evals n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
 -- eval.get
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error, r.salts, r.at, r.erased_seq FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
 -- calls.at
 SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.type, r.status, r.model, r.provider, b_request.sha256 AS request, b_response.sha256 AS response, b_result.sha256 AS result, b_error.sha256 AS error, r.salts, r.tokens_in, r.tokens_out, r.tokens_cached, r.cost_usd, r.created_at, r.completed_at, r.erased_seq FROM calls r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_request ON b_request.no = r.request LEFT JOIN blobs b_response ON b_response.no = r.response LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_error ON b_error.no = r.error WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
 -- call.get
@@ -108,6 +108,10 @@ SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no 
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = $1);
+-- allWork.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allWork.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1);
 -- messages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL;
 -- messages.copies
@@ -120,6 +124,20 @@ SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 O
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+-- keptMessages.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND branch = $2 AND seq <= $3 AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- keptState.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = $1 AND branch = $2 AND seq <= $3) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- keptWork.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND branch = $2 AND seq <= $3) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- keptMessages.words
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND branch = $2 AND seq <= $3 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+-- branches.needed
+SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = $1 AND b.session_no <> $2 AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch;
+-- branches.forks
+SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = $1 AND b.session_no <> $2;
+-- remains.list
+SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch;
 -- state.current
 SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = $1 AND st.branch = $2 AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
 -- state.key
@@ -290,7 +308,7 @@ SELECT s.no, s.id, s.deleted_at, s.branch, s.seq, s.chain, s.messages, s.state_s
 -- check.session
 SELECT s.no, s.id, s.deleted_at, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.status, s.tags, s.kind, s.origin, s.cache_id, s.head_no, h.id AS head, h.session_no AS head_session, h.status AS head_status, CASE WHEN EXISTS (SELECT 1 FROM derivations d WHERE d.session_no = h.session_no AND d.source_session_no = s.no) THEN 1 ELSE 0 END AS head_derived FROM sessions s LEFT JOIN heads h ON h.no = s.head_no WHERE s.id = $1;
 -- check.heads
-SELECT r.no, r.id, r.branch, r.seq, r.basis_no, p.id AS basis, p.session_no AS basis_session, r.status, r.chain, r.root, r.final AS final_no, b_final.sha256 AS final, r.salt, r.snapshot_seq, CASE WHEN EXISTS (SELECT 1 FROM snapshots x WHERE x.session_no = r.session_no AND x.seq = r.snapshot_seq) THEN 1 ELSE 0 END AS snapshot_there, r.turn_seq, CASE WHEN EXISTS (SELECT 1 FROM turns t WHERE t.session_no = r.session_no AND t.first_seq = r.turn_seq) THEN 1 ELSE 0 END AS turn_there, r.fingerprint, r.at, l.hash AS chain_at, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM heads r LEFT JOIN heads p ON p.no = r.basis_no LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq + 1 LEFT JOIN events l ON l.session_no = r.session_no AND l.seq = r.seq WHERE r.session_no = $1 AND (r.seq, r.no) > ($2, $3) ORDER BY r.seq, r.no LIMIT $4;
+SELECT r.no, r.id, r.branch, r.seq, r.basis_no, p.id AS basis, p.session_no AS basis_session, r.status, r.chain, r.root, r.final AS final_no, b_final.sha256 AS final, r.salt, r.snapshot_seq, CASE WHEN EXISTS (SELECT 1 FROM snapshots x WHERE x.session_no = r.session_no AND x.seq = r.snapshot_seq) THEN 1 ELSE 0 END AS snapshot_there, r.turn_seq, CASE WHEN EXISTS (SELECT 1 FROM turns t WHERE t.session_no = r.session_no AND t.first_seq = r.turn_seq AND t.seq = r.seq) THEN 1 ELSE 0 END AS turn_there, r.fingerprint, r.at, l.hash AS chain_at, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM heads r LEFT JOIN heads p ON p.no = r.basis_no LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq LEFT JOIN events l ON l.session_no = r.session_no AND l.seq = r.seq - 1 WHERE r.session_no = $1 AND (r.seq, r.no) > ($2, $3) ORDER BY r.seq, r.no LIMIT $4;
 -- check.branches
 SELECT r.branch, r.seq, r.parent_session_no, p.id AS parent, p.deleted_at AS parent_deleted, p.seq AS parent_seq, r.parent_branch, CASE WHEN EXISTS (SELECT 1 FROM branches q WHERE q.session_no = r.parent_session_no AND q.branch = r.parent_branch) THEN 1 ELSE 0 END AS parent_branch_there, r.cut_seq, r.at, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM branches r LEFT JOIN sessions p ON p.no = r.parent_session_no LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = $1 AND r.branch > $2 ORDER BY r.branch LIMIT $3;
 -- check.branch
@@ -298,7 +316,9 @@ SELECT r.parent_session_no, r.parent_branch FROM branches r WHERE r.session_no =
 -- check.derivations
 SELECT r.seq, r.type, r.source_session_no, s.id AS source, s.deleted_at AS source_deleted, r.source_head, h.id AS head, h.session_no AS head_session, r.source_branch, r.source_seq, r.at, b.parent_session_no, b.parent_branch, b.cut_seq, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM derivations r LEFT JOIN sessions s ON s.no = r.source_session_no LEFT JOIN heads h ON h.no = r.source_head LEFT JOIN branches b ON b.session_no = r.session_no AND b.branch = 1 LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3;
 -- check.turns
-SELECT r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r.run, r.at, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM turns r LEFT JOIN agents a ON a.no = r.agent_no LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = $1 AND (r.first_seq, r.seq) > ($2, $3) ORDER BY r.first_seq, r.seq LIMIT $4;
+SELECT r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r.run, r.at, (SELECT min(h.status) FROM heads h WHERE h.session_no = r.session_no AND h.seq = r.seq) AS head_status, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM turns r LEFT JOIN agents a ON a.no = r.agent_no LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = $1 AND (r.first_seq, r.seq) > ($2, $3) ORDER BY r.first_seq, r.seq LIMIT $4;
+-- check.clears
+SELECT r.seq, r.branch, a.id AS agent, r.run, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM clears r LEFT JOIN agents a ON a.no = r.agent_no LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3;
 -- check.evals
 SELECT r.first_seq, r.seq, r.branch, r.status, r.turn_seq, CASE WHEN EXISTS (SELECT 1 FROM turns t WHERE t.session_no = r.session_no AND t.first_seq = r.turn_seq) THEN 1 ELSE 0 END AS turn_there, r.message_seq, CASE WHEN EXISTS (SELECT 1 FROM events m WHERE m.session_no = r.session_no AND m.seq = r.message_seq AND m.role IS NOT NULL) THEN 1 ELSE 0 END AS message_there, r.code AS code_no, b_code.sha256 AS code, r.result AS result_no, b_result.sha256 AS result, r.final AS final_no, b_final.sha256 AS final, r.error AS error_no, b_error.sha256 AS error, r.salts, r.at, r.erased_seq, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM evals r LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = $1 AND (r.first_seq, r.seq) > ($2, $3) ORDER BY r.first_seq, r.seq LIMIT $4;
 -- check.calls
@@ -359,6 +379,12 @@ WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no)
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM boards r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM boards r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- check.strays.session_tags
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- trace.events
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch, e.erased_seq FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1 AND deleted_at IS NULL) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
+-- trace.turn
+SELECT t.first_seq, (SELECT min(n.seq) FROM turns n WHERE n.session_no = t.session_no AND n.first_seq = t.first_seq AND n.seq > t.first_seq) AS ended FROM turns t WHERE t.session_no = (SELECT no FROM sessions WHERE id = $1 AND deleted_at IS NULL) AND t.branch = $2 AND t.first_seq < $3 AND t.seq = t.first_seq ORDER BY t.first_seq DESC LIMIT 1;
+-- trace.invokedBy
+SELECT s.id AS session, r.first_seq FROM invocations r JOIN sessions s ON s.no = r.session_no WHERE r.callee_session_no = (SELECT no FROM sessions WHERE id = $1 AND deleted_at IS NULL) ORDER BY r.session_no, r.first_seq LIMIT 1;
 -- session.describe
 UPDATE sessions SET agent_no = CAST($1 AS BIGINT), title = $2, status = $3, tags = $4, metadata = $5, request = $6, version = $7 WHERE no = $8;
 -- session.born
@@ -390,21 +416,21 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- run.erase
 UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL;
 -- allMessages.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- allMessages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
-DELETE FROM events WHERE session_no = $1;
+DELETE FROM events WHERE session_no = $1 AND (agent_no IS NULL OR NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto));
 -- allState.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = $1 GROUP BY value) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto) GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.erase
-DELETE FROM state WHERE session_no = $1;
+DELETE FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto);
 -- allAnnotations.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM annotations WHERE session_no = $1 GROUP BY payload) AS g WHERE g.no = blobs.no;
 -- allAnnotations.dropLinks
@@ -413,12 +439,50 @@ DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form
 DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM annotations WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allAnnotations.erase
 DELETE FROM annotations WHERE session_no = $1;
+-- allWork.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto) GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- allWork.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allWork.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allWork.erase
+DELETE FROM clears WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = clears.session_no AND k.branch = clears.branch AND clears.seq <= k.upto);
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL AND words IS NOT NULL);
 -- allMessages.unindex
-DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+-- turns.dropAll
+DELETE FROM turns WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
+-- evals.dropAll
+DELETE FROM evals WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = evals.session_no AND k.branch = evals.branch AND evals.seq <= k.upto);
+-- calls.dropAll
+DELETE FROM calls WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = calls.session_no AND k.branch = calls.branch AND calls.seq <= k.upto);
+-- snapshots.dropAll
+DELETE FROM snapshots WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = snapshots.session_no AND k.branch = snapshots.branch AND snapshots.seq <= k.upto);
+-- heads.dropAll
+DELETE FROM heads WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = heads.session_no AND k.branch = heads.branch AND heads.seq <= k.upto);
+-- invocations.dropAll
+DELETE FROM invocations WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = invocations.session_no AND k.branch = invocations.branch AND invocations.seq <= k.upto);
+-- remains.clear
+DELETE FROM remains WHERE session_no = $1;
+-- derivations.dropAll
+DELETE FROM derivations WHERE session_no = $1;
+-- branches.dropAll
+DELETE FROM branches WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = branches.session_no AND k.branch = branches.branch);
+-- remains.forgetMessages
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+-- remains.forgetEvals
+UPDATE evals SET code = NULL, result = NULL, final = NULL, error = NULL, salts = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
+-- remains.forgetCalls
+UPDATE calls SET request = NULL, response = NULL, result = NULL, error = NULL, salts = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
+-- remains.forgetSnapshots
+UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
+-- remains.forgetHeads
+UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = $1;
+-- remains.forgetState
+DELETE FROM state WHERE session_no = $1;
 -- state.close
 UPDATE state SET until_seq = $1 WHERE session_no = $2 AND branch = $3 AND key = $4 AND until_seq IS NULL;
 -- state.hide
@@ -517,6 +581,8 @@ SELECT (SELECT max(r.seq) FROM calls r WHERE r.session_no = s.no AND r.first_seq
 SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- invocation.version
 SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+-- session.forks
+SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value FROM sessions s WHERE s.id = $1 FOR UPDATE;
 -- messages.live
 SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= $1 AND m.agent_no = (SELECT no FROM agents WHERE id = $2)) AS value FROM sessions s WHERE s.id = $3 FOR UPDATE;
 -- message.key

@@ -46,6 +46,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
 export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...sessions.guards,
   ...lineage.guards,
+  ...erasure.guards,
   ...history.guards,
   ...state.guards,
   ...agents.guards,
