@@ -36,10 +36,18 @@ const cases: readonly Case[] = [
   }),
 
   prove("SE10 what was erased is no damage", NEEDS, async (given) => {
-    const { chat, fork } = await fillStore(given);
+    const { chat, fork, split } = await fillStore(given);
+    const clean = async (after: string) => assert.deepEqual((await given.check()).issues, [], after);
+    await given.history.clear({ session: split, agent: "ada" });
+    await clean("a clear of what was inherited");
     await given.history.clear({ session: chat, agent: "ada" });
-    await given.sessions.delete(fork);
-    assert.deepEqual((await given.check()).issues, []);
+    await clean("a clear of what others inherit");
+    await given.sessions.delete(chat);
+    await clean("what forks inherit stays");
+    await given.sessions.delete(fork, { everywhere: true });
+    await clean("and goes");
+    await given.sessions.delete(split);
+    await clean("with the last of them");
   }),
 
   prove("SE10 the checker runs beside writers and takes nothing they do for damage", NEEDS, async (given) => {
