@@ -1,6 +1,6 @@
 // Every kind of issue on both engines: planted damage is named by exactly its kind; and with that one check left out, it
 // goes unnoticed, so that each check is needed and each test would miss it.
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
 import type { CheckKind } from "../../src/contracts/check.ts";
 import { ENGINES } from "../engines.ts";
@@ -10,10 +10,11 @@ import { type Damaged, filledStore } from "./ground.ts";
 for (const engine of ENGINES) {
   describe(`damage on ${engine.name}`, () => {
     let store: Damaged;
-    beforeEach(async () => {
+    beforeAll(async () => {
       store = await filledStore(engine);
     });
-    afterEach(() => store.end());
+    afterEach(() => store.mend());
+    afterAll(() => store.end());
 
     test("SE10 nothing is named where nothing was planted", async () => {
       expect((await store.check("deep")).issues).toEqual([]);

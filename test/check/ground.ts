@@ -3,6 +3,7 @@ import { runCheck } from "../../src/check/check.ts";
 import { kindsOf } from "../../src/check/kinds.ts";
 import type { CheckKind, CheckMode, CheckReport } from "../../src/contracts/check.ts";
 import type { Holdfast, OpenOptions } from "../../src/contracts/holdfast.ts";
+import { TABLES } from "../../src/contracts/rows.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { open } from "../../src/open.ts";
 import { createBlobs } from "../../src/storage/blobs/store.ts";
@@ -19,8 +20,12 @@ export interface Damaged {
   readonly run: (sql: string, ...params: readonly Value[]) => Promise<unknown>;
   readonly read: (sql: string, ...params: readonly Value[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
   readonly check: (mode: CheckMode, without?: CheckKind) => Promise<CheckReport>;
+  /** As it was when it had been filled. */
+  readonly mend: () => Promise<void>;
   readonly end: () => Promise<void>;
 }
+
+const KEPT = Object.keys(TABLES);
 
 export async function filledStore(engine: Engine, options: OpenOptions = {}): Promise<Damaged> {
   const ground = await engine.fresh();
@@ -32,12 +37,20 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
   });
   const filled = await fillStore({ ...hf, lineage: hf });
   await addInvocations(hf, storage, (sql) => ground.driver.read(sql, []));
+  const all = (texts: readonly string[], params: readonly Value[] = []) =>
+    ground.driver.transact(function* () {
+      yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
+    });
+  await all(KEPT.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`));
   return {
     ...{ hf, filled, storage },
-    run: (sql, ...params) =>
-      ground.driver.transact(function* () {
-        yield { steps: [{ kind: "query", sql, params: [...params] }], last: true };
-      }),
+    run: (sql, ...params) => all([sql], params),
+    mend: async () => {
+      // Numbers the database gave are given again.
+      const again = engine.name === "postgres" ? " OVERRIDING SYSTEM VALUE" : "";
+      const texts = KEPT.map((table) => `INSERT INTO ${table}${again} SELECT * FROM kept_${table}`);
+      await all([...KEPT.map((table) => `DELETE FROM ${table}`), ...texts]);
+    },
     read: (sql, ...params) => ground.driver.read(sql, [...params]),
     check: (mode, without) => {
       const kinds = new Set(kindsOf(mode));

@@ -13,7 +13,8 @@ const exists = (query: string) => `CASE WHEN EXISTS (${query}) THEN 1 ELSE 0 END
 const turnThere = (a: string) =>
   `${exists(`SELECT 1 FROM turns t WHERE t.session_no = ${a}.session_no AND t.first_seq = ${a}.turn_seq`)} AS turn_there`;
 
-const TURN_ENDED = "SELECT 1 FROM turns t WHERE t.session_no = r.session_no AND t.first_seq = r.turn_seq AND t.seq = r.seq";
+const TURN_ENDED =
+  "SELECT 1 FROM turns t WHERE t.session_no = r.session_no AND t.first_seq = r.turn_seq AND t.seq = r.seq";
 const turnEnded = `${exists(TURN_ENDED)} AS turn_there`;
 
 const SESSIONS =
