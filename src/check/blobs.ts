@@ -1,5 +1,4 @@
 // Blobs: every part is there, every byte has its hash, and each is referred to by as many rows as it counts.
-import type { Blobs } from "../contracts/blobs.ts";
 import { type CheckedBlobRow, REFS_ASKED } from "../contracts/check-queries.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Queries } from "../contracts/queries.ts";
@@ -7,8 +6,8 @@ import type { Storage } from "../contracts/storage.ts";
 import { toRef } from "../core/bytes.ts";
 import type { Look } from "./findings.ts";
 import { PAGE, rowsOf } from "./pages.ts";
+import type { Reading } from "./patience.ts";
 
-type Reading = Pick<Blobs, "stream">;
 type Count = (what: string, n?: number) => void;
 
 /** Under a random name it only holds parts that are on their way. */
@@ -74,7 +73,7 @@ export async function countOrphans(storage: Storage, count: Count): Promise<void
 
 /** Blobs whose references are counted in one pass: four bytes each. */
 const COUNTED_AT_ONCE = 4_194_304;
-const SESSIONS_AT_ONCE = 100;
+const SESSIONS_AT_ONCE = 20;
 const BLOBS_AT_ONCE = 20_000;
 
 /** All rows are counted while others write; what seems wrong is then counted again, a few blobs at one moment. */

@@ -1,6 +1,5 @@
 // The checker (rule SE10): the store's rows session by session, then what belongs to none of them. It reads and never
 // mends; every issue says what to do.
-import type { Blobs } from "../contracts/blobs.ts";
 import type { Checking, CheckKind, CheckMode, CheckOptions, CheckProgress, CheckReport } from "../contracts/check.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
@@ -10,11 +9,10 @@ import { checkBytes, checkParts, checkReferences, countOrphans, readThrough } fr
 import { Findings, type Look } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
 import { PAGE } from "./pages.ts";
+import { patient, type Reading } from "./patience.ts";
 import { checkSession } from "./session.ts";
 import { checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./subject.ts";
-
-type Reading = Pick<Blobs, "stream">;
 
 export function createChecking(storage: Storage, blobs: Reading): Checking {
   return {
@@ -37,11 +35,12 @@ export function createChecking(storage: Storage, blobs: Reading): Checking {
 
 /** `kinds` is for tests: with a kind left out, the damage it stands for must go unnoticed. */
 export async function runCheck(
-  storage: Storage,
-  blobs: Reading,
+  given: Storage,
+  bytes: Reading,
   options: CheckOptions,
   kinds: ReadonlySet<CheckKind> = kindsOf(options.mode ?? "deep"),
 ): Promise<CheckReport> {
+  const { storage, blobs } = patient(given, bytes);
   const mode = options.mode ?? "deep";
   const findings = new Findings(kinds);
   const counts: Record<string, number> = {};

@@ -38,6 +38,19 @@ for (const engine of ENGINES) {
       expect(report.issues).toEqual([]);
     });
 
+    test("SE10 a check lets others have the event loop between its reads", async () => {
+      let turns = 0;
+      let over = false;
+      const others = () => {
+        turns++;
+        if (!over) setImmediate(others);
+      };
+      others();
+      await store.hf.check();
+      over = true;
+      expect(turns).toBeGreaterThan(5);
+    });
+
     test("SE10 all issues are counted, the first are listed", async () => {
       const many = LIMITS.checkIssues + 200;
       await store.run(
