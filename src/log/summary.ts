@@ -76,6 +76,9 @@ const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
   "head/moved": ({ data }) => `back to head ${short(data.head)}, was ${short(data.was)}`,
   "branch/begun": ({ data }) => `${data.verb}: goes on from ${from(data.from)}`,
   "derivation/added": ({ data }) => `${data.type} of ${from(data.source)}`,
+  "invocation/started": (event) =>
+    `${event.data.type ?? "invocation"} #${event.seq} of ${event.data.callee ?? "a session"}`,
+  "invocation/finished": (event) => `${version("invocation", event)} ${event.data.status ?? "finished"}`,
   "state/set": ({ data }) => `state set: ${counted(data.keys, "key")}`,
   "state/patched": ({ data }) => `state patched: ${counted(data.keys, "key")}, ${counted(data.removed, "key")} removed`,
   "state/cleared": () => "state cleared",
