@@ -6,6 +6,7 @@ import { nodeRefusal } from "./core/node.ts";
 
 export type * from "./contracts/agents.ts";
 export type * from "./contracts/blobs.ts";
+export type * from "./contracts/check.ts";
 export type * from "./contracts/context.ts";
 export type * from "./contracts/environment.ts";
 export { type ErrorCode, type ErrorOptions, HoldfastError, isHoldfastError } from "./contracts/errors.ts";
@@ -24,6 +25,7 @@ export type * from "./contracts/sessions.ts";
 export type * from "./contracts/state.ts";
 export type * from "./contracts/tasks.ts";
 export { TASK_STATUSES } from "./contracts/tasks.ts";
+export type * from "./contracts/trace.ts";
 export type * from "./contracts/vectors.ts";
 export { fileBlobs } from "./storage/blobs/file.ts";
 

@@ -3,6 +3,7 @@ import { type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAgents } from "./agents/agents.ts";
+import { createChecking } from "./check/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
@@ -13,6 +14,7 @@ import { checkStore } from "./core/locator.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
+import { createTracing } from "./log/trace.ts";
 import { createQuerying } from "./query/run.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
@@ -109,6 +111,8 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ...(options.memory === undefined ? {} : { memory: options.memory }),
     ...lifetime.of({ stats: async (asked?: { readonly sessions?: number }) => readStats(storage, asked) }),
     ...lifetime.of(createQuerying(storage)),
+    ...lifetime.of(createTracing(storage)),
+    ...lifetime.of(createChecking(storage, blobs)),
     close,
     [Symbol.asyncDispose]: close,
   };

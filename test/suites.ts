@@ -55,6 +55,8 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runLogSuite(name, make, options);
   suites.runBlobsSuite(name, make, options);
   suites.runQuerySuite(name, make, options);
+  suites.runTraceSuite(name, make, options);
+  suites.runCheckSuite(name, make, options);
   suites.runHostileSuite(name, make, options);
   suites.runPropertySuite(name, stillFixture(place, oneHandle === undefined), { fc, harness, runs });
 }
@@ -65,6 +67,7 @@ export function runBlobSuites(name: string, place: MakePlace): void {
   suites.runBlobsSuite(name, make, { harness });
   suites.runHistorySuite(name, make, { harness });
   suites.runStoreSuite(name, make, { harness });
+  suites.runCheckSuite(name, make, { harness });
 }
 
 function fixture(make: MakePlace, again: boolean): suites.MakeFixture {

@@ -2,6 +2,7 @@
 import type { AnyCommand } from "./command.ts";
 import { agents } from "./commands/agents.ts";
 import { blobs } from "./commands/blobs.ts";
+import { check } from "./commands/check.ts";
 import { demo } from "./commands/demo.ts";
 import { demoWriter } from "./commands/demo-writer.ts";
 import { gc } from "./commands/gc.ts";
@@ -14,13 +15,14 @@ import { sessions } from "./commands/sessions.ts";
 import { state } from "./commands/state.ts";
 import { stats } from "./commands/stats.ts";
 import { tasks } from "./commands/tasks.ts";
+import { trace } from "./commands/trace.ts";
 import { verify } from "./commands/verify.ts";
 import type { Section } from "./help.ts";
 
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
-  { title: "What happened, and is it whole?", commands: [log, query, verify] },
+  { title: "What happened, and is it whole?", commands: [log, trace, query, verify, check] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];
 

@@ -3,6 +3,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Agents } from "./agents.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
+import type { Checking } from "./check.ts";
 import type { Environment } from "./environment.ts";
 import type { Graph } from "./graph.ts";
 import type { History } from "./history.ts";
@@ -14,6 +15,7 @@ import type { Querying } from "./query.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
+import type { Tracing } from "./trace.ts";
 import type { Vectors } from "./vectors.ts";
 
 export interface OpenOptions {
@@ -107,6 +109,11 @@ export interface Holdfast {
   /** The SQL of a query and how the engine would run it. */
   explain: Querying["explain"];
   facts: Querying["facts"];
+  /** A session's events with what each is about and was caused by; and what led to one of them. */
+  trace: Tracing["trace"];
+  causes: Tracing["causes"];
+  /** Whether everything the store holds agrees; see docs/checker.md. */
+  check: Checking["check"];
   /** Waits for what is under way, then closes; safe to call twice. Calls after it are refused with Closed. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -61,6 +61,9 @@ export const LIMITS = {
   /** Values a pull may ask for of one attribute (`page` when it does not say), and how often a pull may recur. */
   pullValues: 10_000,
   pullDepth: 64,
+  /** Issues that a check lists (all are counted), and events that a walk along causes gives. */
+  checkIssues: 1000,
+  causes: 1000,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;

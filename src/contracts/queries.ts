@@ -1,6 +1,10 @@
 // The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
+
+import type { BlobQueries } from "./blob-queries.ts";
+import type { CheckQueries } from "./check-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
+import type { TraceQueries } from "./trace-queries.ts";
 
 export interface Read<P extends readonly unknown[], R> {
   readonly params: P;
@@ -227,11 +231,10 @@ export interface SegmentRow {
 }
 
 type Filter<T> = T | null;
-
 /** A session's number, a branch of it, and the last seq that counts. */
 type Segment = [session: number, branch: number, upTo: number];
 
-export interface Queries extends LineageQueries {
+export interface Queries extends BlobQueries, LineageQueries, CheckQueries, TraceQueries {
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
   "session.byAlias": Read<[name: string], SessionRow>;
@@ -341,49 +344,6 @@ export interface Queries extends LineageQueries {
   "tasks.byBoard": Read<[board: string], TaskRow>;
   "tasks.bySession": Read<[session: string], TaskRow>;
   "task.get": Read<[board: string, task: string], TaskRow>;
-
-  // blobs
-  "blob.get": Read<[sha256: Uint8Array], BlobRow & { readonly body: Uint8Array | null }>;
-  "blob.payload": Read<[sha256: Uint8Array], StoredPayload>;
-  "blob.head": Read<[sha256: Uint8Array], BlobRow>;
-  /** Newest first, with everything that is part of another. */
-  "blobs.list": Read<[beforeNo: number, limit: number], BlobRow>;
-  "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
-  /** Whatever a blob holds, its chunks and the blobs it names. */
-  "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;
-  /** One whose bytes name it: the content of a message, since nothing else may name a blob. */
-  "blob.named": Read<[blobNo: number], { readonly no: number }>;
-  "blob.segments": Read<[blobNo: number], SegmentRow>;
-  /** Stored bytes of chunks and segments that no other blob uses. */
-  "blob.ownBytes": Read<[blobNo: number], { readonly n: number }>;
-
-  // segments: `used` is the length of the longest blob in it, null when there is none
-  "segment.get": Read<
-    [id: string],
-    { readonly size: number; readonly sealed: number; readonly sha256: Uint8Array | null; readonly used: number | null }
-  >;
-  "segment.frames": Read<[id: string], FrameRow>;
-  "segment.frameHeads": Read<[id: string], Omit<FrameRow, "body">>;
-  "segments.unsealed": Read<[touchedBefore: number, after: string, limit: number], { readonly id: string }>;
-  "segments.overlong": Read<[after: string, limit: number], { readonly id: string }>;
-  "segments.unused": Read<[after: string, limit: number], { readonly id: string; readonly stored: number }>;
-
-  // collection: pages by number or id, so that each is short
-  "gc.epoch": Read<[], { readonly n: number }>;
-  "gc.unreferenced": Read<[after: number, limit: number], BlobRow>;
-  "gc.freeable": Read<
-    [now: number, after: number, limit: number],
-    Readonly<Record<"no" | "stored" | "chunk" | "free", number>> & { readonly condemned: number | null }
-  >;
-  "gc.freeableSegments": Read<
-    [now: number, after: string, limit: number],
-    { readonly id: string; readonly stored: number; readonly free: number }
-  >;
-  /** Blobs that links or segments say they belong to, and whether they exist. */
-  "gc.parents": Read<[after: number, limit: number], { readonly no: number; readonly there: number }>;
-  "gc.grown": Read<[after: number, limit: number], { readonly no: number; readonly there: number }>;
-  /** Whether a row names these bytes outside the database. */
-  "external.key": Read<[key: string, sameKey: string], { readonly n: number }>;
 
   // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
   // and `outside` is the part of `stored` that another place than the database keeps

@@ -80,7 +80,7 @@ function checkAnchor(value: unknown, what: string): Anchor {
   };
 }
 
-function checkTypes(types: unknown): ReadonlySet<string> | null {
+export function checkTypes(types: unknown): ReadonlySet<string> | null {
   if (types === undefined) return null;
   return new Set(checkArray(types, "types", "page").map((type, i) => checkId(type, `types[${i}]`)));
 }
@@ -113,7 +113,7 @@ const ENVELOPE = {
 };
 
 /** The envelope is what was hashed; unknown fields are ignored, an unknown schema version is refused (rule LG3). */
-function eventOf(session: string, row: EventRow): LogEvent {
+export function eventOf(session: string, row: EventRow): LogEvent {
   const name: RowName = { kind: "event", session, seq: row.seq };
   const { seq, type, at, body, hash } = decodeRow(name, row, EVENT);
   const { v: version } = decodeRow(name, body, { v: whole });

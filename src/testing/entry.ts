@@ -11,6 +11,7 @@ export { type FastCheck, type PropertyFixture, type PropertyOptions, runProperty
 export type { Clock, Fixture, Harness, MakeFixture, Need, Offers, Skip, SuiteOptions } from "./suite.ts";
 export { runAgentsSuite } from "./suites/agents.ts";
 export { runBlobsSuite } from "./suites/blobs.ts";
+export { runCheckSuite } from "./suites/check.ts";
 export { runHistorySuite } from "./suites/history.ts";
 export { runHostileSuite } from "./suites/hostile.ts";
 export { runLineageSuite } from "./suites/lineage.ts";
@@ -20,3 +21,4 @@ export { runSessionsSuite } from "./suites/sessions.ts";
 export { runStateSuite } from "./suites/state.ts";
 export { runStoreSuite } from "./suites/store.ts";
 export { runTasksSuite } from "./suites/tasks.ts";
+export { runTraceSuite } from "./suites/trace.ts";

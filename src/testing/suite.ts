@@ -48,6 +48,9 @@ export interface Offers {
   readonly stats: Holdfast["stats"];
   readonly query: Holdfast["query"];
   readonly explain: Holdfast["explain"];
+  readonly check: Holdfast["check"];
+  readonly trace: Holdfast["trace"];
+  readonly causes: Holdfast["causes"];
   /** Sessions as a graph. */
   readonly lineage: Lineage;
   readonly info: Holdfast["info"];
@@ -142,6 +145,9 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
     explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),
+    check: store.check === undefined ? undefined : (options) => all(store).check(options),
+    trace: store.trace === undefined ? undefined : (...asked) => all(store).trace(...asked),
+    causes: store.causes === undefined ? undefined : (...asked) => all(store).causes(...asked),
     close: store.close === undefined ? undefined : () => all(store).close(),
     lineage: store.heads === undefined ? undefined : all(store),
     clock: environment,

@@ -185,6 +185,7 @@ class World {
     }
     expect(new Set(this.model.heads.map(({ id }) => id)).size).toBe(this.model.heads.length);
     // Shared, not copied: as many messages as were ever appended.
+    expect((await hf.check()).issues).toEqual([]);
     const { nouns } = await hf.stats();
     expect(nouns.messages?.rows ?? 0).toBeLessThanOrEqual(this.#texts);
   }

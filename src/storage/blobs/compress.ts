@@ -9,6 +9,9 @@ export class DamagedBytes extends Error {
   override readonly name = "DamagedBytes";
 }
 
+/** There are none where they are kept. */
+export class MissingBytes extends DamagedBytes {}
+
 /** Compresses when that pays; otherwise the bytes come back as they are (the same array, not a copy). */
 export function pack(bytes: Uint8Array): { codec: Codec; bytes: Uint8Array } {
   if (bytes.length < MIN_ZSTD_BYTES) return { codec: "raw", bytes };

@@ -5,7 +5,7 @@ import type { BlobBackend } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Storage } from "../../contracts/storage.ts";
 import { sameBytes, toHex } from "../../core/bytes.ts";
-import { DamagedBytes } from "./compress.ts";
+import { DamagedBytes, MissingBytes } from "./compress.ts";
 
 /** The columns that say where bytes are. */
 export interface Placed {
@@ -86,6 +86,6 @@ async function getOutside(backend: BlobBackend | undefined, placed: Omit<Placed,
     });
   }
   const bytes = await backend.get(key);
-  if (bytes === null) throw new DamagedBytes(`is missing from the ${store} backend`);
+  if (bytes === null) throw new MissingBytes(`is missing from the ${store} backend`);
   return bytes;
 }

@@ -6,7 +6,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/queries.ts";
 import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
 import { FORM, isExpired } from "./claims.ts";
-import { DamagedBytes, unpack } from "./compress.ts";
+import { DamagedBytes, MissingBytes, unpack } from "./compress.ts";
 import { needDictionaries } from "./dictionary.ts";
 import type { Depot, Placed } from "./place.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
@@ -229,7 +229,10 @@ export function expired(digest: Uint8Array): HoldfastError {
 
 export function corrupted(digest: Uint8Array, damage: DamagedPart): HoldfastError {
   return new HoldfastError("BlobCorrupted", `the blob ${toRef(digest)} is damaged: ${damage.message}`, {
-    details: { ref: toRef(digest), part: damage.part },
+    details: {
+      ...{ ref: toRef(digest), part: damage.part },
+      ...(damage.cause instanceof MissingBytes ? { missing: true } : {}),
+    },
     hint: "Restore it from a backup, or delete it and store the bytes again; other blobs are not affected.",
     cause: damage,
   });

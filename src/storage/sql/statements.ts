@@ -3,6 +3,7 @@ import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
 import * as agents from "./agents.ts";
 import * as blobs from "./blobs.ts";
+import * as check from "./check.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
 import * as lineage from "./lineage.ts";
@@ -11,6 +12,7 @@ import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
 import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
+import * as trace from "./trace.ts";
 import * as words from "./words.ts";
 
 export const QUERIES: Readonly<Record<QueryName, string>> = {
@@ -25,6 +27,8 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...blobs.queries,
   ...words.queries,
   ...stats.queries,
+  ...check.queries,
+  ...trace.queries,
 };
 
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {

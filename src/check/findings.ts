@@ -1,0 +1,69 @@
+// What a look at a part of the store brought up. Every part is looked at twice before it is reported: what somebody was
+// just changing is not there, or not the same, the second time.
+import type { CheckIssue, CheckKind } from "../contracts/check.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import { KINDS } from "./kinds.ts";
+
+/** Findings of one part that are compared one by one; where there are more, the first look counts. */
+const COMPARED_MAX = 100_000;
+
+/** How a check says what it found. */
+export type Report = (kind: CheckKind, rows: readonly string[], details?: JsonObject) => void;
+
+export interface Look {
+  readonly report: Report;
+  /** Whether anybody wants to know of any of these kinds. */
+  wants(...kinds: readonly CheckKind[]): boolean;
+}
+
+export class Findings {
+  readonly #kinds: ReadonlySet<CheckKind>;
+  readonly #issues: CheckIssue[] = [];
+  #count = 0;
+
+  constructor(kinds: ReadonlySet<CheckKind>) {
+    this.#kinds = kinds;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get issues(): readonly CheckIssue[] {
+    return this.#issues;
+  }
+
+  wants(...kinds: readonly CheckKind[]): boolean {
+    return kinds.some((kind) => this.#kinds.has(kind));
+  }
+
+  async twice(look: (found: Look) => Promise<void>): Promise<void> {
+    const first = new Set<string>();
+    await look(this.#looking((key) => void (first.size < COMPARED_MAX && first.add(key))));
+    if (first.size === 0) return;
+    const seen = new Set<string>();
+    await look(
+      this.#looking((key, issue) => {
+        if (seen.has(key) || (first.size < COMPARED_MAX && !first.has(key))) return;
+        seen.add(key);
+        this.#add(issue);
+      }),
+    );
+  }
+
+  #looking(see: (key: string, issue: CheckIssue) => void): Look {
+    return {
+      wants: (...kinds) => this.wants(...kinds),
+      report: (kind, rows, details = {}) => {
+        if (!this.#kinds.has(kind)) return;
+        see(JSON.stringify([kind, rows, details]), { kind, rows, hint: KINDS[kind].hint, details });
+      },
+    };
+  }
+
+  #add(issue: CheckIssue): void {
+    this.#count++;
+    if (this.#issues.length < LIMITS.checkIssues) this.#issues.push(issue);
+  }
+}

@@ -1,0 +1,206 @@
+// Every kind of issue: whether quick mode looks for it, what it means, and what to do. docs/checker.md prints this table.
+import type { CheckKind, CheckMode } from "../contracts/check.ts";
+
+export interface KindOfIssue {
+  /** The lightest mode that finds it. */
+  readonly mode: CheckMode;
+  readonly meaning: string;
+  readonly hint: string;
+}
+
+const RESTORE = "Keep a copy of the store as it is and restore these rows from a backup.";
+const RESTORE_LOG =
+  "Keep a copy of the store as it is; restore the session from a backup, or fork it before the damage.";
+const POINT = "Rewind or publish a head to point the session at one of its own again.";
+const ERASE_REST = "Restore the session's row from a backup, or delete what was left behind of it.";
+
+export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
+  "current-head-missing": { mode: "quick", meaning: "a session's current head does not exist", hint: POINT },
+  "current-head-foreign": { mode: "quick", meaning: "a session's current head is another session's", hint: POINT },
+  "current-head-aborted": { mode: "quick", meaning: "a session's current head is an aborted one", hint: POINT },
+  "current-head-wrong": {
+    mode: "deep",
+    meaning: "a session's current head is not the one its log published or moved to last",
+    hint: POINT,
+  },
+  "derived-moved-source": {
+    mode: "quick",
+    meaning: "a session's current head is one of a session that was forked from it or attached to it",
+    hint: POINT,
+  },
+  "cache-id-missing": {
+    mode: "quick",
+    meaning: "a fork does not say which provider's cache it shares",
+    hint: "Set the cache id of what it was forked from; without it the fork only loses its warm cache.",
+  },
+  "alias-target-missing": {
+    mode: "quick",
+    meaning: "an alias names a session that is not there",
+    hint: "Remove the alias, or point it at another session.",
+  },
+  "head-session-missing": { mode: "quick", meaning: "heads of a session that has no row", hint: ERASE_REST },
+  "head-basis-missing": { mode: "quick", meaning: "a head was made on a head that does not exist", hint: RESTORE },
+  "head-basis-foreign": { mode: "quick", meaning: "a head was made on a head of another session", hint: RESTORE },
+  "head-final-missing": {
+    mode: "quick",
+    meaning: "a head's final value names a blob that is not there",
+    hint: RESTORE,
+  },
+  "head-snapshot-missing": { mode: "quick", meaning: "a head names a snapshot that is not there", hint: RESTORE },
+  "head-chain-wrong": {
+    mode: "deep",
+    meaning: "a head stands on another chain hash than the log has at its seq",
+    hint: RESTORE,
+  },
+  "head-root-wrong": {
+    mode: "deep",
+    meaning: "a head's root is not the one that its rows give when it is derived anew",
+    hint: RESTORE,
+  },
+  "head-id-wrong": { mode: "deep", meaning: "a head's id is not the hash of what it commits to", hint: RESTORE },
+  "branch-missing": { mode: "quick", meaning: "there is no row for a branch that the session has", hint: RESTORE },
+  "branch-parent-missing": {
+    mode: "quick",
+    meaning: "a branch continues a session or a branch that is not there",
+    hint: RESTORE,
+  },
+  "branch-cut-beyond": {
+    mode: "quick",
+    meaning: "a branch begins behind the end of the log it continues",
+    hint: RESTORE,
+  },
+  "branch-wrong": {
+    mode: "deep",
+    meaning: "an event, or the session itself, is on another branch than the log says",
+    hint: RESTORE,
+  },
+  "lineage-cycle": {
+    mode: "quick",
+    meaning: "a branch continues itself by way of others, so that its history has no beginning",
+    hint: RESTORE,
+  },
+  "derivation-target-missing": {
+    mode: "quick",
+    meaning: "a derivation of a session that has no row",
+    hint: ERASE_REST,
+  },
+  "derivation-source-missing": {
+    mode: "quick",
+    meaning: "a session was derived from one that has no row, not even a tombstone",
+    hint: RESTORE,
+  },
+  "derivation-head-missing": {
+    mode: "quick",
+    meaning: "a session was derived from a head that is not there, or not of its source",
+    hint: RESTORE,
+  },
+  "derivation-mismatch": {
+    mode: "quick",
+    meaning: "a derivation and the branch the session begins with name different places",
+    hint: RESTORE,
+  },
+  "invocation-caller-missing": { mode: "quick", meaning: "invocations of a caller that has no row", hint: ERASE_REST },
+  "invocation-callee-missing": {
+    mode: "quick",
+    meaning: "an invocation's callee has no row, not even a tombstone",
+    hint: RESTORE,
+  },
+  "invocation-head-missing": { mode: "quick", meaning: "an invocation names a head that is not there", hint: RESTORE },
+  "invocation-head-foreign": {
+    mode: "quick",
+    meaning: "an invocation names a head that is not of the caller, the callee or the source it stands for",
+    hint: RESTORE,
+  },
+  "invocation-call-missing": { mode: "quick", meaning: "an invocation names a call that is not there", hint: RESTORE },
+  "invocation-type-invalid": {
+    mode: "quick",
+    meaning: "an invocation is neither a spawn nor an attach",
+    hint: RESTORE,
+  },
+  "attach-source-missing": {
+    mode: "quick",
+    meaning: "what an invocation attached to has no row, not even a tombstone",
+    hint: RESTORE,
+  },
+  "attach-source-head-missing": {
+    mode: "quick",
+    meaning: "the head an invocation attached to is not there",
+    hint: RESTORE,
+  },
+  "leaf-call-has-invocation": {
+    mode: "quick",
+    meaning: "a leaf call has an invocation: leaf calls are recorded as calls and start no session",
+    hint: "Find the caller that recorded it and let it spawn from a root call.",
+  },
+  "row-session-missing": { mode: "quick", meaning: "rows of a session that has no row", hint: ERASE_REST },
+  "turn-missing": { mode: "quick", meaning: "a row names a turn that is not there", hint: RESTORE },
+  "turn-open-twice": { mode: "quick", meaning: "a turn is open a second time, or has no beginning", hint: RESTORE },
+  "message-missing": { mode: "quick", meaning: "an eval names a message that is not there", hint: RESTORE },
+  "version-wrong": {
+    mode: "quick",
+    meaning: "a call, an eval or an invocation has no first version, or goes on after it had ended",
+    hint: RESTORE,
+  },
+  "state-held-twice": {
+    mode: "quick",
+    meaning: "a key of the state has two values at once",
+    hint: "Set the key again: that ends both.",
+  },
+  "task-board-missing": { mode: "quick", meaning: "a task of a board that is not there", hint: ERASE_REST },
+  "row-without-event": { mode: "deep", meaning: "the log has no such event for a row of its seq", hint: RESTORE },
+  "event-without-row": { mode: "deep", meaning: "the row that an event wrote is not there", hint: RESTORE },
+  "row-mismatch": { mode: "deep", meaning: "a column is not what the row's event says", hint: RESTORE },
+  "commitment-mismatch": {
+    mode: "deep",
+    meaning: "a row names another payload, or has another salt, than its event committed to",
+    hint: RESTORE,
+  },
+  "chain-broken": {
+    mode: "deep",
+    meaning: "an event's hash does not follow from the one before it",
+    hint: RESTORE_LOG,
+  },
+  "event-mismatch": {
+    mode: "deep",
+    meaning: "a column of an event, or of the message it added, is not what was hashed",
+    hint: RESTORE_LOG,
+  },
+  "seq-gap": { mode: "deep", meaning: "an event is missing inside the log", hint: RESTORE_LOG },
+  "log-truncated": { mode: "deep", meaning: "the log ends before where the session says it does", hint: RESTORE_LOG },
+  "log-beyond-end": { mode: "deep", meaning: "there are events behind the end of the log", hint: RESTORE_LOG },
+  "message-count-wrong": {
+    mode: "deep",
+    meaning: "a session's count of messages is not how many there are",
+    hint: "Correct sessions.messages; nothing else depends on it.",
+  },
+  "state-seq-wrong": {
+    mode: "deep",
+    meaning: "a session's version of the state is not the seq of its last change",
+    hint: "Correct sessions.state_seq: compare-and-set goes by it.",
+  },
+  "blob-missing": {
+    mode: "quick",
+    meaning: "a row names a blob that is not there, or its bytes are gone from where they are kept",
+    hint: "Restore the blob from a backup, or store the same bytes again.",
+  },
+  "blob-part-missing": {
+    mode: "quick",
+    meaning: "a blob is made of, or names, a blob that is not there",
+    hint: "Restore the blob from a backup, or store the same bytes again.",
+  },
+  "blob-hash-mismatch": {
+    mode: "deep",
+    meaning: "a blob's bytes do not have its hash",
+    hint: "Restore the blob from a backup; other blobs are not affected.",
+  },
+  "blob-refs-wrong": {
+    mode: "deep",
+    meaning: "a blob is referred to by another number of rows than it counts",
+    hint: "Correct blobs.refs before the next gc: a count too low lets it go, one too high keeps it.",
+  },
+};
+
+export function kindsOf(mode: CheckMode): ReadonlySet<CheckKind> {
+  const all = Object.keys(KINDS) as CheckKind[];
+  return new Set(mode === "deep" ? all : all.filter((kind) => KINDS[kind].mode === "quick"));
+}

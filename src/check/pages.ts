@@ -1,0 +1,14 @@
+// Rows in pages by key: each read is short, so that nothing waits for the checker and nothing pins the WAL.
+
+export const PAGE = 1000;
+
+/** Every row, page after page; `read` is given the last row of the page before. */
+export async function* rowsOf<R>(read: (last: R | undefined) => Promise<readonly R[]>): AsyncGenerator<R> {
+  let last: R | undefined;
+  for (;;) {
+    const rows = await read(last);
+    yield* rows;
+    last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return;
+  }
+}

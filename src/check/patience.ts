@@ -1,0 +1,43 @@
+// A check is long and in no hurry. An engine in this process answers without giving up the event loop, so the checker
+// gives it up itself, between reads.
+import type { Blobs } from "../contracts/blobs.ts";
+import type { Storage } from "../contracts/storage.ts";
+
+/** So long it keeps the event loop to itself, or for so many reads. */
+const SLICE_MS = 8;
+const SLICE_READS = 32;
+
+export type Reading = Pick<Blobs, "stream">;
+
+export function patient(storage: Storage, blobs: Reading): { readonly storage: Storage; readonly blobs: Reading } {
+  const { environment } = storage;
+  let since = environment.monotonic();
+  let reads = 0;
+  const pause = async () => {
+    if (++reads < SLICE_READS && environment.monotonic() - since < SLICE_MS) return;
+    await new Promise<void>((resolve) => environment.defer(resolve));
+    [since, reads] = [environment.monotonic(), 0];
+  };
+  return {
+    storage: {
+      ...{ engine: storage.engine, words: storage.words, environment },
+      commit: (commit) => storage.commit(commit),
+      query: async (name, ...params) => {
+        await pause();
+        return storage.query(name, ...params);
+      },
+      inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
+      changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
+      reclaim: () => storage.reclaim(),
+      rewrite: () => storage.rewrite(),
+      size: () => storage.size(),
+      close: () => storage.close(),
+    },
+    blobs: {
+      stream: async function* (ref) {
+        await pause();
+        yield* blobs.stream(ref);
+      },
+    },
+  };
+}

@@ -1,0 +1,92 @@
+// One session: its row, its log, and every row that belongs to it.
+import type { CheckedSessionRow } from "../contracts/check-queries.ts";
+import { jsonTexts } from "../core/decode.ts";
+import { rowId } from "../core/row-id.ts";
+import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
+import type { Look } from "./findings.ts";
+import { checkHeads } from "./heads.ts";
+import { KINDS } from "./kinds.ts";
+import { type Ledger, readLedger } from "./ledger.ts";
+import type { Subject, Survey } from "./subject.ts";
+import { checkCalls, checkClears, checkEvals, checkNotes, checkSnapshots, checkState, checkTurns } from "./work.ts";
+
+/** Events whose contents are looked for at once. */
+const STRETCH = 10_000;
+
+/** Kinds that need the log. */
+const BY_LOG = (Object.keys(KINDS) as (keyof typeof KINDS)[]).filter(
+  (kind) => KINDS[kind].mode === "deep" && !kind.startsWith("blob-"),
+);
+
+export async function checkSession(survey: Survey, look: Look, session: CheckedSessionRow): Promise<void> {
+  if (session.deleted_at !== null) {
+    // A tombstone. What is left of it are rows that others inherit; of them only the lineage must hold.
+    survey.count("deletedSessions");
+    await checkBranches({ survey, look, session, ledger: null });
+    return;
+  }
+  survey.count("sessions");
+  const ledger = look.wants(...BY_LOG) ? await readLedger(survey, look, session) : null;
+  const subject: Subject = { survey, look, session, ledger };
+  checkCurrentHead(subject);
+  await checkContents(subject);
+  await checkBranches(subject);
+  await checkDerivations(subject);
+  await checkTurns(subject);
+  await checkEvals(subject);
+  await checkCalls(subject);
+  await checkSnapshots(subject);
+  await checkNotes(subject);
+  await checkClears(subject);
+  await checkState(subject);
+  await checkInvocations(subject);
+  await checkHeads(subject);
+  if (ledger !== null) checkLedger(subject, ledger);
+}
+
+function checkCurrentHead({ look, session }: Subject): void {
+  const { id, no, head_no, head, head_session } = session;
+  if (head_no === null) return;
+  if (head === null) look.report("current-head-missing", [id], {});
+  else if (head_session !== no) {
+    look.report(session.head_derived === 1 ? "derived-moved-source" : "current-head-foreign", [id, head], {});
+  } else if (session.head_status === "aborted") look.report("current-head-aborted", [id, head], {});
+}
+
+async function checkContents({ survey, look, session }: Subject): Promise<void> {
+  for (let after = 0; after < session.seq; after += STRETCH) {
+    for (const row of await survey.storage.query("check.contents", session.no, after, after + STRETCH)) {
+      look.report("blob-missing", [rowId(session.id, row.seq)], { table: "events", payload: "content" });
+    }
+  }
+}
+
+/** What the log announced and nobody showed, and where the session row says it stands. */
+function checkLedger({ look, session }: Subject, ledger: Ledger): void {
+  for (const { seq, table } of ledger.missing()) {
+    if (table === "branches") look.report("branch-missing", [session.id], { branch: seq });
+    else look.report("event-without-row", [rowId(session.id, seq)], { table, seq });
+  }
+  const { standing } = ledger;
+  if (standing === null) return;
+  const rows = [session.id];
+  if (standing.messages !== session.messages) {
+    look.report("message-count-wrong", rows, { counted: standing.messages, stored: session.messages });
+  }
+  if (standing.stateSeq !== session.state_seq) {
+    look.report("state-seq-wrong", rows, { expected: standing.stateSeq, stored: session.state_seq });
+  }
+  if (standing.branch !== session.branch) {
+    look.report("branch-wrong", rows, { branch: session.branch, expected: standing.branch });
+  }
+  const isOwn = session.head_no === null || session.head_session === session.no;
+  if (isOwn && standing.head !== session.head) {
+    look.report("current-head-wrong", rows, { head: session.head, expected: standing.head });
+  }
+  const { status = "open", tags = [], kind = "entry", origin = null, cacheId = null } = standing.described;
+  const said = { status, tags: JSON.stringify(tags), kind, origin, cache_id: cacheId };
+  const found = { ...session, tags: JSON.stringify(session.tags === null ? [] : jsonTexts.read(session.tags)) };
+  for (const column of ["status", "tags", "kind", "origin", "cache_id"] as const) {
+    if (found[column] !== said[column]) look.report("row-mismatch", rows, { table: "sessions", column });
+  }
+}

@@ -1,0 +1,59 @@
+// What belongs to no session, or should belong to one and does not: names, tasks, rows that were left behind.
+import type { CheckKind } from "../contracts/check.ts";
+import type { OwnedTable } from "../contracts/check-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import type { Look } from "./findings.ts";
+import { PAGE, rowsOf } from "./pages.ts";
+
+/** What it is called when rows of the table have no session. */
+const STRAYS: Readonly<Record<OwnedTable, CheckKind>> = {
+  events: "row-session-missing",
+  branches: "row-session-missing",
+  turns: "row-session-missing",
+  clears: "row-session-missing",
+  evals: "row-session-missing",
+  calls: "row-session-missing",
+  snapshots: "row-session-missing",
+  heads: "head-session-missing",
+  invocations: "invocation-caller-missing",
+  derivations: "derivation-target-missing",
+  annotations: "row-session-missing",
+  state: "row-session-missing",
+  boards: "row-session-missing",
+  session_tags: "row-session-missing",
+};
+
+export async function checkStrays(storage: Storage, look: Look): Promise<void> {
+  for (const table of Object.keys(STRAYS) as OwnedTable[]) {
+    for (let after = 0, more = true; more; ) {
+      const rows = await storage.query(`check.strays.${table}`, after, PAGE);
+      for (const { no, there } of rows) {
+        if (there === null) look.report(STRAYS[table], [], { table, sessionNumber: no });
+        after = no;
+      }
+      more = rows.length === PAGE;
+    }
+  }
+}
+
+export async function checkNames(storage: Storage, look: Look): Promise<void> {
+  for await (const { name, there, deleted_at } of rowsOf<Alias>((last) =>
+    storage.query("check.aliases", last?.name ?? "", PAGE),
+  )) {
+    if (there === null || deleted_at !== null) look.report("alias-target-missing", [name], {});
+  }
+}
+
+interface Alias {
+  readonly name: string;
+  readonly there: number | null;
+  readonly deleted_at: number | null;
+}
+
+export async function checkTasks(storage: Storage, look: Look): Promise<void> {
+  for await (const task of rowsOf<{ readonly board_id: string; readonly id: string; readonly there: string | null }>(
+    (last) => storage.query("check.tasks", last?.board_id ?? "", last?.id ?? "", PAGE),
+  )) {
+    if (task.there === null) look.report("task-board-missing", [task.id], { board: task.board_id });
+  }
+}

@@ -1,0 +1,28 @@
+// What every check of a session is given: the session as it was read, what its log says, and where to report.
+import type { CheckedSessionRow } from "../contracts/check-queries.ts";
+import type { Counts } from "../contracts/lineage.ts";
+import type { Storage } from "../contracts/storage.ts";
+import type { Look } from "./findings.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** What is known of the whole store while its sessions are looked at one by one. */
+export interface Survey {
+  readonly storage: Storage;
+  /** Adds to what the report says was looked at. */
+  count(what: string, n?: number): void;
+  /** Branches that are known to have a beginning, and sessions with one that has none. */
+  readonly sound: Set<string>;
+  readonly cyclic: Set<number>;
+  /** What heads whose root is wrong should have counted, so that one wrong head makes no others wrong. */
+  readonly recounted: Map<string, Counts>;
+  /** Told of every blob a row names, when the session is checked alone. */
+  readonly blob?: (look: Look, row: string, sha256: Uint8Array) => Promise<void>;
+}
+
+export interface Subject {
+  readonly survey: Survey;
+  readonly look: Look;
+  readonly session: CheckedSessionRow;
+  /** null in quick mode, which does not read the log. */
+  readonly ledger: Ledger | null;
+}

@@ -1,0 +1,274 @@
+// The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
+// the event that wrote it.
+import type { CheckKind } from "../contracts/check.ts";
+import type {
+  CheckedCallRow,
+  CheckedClearRow,
+  CheckedEvalRow,
+  CheckedStateRow,
+  CheckedTurnRow,
+} from "../contracts/check-queries.ts";
+import { rowId } from "../core/row-id.ts";
+import { checkBlob, checkCommitments, compare, type Pair, type Payload, salted } from "./compare.ts";
+import { PAGE, rowsOf } from "./pages.ts";
+import type { Subject } from "./subject.ts";
+
+interface Version {
+  readonly first_seq: number;
+  readonly seq: number;
+  readonly status: string;
+}
+
+/** A version begins, or ends what had begun; what has ended goes on no more. */
+export function checkVersion(
+  { look, session }: Subject,
+  kind: CheckKind,
+  table: string,
+  row: Version,
+  before: Version | null,
+  begun: string,
+): void {
+  const isFirst = before?.first_seq !== row.first_seq;
+  const sound = isFirst ? row.seq === row.first_seq : before?.status === begun && row.status !== begun;
+  if (sound) return;
+  look.report(kind, [rowId(session.id, row.first_seq)], { table, seq: row.seq, status: row.status });
+}
+
+export function checkTurnOf(
+  { look }: Subject,
+  table: string,
+  id: string,
+  row: { readonly turn_seq: number | null; readonly turn_there: number },
+): void {
+  if (row.turn_seq === null || row.turn_there === 1) return;
+  look.report("turn-missing", [id], { table, turn: row.turn_seq });
+}
+
+export async function checkTurns(subject: Subject): Promise<void> {
+  const { survey, session } = subject;
+  let before: CheckedTurnRow | null = null;
+  for await (const row of rowsOf<CheckedTurnRow>((last) =>
+    survey.storage.query("check.turns", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+  )) {
+    if (row.seq === row.first_seq) survey.count("turns");
+    checkVersion(subject, "turn-open-twice", "turns", row, before, "open");
+    before = row;
+    const isFirst = row.seq === row.first_seq;
+    // The event of a head ends a turn, as the head says.
+    const ended = row.head_status === "complete" ? "done" : row.head_status;
+    compare(subject, row, {
+      ...{ table: "turns", seq: row.seq, types: isFirst ? ["turn/begun"] : ["head/created"] },
+      pairs: ({ body, data }) => [
+        ["first_seq", row.first_seq, data.turn ?? row.seq],
+        ["status", row.status, isFirst ? "open" : (ended ?? row.status)],
+        ["at", row.at, body.at],
+        ...(isFirst
+          ? ([
+              ["branch", row.branch, row.event_branch],
+              ["agent_no", row.agent, body.agent],
+              ["run", row.run, body.run],
+            ] as const)
+          : []),
+      ],
+    });
+  }
+}
+
+const EVAL = ["code", "result", "final", "error"] as const;
+const CALL = ["request", "response", "result", "error"] as const;
+
+function payloadsOf<N extends string>(
+  names: readonly N[],
+  row: Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Uint8Array | null>>,
+  salts: Uint8Array | null,
+): readonly Payload[] {
+  const cells = row as Readonly<Record<string, unknown>>;
+  return names.map((name, i) => ({
+    ...{ name, no: cells[`${name}_no`] as number | null, sha256: cells[name] as Uint8Array | null },
+    salt: salted(salts, i),
+  }));
+}
+
+export async function checkEvals(subject: Subject): Promise<void> {
+  const { survey, session, look } = subject;
+  let before: CheckedEvalRow | null = null;
+  for await (const row of rowsOf<CheckedEvalRow>((last) =>
+    survey.storage.query("check.evals", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+  )) {
+    const id = rowId(session.id, row.first_seq);
+    const isFirst = row.seq === row.first_seq;
+    if (isFirst) survey.count("evals");
+    checkVersion(subject, "version-wrong", "evals", row, before, "running");
+    checkTurnOf(subject, "evals", id, row);
+    if (row.message_seq !== null && row.message_there === 0) {
+      look.report("message-missing", [id], { table: "evals", message: row.message_seq });
+    }
+    await checkPayloads(subject, "evals", id, row, before, EVAL, (data) => [
+      ["first_seq", row.first_seq, data.eval ?? row.seq],
+      ["status", row.status, data.status],
+      ...(isFirst ? turnPair(row, data) : []),
+      ...(isFirst ? ([["message_seq", row.message_seq, data.message]] as const) : []),
+    ]);
+    before = row;
+  }
+}
+
+export async function checkCalls(subject: Subject): Promise<void> {
+  const { survey, session } = subject;
+  let before: CheckedCallRow | null = null;
+  for await (const row of rowsOf<CheckedCallRow>((last) =>
+    survey.storage.query("check.calls", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+  )) {
+    const id = rowId(session.id, row.first_seq);
+    const isFirst = row.seq === row.first_seq;
+    if (isFirst) survey.count("calls");
+    checkVersion(subject, "version-wrong", "calls", row, before, "started");
+    checkTurnOf(subject, "calls", id, row);
+    const numbers = ["tokens_in", "tokens_out", "tokens_cached", "cost_usd"] as const;
+    await checkPayloads(subject, "calls", id, row, before, CALL, (data, at) => [
+      ["first_seq", row.first_seq, data.call ?? row.seq],
+      ["type", row.type, data.type],
+      ["status", row.status, data.status],
+      ...numbers.map((name): Pair => [name, row[name], data[name]]),
+      ["completed_at", row.completed_at, row.status === "started" ? null : at],
+      ...(isFirst ? turnPair(row, data) : []),
+      ...(isFirst
+        ? ([
+            ["model", row.model, data.model],
+            ["provider", row.provider, data.provider],
+            ["created_at", row.created_at, at],
+          ] as const)
+        : []),
+    ]);
+    before = row;
+  }
+}
+
+/** A version may end on the line on which its first one began, wherever the session has gone meanwhile. */
+export function branchPair(
+  row: Version & { readonly branch: number; readonly event_branch: number | null },
+): readonly Pair[] {
+  return row.seq === row.first_seq ? [["branch", row.branch, row.event_branch]] : [];
+}
+
+function turnPair(row: { readonly turn_seq: number | null }, data: Readonly<Record<string, unknown>>): readonly Pair[] {
+  return [["turn_seq", row.turn_seq, data.turn]];
+}
+
+/** Rows with several payloads, whose event has the two types of their table. */
+async function checkPayloads<N extends string, R extends CheckedEvalRow | CheckedCallRow>(
+  subject: Subject,
+  table: "evals" | "calls",
+  id: string,
+  row: R & Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Uint8Array | null>>,
+  before: (R & Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Uint8Array | null>>) | null,
+  names: readonly N[],
+  pairs: (data: Readonly<Record<string, unknown>>, at: unknown) => readonly Pair[],
+): Promise<void> {
+  const payloads = payloadsOf(names, row, row.salts);
+  for (const payload of payloads) await checkBlob(subject, table, id, payload);
+  const said = compare(subject, row, {
+    ...{ table, seq: row.seq, id },
+    types: table === "evals" ? ["eval/started", "eval/added"] : ["call/started", "call/put"],
+    pairs: ({ data, body }) => [...branchPair(row), ...pairs(data, body.at)],
+  });
+  const held = before?.first_seq === row.first_seq ? before : null;
+  if (said === null || row.erased_seq !== null || (held !== null && held.erased_seq !== null)) return;
+  const kept = held === null ? null : payloadsOf(names, held, held.salts);
+  checkCommitments(subject, table, id, said, payloads, kept);
+}
+
+export async function checkSnapshots(subject: Subject): Promise<void> {
+  const { survey, session } = subject;
+  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? 0))) {
+    const id = rowId(session.id, row.seq);
+    survey.count("snapshots");
+    checkTurnOf(subject, "snapshots", id, row);
+    const payload = { name: "vars", no: row.vars_no, sha256: row.vars, salt: row.salt };
+    await checkBlob(subject, "snapshots", id, payload);
+    const said = compare(subject, row, {
+      ...{ table: "snapshots", seq: row.seq, types: ["snapshot/added"] },
+      pairs: ({ body, data }) => [
+        ["branch", row.branch, row.event_branch],
+        ...turnPair(row, data),
+        ["at", row.at, body.at],
+      ],
+    });
+    if (said !== null && row.erased_seq === null) checkCommitments(subject, "snapshots", id, said, [payload], null);
+  }
+  function read(after: number) {
+    return survey.storage.query("check.snapshots", session.no, after, PAGE);
+  }
+}
+
+export async function checkNotes(subject: Subject): Promise<void> {
+  const { survey, session } = subject;
+  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? 0))) {
+    const id = rowId(session.id, row.seq);
+    survey.count("annotations");
+    const payload = { name: "note", no: row.note_no, sha256: row.note, salt: row.salt };
+    await checkBlob(subject, "annotations", id, payload);
+    const said = compare(subject, row, {
+      ...{ table: "annotations", seq: row.seq, types: ["annotation"] },
+      pairs: () => [],
+    });
+    if (said !== null && !isErased(payload)) checkCommitments(subject, "annotations", id, said, [payload], null);
+  }
+  function read(after: number) {
+    return survey.storage.query("check.annotations", session.no, after, PAGE);
+  }
+}
+
+/** Tables without a column that says so: neither payload nor salt is left. */
+export function isErased({ no, salt }: Payload): boolean {
+  return no === null && salt === null;
+}
+
+/** Messages that a session inherited and hides. */
+export async function checkClears(subject: Subject): Promise<void> {
+  const { survey, session } = subject;
+  for await (const row of rowsOf<CheckedClearRow>((last) =>
+    survey.storage.query("check.clears", session.no, last?.seq ?? 0, PAGE),
+  )) {
+    compare(subject, row, {
+      ...{ table: "clears", seq: row.seq, types: ["messages/cleared"] },
+      pairs: ({ body }) => [
+        ["branch", row.branch, row.event_branch],
+        ["agent_no", row.agent, body.agent],
+        ["run", row.run, body.run],
+      ],
+    });
+  }
+}
+
+const STATE = ["state/set", "state/patched", "state/cleared"];
+
+export async function checkState(subject: Subject): Promise<void> {
+  const { survey, session, look } = subject;
+  let before: CheckedStateRow | null = null;
+  for await (const row of rowsOf<CheckedStateRow>((last) =>
+    survey.storage.query("check.state", session.no, last?.branch ?? 0, last?.key ?? "", last?.seq ?? 0, PAGE),
+  )) {
+    const id = rowId(session.id, row.seq);
+    survey.count("state");
+    if (before?.branch === row.branch && before.key === row.key && before.until_seq === null) {
+      look.report("state-held-twice", [id], { table: "state", key: row.key, branch: row.branch });
+    }
+    before = row;
+    const payload = { name: row.key, no: row.value_no, sha256: row.value, salt: row.salt };
+    await checkBlob(subject, "state", id, payload);
+    // A row below 0 only says that a key is taken away.
+    if (row.ord < 0) continue;
+    const said = compare(subject, row, {
+      ...{ table: "state", seq: row.seq, types: STATE },
+      pairs: ({ data }) => [
+        ["branch", row.branch, row.event_branch],
+        ["key", Array.isArray(data.keys) && data.keys[row.ord] === row.key, true],
+      ],
+    });
+    if (said === null || isErased(payload)) continue;
+    // Only its own value: the event commits to all of them.
+    const commitments = { [row.key]: said.commitments[row.key] ?? "" };
+    checkCommitments(subject, "state", id, { ...said, commitments }, [payload], null);
+  }
+}

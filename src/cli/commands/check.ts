@@ -1,0 +1,100 @@
+// holdfast check: does everything the store holds agree? Exits with 5 when it does not, naming every kind of damage.
+import type { CheckIssue, CheckProgress, CheckReport } from "../../contracts/check.ts";
+import type { Command, Context } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { needSession } from "../store.ts";
+import { type Column, table } from "../table.ts";
+import { safeLine } from "../terminal.ts";
+import { formatCount, plural } from "../units.ts";
+
+/** Issues of one kind that are listed for people; a program gets all that the report lists. */
+const LISTED_MAX = 20;
+
+export const check: Command = {
+  name: "check",
+  summary: "check that rows, log and blobs agree",
+  usage: ["check [--quick] [--session SESSION]"],
+  description:
+    "Compares everything the store holds: rows with each other and with the events that wrote them, hash chains, heads " +
+    "derived anew, counters, and every blob with its hash. It reads only, beside whoever writes, and looks twice before " +
+    "it reports. --quick looks at the structure and reads neither logs nor bytes.\n\n" +
+    "Issues are listed with their kind, their rows and what to do, and the exit code is 5.",
+  options: {
+    quick: { type: "flag", summary: "structure only: no logs, no bytes of blobs" },
+    session: { type: "text", value: "SESSION", summary: "only this session (id or alias), with the blobs it names" },
+  },
+  operands: [],
+  examples: [
+    { command: "holdfast check", does: "everything" },
+    { command: "holdfast check --quick", does: "the structure, often enough" },
+    { command: "holdfast check --session chat-1 --json", does: "one session, for a program" },
+  ],
+  next: "docs/checker.md lists every kind; holdfast verify --anchor finds an editor who also rehashed everything.",
+  run: async (context) => {
+    const { args, output } = context;
+    const named = args.text("session");
+    const holdfast = await context.open();
+    const session = named === undefined ? undefined : (await needSession(holdfast, named)).id;
+    let telling: Promise<void> = Promise.resolve();
+    const report = await holdfast.check({
+      mode: args.flag("quick") ? "quick" : "deep",
+      ...(session === undefined ? {} : { session }),
+      onProgress: (progress) => {
+        telling = telling.then(() => output.progress(progressLine(progress)));
+      },
+    });
+    await telling;
+    await output.clearProgress();
+    await output.answer(report, () => lines(report, context));
+    return report.status === "ok" ? EXIT.ok : EXIT.damage;
+  },
+};
+
+function progressLine({ at, counts, issueCount }: CheckProgress): string {
+  const looked = `${plural(counts.sessions ?? 0, "session")}, ${plural(counts.events ?? 0, "event")}`;
+  const found = issueCount === 0 ? "" : `, ${plural(issueCount, "issue")}`;
+  return `checking ${at}: ${looked}, ${plural(counts.blobs ?? 0, "blob")}${found} …`;
+}
+
+const COLUMNS: readonly Column<CheckIssue>[] = [
+  { title: "KIND", keep: true, cell: ({ kind }) => kind, colour: (text, _, style) => style.bad(text) },
+  {
+    title: "ROWS",
+    cell: ({ rows }) => rows.join(" "),
+    shrink: 1,
+    min: 16,
+    colour: (text, _, style) => style.name(text),
+  },
+  { title: "DETAILS", cell: ({ details }) => JSON.stringify(details), shrink: 2, min: 16 },
+];
+
+const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  branches: ["branch", "branches"],
+  deletedSessions: ["deleted session", "deleted sessions"],
+  state: ["value of state", "values of state"],
+};
+
+function lines({ mode, counts, issueCount, issues }: CheckReport, { output }: Context): string[] {
+  const { style } = output;
+  const looked = Object.entries(counts)
+    .filter(([name, n]) => n > 0 && name !== "orphanBlobs")
+    .map(([name, n]) => plural(n, ...(WORDS[name] ?? ([name.replace(/s$/, ""), name] as const))));
+  const orphans = counts.orphanBlobs ?? 0;
+  const rest =
+    orphans === 0 ? [] : [style.faint(`${plural(orphans, "blob")} that nobody needs; holdfast gc frees them`)];
+  const counted = looked.length === 0 ? "nothing to check" : `${mode} check of ${looked.join(", ")}`;
+  if (issueCount === 0) return [style.good(`all good: ${counted}`), ...rest];
+  const kinds = [...new Set(issues.map(({ kind }) => kind))];
+  const shown = kinds.flatMap((kind) => issues.filter((issue) => issue.kind === kind).slice(0, LISTED_MAX));
+  const more = issueCount - shown.length;
+  const hints = kinds.map((kind) => `${kind}: ${issues.find((issue) => issue.kind === kind)?.hint ?? ""}`);
+  return [
+    ...table(COLUMNS, shown, output.frame),
+    ...(more === 0 ? [] : [style.faint(`and ${formatCount(more)} more; --json lists the first 1,000`)]),
+    "",
+    ...hints.map(safeLine),
+    "",
+    style.bad(`${plural(issueCount, "issue")} found: ${counted}`),
+    ...rest,
+  ];
+}

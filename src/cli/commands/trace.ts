@@ -1,0 +1,85 @@
+// holdfast trace: a session's events with what each is about and what it was caused by; or what led to one of them.
+import { LIMITS } from "../../contracts/limits.ts";
+import type { TraceEvent } from "../../contracts/trace.ts";
+import type { Command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { needSession } from "../store.ts";
+import { type Column, table } from "../table.ts";
+import { formatTime } from "../units.ts";
+
+const DEFAULT_LIMIT = 1000;
+
+export const trace: Command = {
+  name: "trace",
+  summary: "print what happened and what caused it",
+  usage: ["trace SESSION [--after SEQ] [--limit N] [--type TYPE]…", "trace --causes SESSION#SEQ [--limit N]"],
+  description:
+    "Prints a session's events, oldest first, each with one line that says what it is about and the events that caused " +
+    "it, of other sessions too. With --causes it walks back from one event: nearest causes first. It never shows text of " +
+    "messages or other payloads.",
+  options: {
+    after: { type: "number", value: "SEQ", summary: "only events behind this seq" },
+    limit: {
+      type: "number",
+      min: 1,
+      max: LIMITS.eventsPage,
+      summary: `at most N (default ${DEFAULT_LIMIT}; 100 causes)`,
+    },
+    type: { type: "list", value: "TYPE", summary: "only events of this type, such as head/created" },
+    causes: { type: "text", value: "EVENT", summary: "what led to this event, such as chat-1#42" },
+  },
+  operands: [{ name: "SESSION", need: "optional" }],
+  examples: [
+    { command: "holdfast trace chat-1", does: "everything that happened" },
+    { command: "holdfast trace chat-1 --type head/created --json", does: "its heads and their causes, for a program" },
+    { command: "holdfast trace --causes chat-1#42", does: "what led to event 42" },
+  ],
+  next: "holdfast log SESSION shows the bare events; holdfast query asks about all sessions at once.",
+  run: async (context) => {
+    const { args, output } = context;
+    const [named] = args.operands;
+    const event = args.text("causes");
+    if ((named === undefined) === (event === undefined))
+      throw new UsageError("name a SESSION, or an event with --causes");
+    const [after, limit, types] = [args.number("after"), args.number("limit"), args.list("type")];
+    const atMost = limit === undefined ? {} : { limit };
+    const holdfast = await context.open();
+    if (event !== undefined) {
+      if (after !== undefined || types.length > 0) throw new UsageError("--causes goes without --after and --type");
+      const found = await holdfast.causes(event, atMost);
+      await output.answer(found, () => table(columns(output), [found.event, ...found.causes], output.frame));
+      if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
+      return undefined;
+    }
+    const session = await needSession(holdfast, named ?? "");
+    const events = await holdfast.trace(session.id, {
+      ...(after === undefined ? {} : { after }),
+      ...atMost,
+      ...(types.length === 0 ? {} : { types }),
+    });
+    await output.answer({ session: session.id, seq: session.seq, events }, () =>
+      events.length === 0 ? ["no events"] : table(columns(output), events, output.frame),
+    );
+    const last = events.at(-1)?.seq ?? session.seq;
+    if (events.length === (limit ?? DEFAULT_LIMIT) && last < session.seq) {
+      await output.note(`there is more; --after ${last} goes on`);
+    }
+    return undefined;
+  },
+};
+
+function columns({ interactive }: Output): readonly Column<TraceEvent>[] {
+  const today = interactive ? formatTime(Date.now()).slice(0, 11) : "always";
+  return [
+    { title: "EVENT", keep: true, cell: ({ id }) => id, colour: (text, _, style) => style.name(text) },
+    {
+      title: "TIME",
+      cell: ({ at }) => formatTime(at).replace(today, ""),
+      colour: (text, _, style) => style.faint(text),
+    },
+    { title: "TYPE", cell: ({ type }) => type, shrink: 2, min: 12, colour: (text, _, style) => style.strong(text) },
+    { title: "WHAT", cell: ({ summary }) => summary, shrink: 1, min: 16 },
+    { title: "CAUSED BY", cell: ({ causeEventIds }) => causeEventIds.join(" "), shrink: 3, min: 10 },
+  ];
+}

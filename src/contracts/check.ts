@@ -1,0 +1,111 @@
+// The checker: do the rows agree with each other, with the log, and with the bytes they name?
+// Promise: it reads canonical rows only, in bounded pages beside writers, and looks a second time before it reports, so
+// that what somebody is just changing is no issue.
+import type { JsonObject } from "./json.ts";
+
+/** quick: structure. deep: also every blob's hash, every chain, every row against its event, every head derived anew. */
+export type CheckMode = "quick" | "deep";
+
+export type CheckKind =
+  // sessions and their heads
+  | "current-head-missing"
+  | "current-head-foreign"
+  | "current-head-aborted"
+  | "current-head-wrong"
+  | "derived-moved-source"
+  | "cache-id-missing"
+  | "alias-target-missing"
+  | "head-session-missing"
+  | "head-basis-missing"
+  | "head-basis-foreign"
+  | "head-final-missing"
+  | "head-snapshot-missing"
+  | "head-chain-wrong"
+  | "head-root-wrong"
+  | "head-id-wrong"
+  // branches and edges
+  | "branch-missing"
+  | "branch-parent-missing"
+  | "branch-cut-beyond"
+  | "branch-wrong"
+  | "lineage-cycle"
+  | "derivation-target-missing"
+  | "derivation-source-missing"
+  | "derivation-head-missing"
+  | "derivation-mismatch"
+  | "invocation-caller-missing"
+  | "invocation-callee-missing"
+  | "invocation-head-missing"
+  | "invocation-head-foreign"
+  | "invocation-call-missing"
+  | "invocation-type-invalid"
+  | "attach-source-missing"
+  | "attach-source-head-missing"
+  | "leaf-call-has-invocation"
+  // rows
+  | "row-session-missing"
+  | "turn-missing"
+  | "turn-open-twice"
+  | "message-missing"
+  | "version-wrong"
+  | "state-held-twice"
+  | "task-board-missing"
+  | "row-without-event"
+  | "event-without-row"
+  | "row-mismatch"
+  | "commitment-mismatch"
+  // the log
+  | "chain-broken"
+  | "event-mismatch"
+  | "seq-gap"
+  | "log-truncated"
+  | "log-beyond-end"
+  | "message-count-wrong"
+  | "state-seq-wrong"
+  // blobs
+  | "blob-missing"
+  | "blob-part-missing"
+  | "blob-hash-mismatch"
+  | "blob-refs-wrong";
+
+export interface CheckIssue {
+  readonly kind: CheckKind;
+  /** Ids of the rows it is about: of sessions, heads, blobs (refs), or `<session>#<seq>`. */
+  readonly rows: readonly string[];
+  /** What to do about it. */
+  readonly hint: string;
+  readonly details: JsonObject;
+}
+
+export interface CheckReport {
+  readonly kind: "session-db/consistency";
+  readonly mode: CheckMode;
+  readonly status: "ok" | "issues";
+  /** What was looked at. `orphanBlobs` wait for gc; they are no issue. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly issueCount: number;
+  /** The first of them, at most LIMITS.checkIssues. */
+  readonly issues: readonly CheckIssue[];
+}
+
+export interface CheckProgress {
+  /** What is being looked at now: a session, or the store's blobs. */
+  readonly at: "sessions" | "blobs" | "rows";
+  readonly session?: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly issueCount: number;
+}
+
+export interface CheckOptions {
+  /** "deep" when not given. */
+  readonly mode?: CheckMode;
+  /** Only this one, by id: its rows, its log and the blobs they name. */
+  readonly session?: string;
+  /** Told again and again while it goes on. */
+  readonly onProgress?: (progress: CheckProgress) => void;
+}
+
+export interface Checking {
+  /** NotFound when the session named is not there. */
+  check(options?: CheckOptions): Promise<CheckReport>;
+}

@@ -1,0 +1,118 @@
+// What an event was caused by: rows its data names, the turn that was open, and across sessions what called it or what it
+// was made from. By the log and by small columns; never by a payload.
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
+import type { LogEvent } from "../contracts/log.ts";
+import type { Storage } from "../contracts/storage.ts";
+import type { TraceName } from "../contracts/trace.ts";
+import { plainObject } from "../core/decode.ts";
+import { rowId } from "../core/row-id.ts";
+import { firstSeq } from "./summary.ts";
+
+/** A cause, and the event that wrote it. */
+export interface Cause extends TraceName {
+  readonly event: string;
+}
+
+/** Reads what causes need, each thing once. */
+export class CauseReader {
+  readonly #storage: Storage;
+  readonly #heads = new Map<string, HeadRow | null>();
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  /** `turn` is the one that was open when it happened. */
+  async of(event: LogEvent, turn: number | null): Promise<readonly Cause[]> {
+    const found = await this.#of(event, turn);
+    return found.filter((cause): cause is Cause => cause !== null);
+  }
+
+  /** The turn that had begun last on the branch and not ended before the seq. */
+  async openTurn(session: string, branch: number, seq: number): Promise<number | null> {
+    const [turn] = await this.#storage.query("trace.turn", session, branch, seq);
+    return turn === undefined || (turn.ended !== null && turn.ended < seq) ? null : turn.first_seq;
+  }
+
+  async #of(event: LogEvent, open: number | null): Promise<readonly (Cause | null)[]> {
+    const { session, data, type } = event;
+    const row = (kind: string, seq: Json | undefined | null) =>
+      typeof seq === "number" ? named(kind, rowId(session, seq)) : null;
+    const turn = row("turn", data.turn ?? open);
+    switch (type.slice(0, type.indexOf("/"))) {
+      case "session":
+        return type === "session/created" ? this.#birth(event) : [];
+      case "eval":
+        return [row("eval", data.eval), row("message", data.message), turn];
+      case "call":
+        return [row("call", data.call), turn];
+      case "head":
+      case "branch":
+        return type === "head/created"
+          ? [
+              row("turn", data.turn),
+              await this.#cause((await this.head(data.head))?.basis),
+              row("event", event.seq - 1),
+            ]
+          : [await this.#cause(data.head), row("event", plainObject.read(data.from)?.seq)];
+      case "derivation":
+        return [await this.#source(plainObject.read(data.source))];
+      case "invocation":
+        return this.#invocation(event, turn);
+      case "alias":
+      case "turn":
+        return [];
+      default:
+        return [turn];
+    }
+  }
+
+  /** null also when its session was erased. */
+  async head(id: Json | undefined): Promise<HeadRow | null> {
+    if (typeof id !== "string") return null;
+    const known = this.#heads.get(id);
+    if (known !== undefined) return known;
+    const [head = null] = await this.#storage.query("head.get", id);
+    this.#heads.set(id, head);
+    return head;
+  }
+
+  /** A head's own event is the last that belongs to it. */
+  async #cause(id: Json | undefined): Promise<Cause | null> {
+    const head = await this.head(id);
+    return head === null ? null : { kind: "head", id: head.id, event: rowId(head.session, head.seq) };
+  }
+
+  /** A head, or (where there was none) the event that what was made goes on from. */
+  async #source(source: JsonObject | undefined): Promise<Cause | null> {
+    const { session, seq, head } = source ?? {};
+    const place = typeof session === "string" && typeof seq === "number" ? named("event", rowId(session, seq)) : null;
+    return (await this.#cause(head)) ?? place;
+  }
+
+  async #birth({ session, data }: LogEvent): Promise<readonly (Cause | null)[]> {
+    const made = await this.#source(plainObject.read(data.from));
+    if (data.kind === undefined) return [made];
+    const [caller] = await this.#storage.query("trace.invokedBy", session);
+    return [made, caller === undefined ? null : named("invocation", rowId(caller.session, caller.first_seq))];
+  }
+
+  async #invocation(event: LogEvent, turn: Cause | null): Promise<readonly (Cause | null)[]> {
+    const first = firstSeq(event, "invocation");
+    const [row]: readonly InvocationRow[] = await this.#storage.query("invocation.get", event.session, first);
+    if (event.type !== "invocation/started") {
+      const begun = first === event.seq ? null : named("invocation", rowId(event.session, first));
+      return [begun, await this.#cause(row?.callee_after ?? undefined)];
+    }
+    if (row === undefined) return [turn];
+    const call = row.call_seq === null ? turn : named("call", rowId(event.session, row.call_seq));
+    const heads = [row.caller_before, row.source_head].map((id) => this.#cause(id ?? undefined));
+    return [call, ...(await Promise.all(heads))];
+  }
+}
+
+/** Rows of a session's log are named by the event that wrote them first. */
+function named(kind: string, id: string): Cause {
+  return { kind, id, event: id };
+}

@@ -1,0 +1,102 @@
+// What an event is about, in one short line and as a row with small facts: made from the event alone, so that no payload
+// is ever touched.
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { LogEvent } from "../contracts/log.ts";
+import type { TracedRow } from "../contracts/trace.ts";
+import { rowId } from "../core/row-id.ts";
+
+const KINDS: readonly (readonly [prefix: string, kind: string])[] = [
+  ["session/", "session"],
+  ["alias/", "alias"],
+  ["message/", "message"],
+  ["turn/", "turn"],
+  ["eval/", "eval"],
+  ["call/", "call"],
+  ["snapshot/", "snapshot"],
+  ["head/created", "head"],
+  ["head/moved", "branch"],
+  ["branch/", "branch"],
+  ["invocation/", "invocation"],
+  ["derivation/", "derivation"],
+  ["state/", "state"],
+  ["board/", "board"],
+  ["task/", "task"],
+  ["annotation", "annotation"],
+];
+
+/** Of rows that are versions, the event says of what: the seq of the first. */
+export function firstSeq({ data, seq }: LogEvent, kind: string): number {
+  const first = data[kind];
+  return typeof first === "number" ? first : seq;
+}
+
+export function rowOf(event: LogEvent, erased: boolean): TracedRow | null {
+  const kind = KINDS.find(([prefix]) => event.type.startsWith(prefix))?.[1];
+  if (kind === undefined) return null;
+  const small = Object.entries(event.data).filter(([, value]) => value === null || typeof value !== "object");
+  const facts: Record<string, Json> = Object.fromEntries(small);
+  if (erased) facts.erased = true;
+  return { kind, id: idOf(event, kind), facts };
+}
+
+function idOf(event: LogEvent, kind: string): string {
+  const named = { alias: event.data.name, head: event.data.head, board: event.data.board, task: event.data.task }[kind];
+  if (typeof named === "string") return named;
+  return kind === "session" ? event.session : rowId(event.session, firstSeq(event, kind));
+}
+
+const short = (head: Json | undefined) => (typeof head === "string" ? head.slice(0, 11) : "none");
+const from = (source: Json | undefined) => {
+  const { session, seq } = (source ?? {}) as JsonObject;
+  return typeof session === "string" ? `${session}#${seq}` : `#${seq}`;
+};
+const counted = (list: Json | undefined, one: string) => {
+  const n = Array.isArray(list) ? list.length : 0;
+  return `${n} ${one}${n === 1 ? "" : "s"}`;
+};
+const version = (kind: string, event: LogEvent) => `${kind} #${firstSeq(event, kind)}`;
+
+const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
+  "session/created": ({ data }) =>
+    data.from === undefined ? "session created" : `session made from ${from(data.from)}`,
+  "session/updated": ({ data }) => `session updated: ${data.status}, ${counted(data.tags, "tag")}`,
+  "alias/set": () => "a name given",
+  "alias/removed": () => "a name taken away",
+  "message/added": ({ data, agent }) => `${data.role} message of ${agent}`,
+  "messages/cleared": ({ data, agent }) => `${data.count} messages of ${agent} erased`,
+  "turn/begun": ({ seq, agent }) => `turn #${seq} begun${agent === undefined ? "" : ` by ${agent}`}`,
+  "eval/started": (event) => `${version("eval", event)} started`,
+  "eval/added": (event) => `${version("eval", event)} ${event.data.status}`,
+  "call/started": (event) => `${event.data.type} ${version("call", event)} started${ofModel(event)}`,
+  "call/put": (event) =>
+    `${event.data.type} ${version("call", event)} ${event.data.status}${ofModel(event)}${cost(event)}`,
+  "snapshot/added": () => "variables saved",
+  "head/created": ({ data }) =>
+    `${data.status ?? "a"} head ${short(data.head)}${data.turn === undefined ? "" : ` ends turn #${data.turn}`}, on ${short(data.basis)}`,
+  "head/moved": ({ data }) => `back to head ${short(data.head)}, was ${short(data.was)}`,
+  "branch/begun": ({ data }) => `${data.verb}: goes on from ${from(data.from)}`,
+  "derivation/added": ({ data }) => `${data.type} of ${from(data.source)}`,
+  "invocation/started": (event) =>
+    `${event.data.type ?? "invocation"} #${event.seq} of ${event.data.callee ?? "a session"}`,
+  "invocation/finished": (event) => `${version("invocation", event)} ${event.data.status ?? "finished"}`,
+  "state/set": ({ data }) => `state set: ${counted(data.keys, "key")}`,
+  "state/patched": ({ data }) => `state patched: ${counted(data.keys, "key")}, ${counted(data.removed, "key")} removed`,
+  "state/cleared": () => "state cleared",
+  annotation: ({ agent }) => `a note${agent === undefined ? "" : ` of ${agent}`}`,
+};
+
+function ofModel({ data }: LogEvent): string {
+  return data.model === undefined ? "" : ` on ${data.model}`;
+}
+
+function cost({ data }: LogEvent): string {
+  const tokens = data.tokens_in === undefined ? "" : `, ${data.tokens_in} in, ${data.tokens_out ?? "?"} out`;
+  return `${tokens}${data.cost_usd === undefined ? "" : `, $${data.cost_usd}`}`;
+}
+
+const LONGEST = 120;
+
+export function summaryOf(event: LogEvent): string {
+  const said = SAY[event.type]?.(event) ?? event.type.replaceAll("/", " ");
+  return said.length <= LONGEST ? said : `${said.slice(0, LONGEST - 1)}…`;
+}

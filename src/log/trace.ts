@@ -1,0 +1,143 @@
+// The trace of a session (rule SE9): its events in pages, each with summary, row and causes; and the walk along causes.
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { LogEvent, ReadRange } from "../contracts/log.ts";
+import type { Storage } from "../contracts/storage.ts";
+import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
+import type { TracedEventRow } from "../contracts/trace-queries.ts";
+import { checkId, checkInt, checkLimit, checkRecord } from "../core/check.ts";
+import { existingSession } from "../core/existing.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
+import { CauseReader } from "./causes.ts";
+import { checkTypes, eventOf } from "./log.ts";
+import { rowOf, summaryOf } from "./summary.ts";
+
+const PAGE = 1000;
+const CAUSES_DEFAULT = 100;
+
+export function createTracing(storage: Storage): Tracing {
+  return {
+    trace: async (session, range) => trace(storage, checkId(session, "session"), range),
+    causes: async (event, options) => {
+      const { limit } = checkRecord(options, "options", ["limit"]);
+      return walk(storage, parseRowId(event, "event"), checkLimit(limit, "causes", CAUSES_DEFAULT));
+    },
+  };
+}
+
+async function trace(storage: Storage, session: string, range: ReadRange | undefined): Promise<readonly TraceEvent[]> {
+  const given = checkRecord(range, "range", ["after", "limit", "types"]);
+  const limit = checkLimit(given.limit, "eventsPage", PAGE);
+  const types = checkTypes(given.types);
+  let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
+  await existingSession(storage, session);
+  const reader = new CauseReader(storage);
+  const turns = new OpenTurn(reader, session);
+  const traced: TraceEvent[] = [];
+  for (;;) {
+    const rows = await storage.query("trace.events", session, after, Math.min(PAGE, types === null ? limit : PAGE));
+    for (const row of rows) {
+      after = row.seq;
+      const isWanted = types === null || types.has(row.type);
+      if (isWanted) traced.push(await traceOf(reader, session, row, () => turns.at(row)));
+      if (traced.length >= limit) return traced;
+      turns.pass(row);
+    }
+    if (rows.length < Math.min(PAGE, types === null ? limit : PAGE)) return traced;
+  }
+}
+
+/** Which turn was open, kept while going through the log and asked for only where it is not known. */
+class OpenTurn {
+  readonly #reader: CauseReader;
+  readonly #session: string;
+  #branch: number | null = null;
+  #turn: number | null = null;
+
+  constructor(reader: CauseReader, session: string) {
+    this.#reader = reader;
+    this.#session = session;
+  }
+
+  async at({ branch, seq }: TracedEventRow): Promise<number | null> {
+    if (branch !== this.#branch) {
+      this.#turn = await this.#reader.openTurn(this.#session, branch, seq);
+      this.#branch = branch;
+    }
+    return this.#turn;
+  }
+
+  pass({ branch, seq, type }: TracedEventRow): void {
+    if (type === "turn/begun") [this.#branch, this.#turn] = [branch, seq];
+    // A head may have ended it.
+    else if (type === "head/created") this.#branch = null;
+  }
+}
+
+async function traceOf(
+  reader: CauseReader,
+  session: string,
+  row: TracedEventRow,
+  turn: () => Promise<number | null>,
+): Promise<TraceEvent> {
+  const event = eventOf(session, row);
+  const causes = await reader.of(event, needsTurn(event.type) ? await turn() : null);
+  const told = await withHead(reader, event);
+  return {
+    ...event,
+    ...{ id: rowId(session, row.seq), branch: row.branch },
+    ...{ summary: summaryOf(told), row: rowOf(told, row.erased_seq !== null) },
+    causes: causes.map(({ kind, id }) => ({ kind, id })),
+    causeEventIds: [...new Set(causes.map((cause) => cause.event))],
+  };
+}
+
+/** The event of a head says only its id; the rest is in its row. */
+async function withHead(reader: CauseReader, event: LogEvent): Promise<LogEvent> {
+  if (event.type !== "head/created") return event;
+  const head = await reader.head(event.data.head);
+  return head === null ? event : { ...event, data: { ...event.data, status: head.status, basis: head.basis } };
+}
+
+function needsTurn(type: string): boolean {
+  return !/^(session|alias|turn|head|branch|derivation)\//.test(type);
+}
+
+async function walk(
+  storage: Storage,
+  start: { readonly session: string; readonly seq: number },
+  limit: number,
+): Promise<Causes> {
+  await existingSession(storage, start.session);
+  const reader = new CauseReader(storage);
+  const event = await traceAt(storage, reader, start);
+  if (event === null) {
+    const id = rowId(start.session, start.seq);
+    throw new HoldfastError("NotFound", `there is no event ${id}`, { details: { kind: "event", id } });
+  }
+  const seen = new Set([event.id]);
+  const causes: TraceEvent[] = [];
+  const queue = [...event.causeEventIds];
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    const found = await traceAt(storage, reader, parseRowId(next, "event"));
+    if (found === null) continue;
+    if (causes.length === limit) return { event, causes, more: true };
+    causes.push(found);
+    // What is waiting is bounded too: nothing beyond the limit is ever given.
+    if (queue.length < LIMITS.causes * 4) queue.push(...found.causeEventIds);
+  }
+  return { event, causes, more: false };
+}
+
+/** null when it, or its session, was erased. */
+async function traceAt(
+  storage: Storage,
+  reader: CauseReader,
+  { session, seq }: { readonly session: string; readonly seq: number },
+): Promise<TraceEvent | null> {
+  const [row] = await storage.query("trace.events", session, seq - 1, 1);
+  if (row === undefined || row.seq !== seq) return null;
+  return traceOf(reader, session, row, () => reader.openTurn(session, row.branch, seq));
+}

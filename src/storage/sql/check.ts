@@ -1,0 +1,200 @@
+// What the checker reads: stored columns, each number beside what it names, in pages by key. A row comes with the event
+// of its seq, in one statement, so that a commit between two reads looks like nothing.
+import { type OwnedTable, REFS_ASKED } from "../../contracts/check-queries.ts";
+
+const EVENT = "e.type AS event_type, e.body AS event_body, e.branch AS event_branch";
+const withEvent = (row: string) => `LEFT JOIN events e ON e.session_no = ${row}.session_no AND e.seq = ${row}.seq`;
+const blob = (column: string) => `r.${column} AS ${column}_no, b_${column}.sha256 AS ${column}`;
+const joinBlob = (column: string) => `LEFT JOIN blobs b_${column} ON b_${column}.no = r.${column}`;
+const head = (column: string, as: string) =>
+  `r.${column} AS ${as}_no, h_${as}.id AS ${as}, h_${as}.session_no AS ${as}_session`;
+const joinHead = (column: string, as: string) => `LEFT JOIN heads h_${as} ON h_${as}.no = r.${column}`;
+const exists = (query: string) => `CASE WHEN EXISTS (${query}) THEN 1 ELSE 0 END`;
+const turnThere = (a: string) =>
+  `${exists(`SELECT 1 FROM turns t WHERE t.session_no = ${a}.session_no AND t.first_seq = ${a}.turn_seq`)} AS turn_there`;
+
+const TURN_ENDED =
+  "SELECT 1 FROM turns t WHERE t.session_no = r.session_no AND t.first_seq = r.turn_seq AND t.seq = r.seq";
+const turnEnded = `${exists(TURN_ENDED)} AS turn_there`;
+
+const SESSIONS =
+  "SELECT s.no, s.id, s.deleted_at, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.status, s.tags, s.kind, s.origin, " +
+  "s.cache_id, s.head_no, h.id AS head, h.session_no AS head_session, h.status AS head_status, " +
+  `${exists("SELECT 1 FROM derivations d WHERE d.session_no = h.session_no AND d.source_session_no = s.no")} AS head_derived ` +
+  "FROM sessions s LEFT JOIN heads h ON h.no = s.head_no";
+
+/** Versions in the order of what they are versions of. Parameters: session, first_seq, seq, limit. */
+function versions(table: string, columns: string, joins: string): string {
+  return (
+    `SELECT r.first_seq, r.seq, r.branch, r.status, ${columns}, ${EVENT} FROM ${table} r ${joins} ${withEvent("r")} ` +
+    "WHERE r.session_no = ? AND (r.first_seq, r.seq) > (?, ?) ORDER BY r.first_seq, r.seq LIMIT ?"
+  );
+}
+
+/** Parameters: session, seq (or branch), limit. */
+function bySeq(table: string, columns: string, joins: string, key = "seq"): string {
+  return (
+    `SELECT ${columns}, ${EVENT} FROM ${table} r ${joins} ${withEvent("r")} ` +
+    `WHERE r.session_no = ? AND r.${key} > ? ORDER BY r.${key} LIMIT ?`
+  );
+}
+
+const EVAL_BLOBS = ["code", "result", "final", "error"];
+const CALL_BLOBS = ["request", "response", "result", "error"];
+const INVOCATION_HEADS = [
+  ["caller_head_before", "caller_before"],
+  ["caller_head_after", "caller_after"],
+  ["callee_head_before", "callee_before"],
+  ["callee_head_after", "callee_after"],
+  ["source_head", "source_head"],
+] as const;
+
+/** Every column of a session's rows that refers to a blob, but for those of blocks. */
+const REFERRING: readonly (readonly [table: string, columns: readonly string[]])[] = [
+  ["events", ["content"]],
+  ["annotations", ["payload"]],
+  ["state", ["value"]],
+  ["evals", EVAL_BLOBS],
+  ["calls", CALL_BLOBS],
+  ["snapshots", ["vars"]],
+  ["heads", ["final"]],
+];
+
+function references(where: (column: string) => string): string {
+  return REFERRING.flatMap(([table, columns]) =>
+    columns.map((column) => `SELECT r.${column} AS no FROM ${table} r ${where(column)}`),
+  ).join(" UNION ALL ");
+}
+
+/** From one session's number to the next that occurs, however many rows each has. Parameters: after, how many. */
+function strays(table: OwnedTable): string {
+  return (
+    `WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM ${table} r WHERE r.session_no > ?) ` +
+    `UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM ${table} r WHERE r.session_no > d.no) FROM d ` +
+    "WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no " +
+    "WHERE d.no IS NOT NULL ORDER BY d.no"
+  );
+}
+
+const ASKED = Array.from({ length: REFS_ASKED }, () => "(CAST(? AS BIGINT))").join(", ");
+
+export const queries = {
+  "check.sessions": `${SESSIONS} WHERE s.no > ? ORDER BY s.no LIMIT ?`,
+  "check.session": `${SESSIONS} WHERE s.id = ?`,
+  // A head's own event is the last that belongs to it; it ends the turn, and the chain is the one before it.
+  "check.heads":
+    `SELECT r.no, r.id, r.branch, r.seq, r.basis_no, p.id AS basis, p.session_no AS basis_session, r.status, r.chain, r.root, ` +
+    `${blob("final")}, r.salt, r.snapshot_seq, ` +
+    `${exists("SELECT 1 FROM snapshots x WHERE x.session_no = r.session_no AND x.seq = r.snapshot_seq")} AS snapshot_there, ` +
+    `r.turn_seq, ${turnEnded}, r.fingerprint, r.at, l.hash AS chain_at, ${EVENT} ` +
+    `FROM heads r LEFT JOIN heads p ON p.no = r.basis_no ${joinBlob("final")} ${withEvent("r")} ` +
+    "LEFT JOIN events l ON l.session_no = r.session_no AND l.seq = r.seq - 1 " +
+    "WHERE r.session_no = ? AND (r.seq, r.no) > (?, ?) ORDER BY r.seq, r.no LIMIT ?",
+  "check.branches": bySeq(
+    "branches",
+    "r.branch, r.seq, r.parent_session_no, p.id AS parent, p.deleted_at AS parent_deleted, p.seq AS parent_seq, r.parent_branch, " +
+      `${exists("SELECT 1 FROM branches q WHERE q.session_no = r.parent_session_no AND q.branch = r.parent_branch")} ` +
+      "AS parent_branch_there, r.cut_seq, r.at",
+    "LEFT JOIN sessions p ON p.no = r.parent_session_no",
+    "branch",
+  ),
+  "check.branch": "SELECT r.parent_session_no, r.parent_branch FROM branches r WHERE r.session_no = ? AND r.branch = ?",
+  "check.derivations": bySeq(
+    "derivations",
+    "r.seq, r.type, r.source_session_no, s.id AS source, s.deleted_at AS source_deleted, r.source_head, h.id AS head, " +
+      "h.session_no AS head_session, r.source_branch, r.source_seq, r.at, b.parent_session_no, b.parent_branch, b.cut_seq",
+    "LEFT JOIN sessions s ON s.no = r.source_session_no LEFT JOIN heads h ON h.no = r.source_head " +
+      "LEFT JOIN branches b ON b.session_no = r.session_no AND b.branch = 1",
+  ),
+  "check.turns": versions(
+    "turns",
+    "a.id AS agent, r.run, r.at, " +
+      "(SELECT min(h.status) FROM heads h WHERE h.session_no = r.session_no AND h.seq = r.seq) AS head_status",
+    "LEFT JOIN agents a ON a.no = r.agent_no",
+  ),
+  "check.clears": bySeq("clears", "r.seq, r.branch, a.id AS agent, r.run", "LEFT JOIN agents a ON a.no = r.agent_no"),
+  "check.evals": versions(
+    "evals",
+    `r.turn_seq, ${turnThere("r")}, r.message_seq, ` +
+      `${exists("SELECT 1 FROM events m WHERE m.session_no = r.session_no AND m.seq = r.message_seq AND m.role IS NOT NULL")} ` +
+      `AS message_there, ${EVAL_BLOBS.map(blob).join(", ")}, r.salts, r.at, r.erased_seq`,
+    EVAL_BLOBS.map(joinBlob).join(" "),
+  ),
+  "check.calls": versions(
+    "calls",
+    `r.turn_seq, ${turnThere("r")}, r.type, r.model, r.provider, ${CALL_BLOBS.map(blob).join(", ")}, r.salts, r.tokens_in, ` +
+      "r.tokens_out, r.tokens_cached, r.cost_usd, r.created_at, r.completed_at, r.erased_seq",
+    CALL_BLOBS.map(joinBlob).join(" "),
+  ),
+  "check.invocations": versions(
+    "invocations",
+    "r.type, r.callee_session_no AS callee_no, c.id AS callee, c.deleted_at AS callee_deleted, " +
+      "r.source_session_no AS source_no, o.id AS source, o.deleted_at AS source_deleted, r.call_seq, " +
+      "(SELECT k.type FROM calls k WHERE k.session_no = r.session_no AND k.first_seq = r.call_seq AND k.seq = r.call_seq) AS call_type, " +
+      INVOCATION_HEADS.map(([column, as]) => head(column, as)).join(", "),
+    "LEFT JOIN sessions c ON c.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no " +
+      INVOCATION_HEADS.map(([column, as]) => joinHead(column, as)).join(" "),
+  ),
+  "check.snapshots": bySeq(
+    "snapshots",
+    `r.seq, r.branch, r.turn_seq, ${turnThere("r")}, ${blob("vars")}, r.salt, r.at, r.erased_seq`,
+    joinBlob("vars"),
+  ),
+  "check.annotations": bySeq(
+    "annotations",
+    "r.seq, r.payload AS note_no, b.sha256 AS note, r.salt",
+    "LEFT JOIN blobs b ON b.no = r.payload",
+  ),
+  "check.state":
+    `SELECT r.branch, r.key, r.seq, r.ord, r.until_seq, ${blob("value")}, r.salt, ${EVENT} FROM state r ${joinBlob("value")} ` +
+    `${withEvent("r")} WHERE r.session_no = ? AND (r.branch, r.key, r.seq) > (?, ?, ?) ORDER BY r.branch, r.key, r.seq LIMIT ?`,
+  "check.events":
+    "SELECT r.seq, r.branch, r.type, r.body, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message, r.erased_seq, r.sha256, " +
+    `${blob("content")} FROM events r ${joinBlob("content")} WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "check.beyond": "SELECT min(r.seq) AS seq FROM events r WHERE r.session_no = ? AND r.seq > ?",
+  "check.contents":
+    "SELECT r.seq, r.content AS content_no FROM events r LEFT JOIN blobs b ON b.no = r.content " +
+    "WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? AND r.content IS NOT NULL AND b.no IS NULL ORDER BY r.seq",
+  "check.refs":
+    "WITH w (after, upto, blob) AS (SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)) " +
+    "SELECT u.no, count(*) AS n FROM (" +
+    references(
+      (column) => `CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.${column} > w.blob`,
+    ) +
+    ") u GROUP BY u.no ORDER BY u.no LIMIT ?",
+  "check.blockRefs":
+    "SELECT r.block_id, r.version, r.value AS value_no, b.sha256 AS value FROM block_versions r LEFT JOIN blobs b ON b.no = r.value " +
+    "WHERE (r.block_id, r.version) > (?, ?) ORDER BY r.block_id, r.version LIMIT ?",
+  "check.refsOf":
+    `WITH w (no) AS (VALUES ${ASKED}) SELECT b.no, b.sha256, b.refs, CAST(coalesce(max(g.n), 0) AS BIGINT) AS n FROM blobs b LEFT JOIN ` +
+    `(SELECT u.no, count(*) AS n FROM (${references((column) => `WHERE r.${column} IN (SELECT no FROM w)`)} ` +
+    "UNION ALL SELECT r.value AS no FROM block_versions r WHERE r.value IN (SELECT no FROM w)) u GROUP BY u.no) g ON g.no = b.no " +
+    "WHERE b.no IN (SELECT no FROM w) GROUP BY b.no, b.sha256, b.refs ORDER BY b.no",
+  "check.blobs":
+    "SELECT b.no, b.sha256, b.form, b.refs, b.pinned, b.expires_at, " +
+    `${exists("SELECT 1 FROM blob_links x WHERE x.child_no = b.no")} AS linked FROM blobs b WHERE b.no > ? ORDER BY b.no LIMIT ?`,
+  "check.parts":
+    "SELECT k.parent_no, k.ord, k.child_no, p.sha256 AS parent, c.no AS child FROM (SELECT parent_no, ord, child_no FROM blob_links " +
+    "WHERE (parent_no, ord) > (?, ?) ORDER BY parent_no, ord LIMIT ?) k LEFT JOIN blobs p ON p.no = k.parent_no " +
+    "LEFT JOIN blobs c ON c.no = k.child_no ORDER BY k.parent_no, k.ord",
+  "check.aliases":
+    "SELECT r.name, s.no AS there, s.deleted_at FROM aliases r LEFT JOIN sessions s ON s.no = r.session_no " +
+    "WHERE r.name > ? ORDER BY r.name LIMIT ?",
+  "check.tasks":
+    "SELECT r.board_id, r.id, b.id AS there FROM tasks r LEFT JOIN boards b ON b.id = r.board_id " +
+    "WHERE (r.board_id, r.id) > (?, ?) ORDER BY r.board_id, r.id LIMIT ?",
+  "check.strays.events": strays("events"),
+  "check.strays.branches": strays("branches"),
+  "check.strays.turns": strays("turns"),
+  "check.strays.clears": strays("clears"),
+  "check.strays.evals": strays("evals"),
+  "check.strays.calls": strays("calls"),
+  "check.strays.snapshots": strays("snapshots"),
+  "check.strays.heads": strays("heads"),
+  "check.strays.invocations": strays("invocations"),
+  "check.strays.derivations": strays("derivations"),
+  "check.strays.annotations": strays("annotations"),
+  "check.strays.state": strays("state"),
+  "check.strays.boards": strays("boards"),
+  "check.strays.session_tags": strays("session_tags"),
+} as const;

@@ -1,0 +1,142 @@
+// The suite of the event stream and the trace: what happened, what it was about, and what it was caused by.
+import assert from "node:assert/strict";
+import type { TraceEvent } from "../../contracts/trace.ts";
+import { fillStore } from "../everything.ts";
+import { present, refuses } from "../expect.ts";
+import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+
+export function runTraceSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
+  runCases(`trace: ${name}`, cases, make, options);
+}
+
+const NEEDS = [
+  ...(["trace", "causes", "agents", "sessions", "history", "state", "tasks", "blobs", "log", "lineage"] as const),
+];
+
+function typed(events: readonly TraceEvent[], type: string): readonly TraceEvent[] {
+  return events.filter((event) => event.type === type);
+}
+
+const kinds = ({ causes }: TraceEvent) => causes.map(({ kind }) => kind);
+
+const cases: readonly Case[] = [
+  prove("SE9 the trace is the event stream, each with summary, row and causes", NEEDS, async (given) => {
+    const { chat } = await fillStore(given);
+    const stream = await given.log.read(chat);
+    const traced = await given.trace(chat);
+    const bare = traced.map(({ id, branch, summary, row, causes, causeEventIds, ...event }) => event);
+    assert.deepEqual(bare, stream);
+    for (const { id, seq, summary, causes, causeEventIds } of traced) {
+      assert.equal(id, `${chat}#${seq}`);
+      assert.ok(
+        summary.length > 0 && summary.length <= 120 && !summary.includes("\n") && !/undefined/.test(summary),
+        summary,
+      );
+      assert.ok(causeEventIds.length <= causes.length);
+    }
+    const some = await given.trace(chat, { after: 5, limit: 2, types: ["call/put", "eval/added"] });
+    const wanted = stream.filter(({ seq, type }) => seq > 5 && (type === "call/put" || type === "eval/added"));
+    assert.deepEqual(
+      some.map(({ seq }) => seq),
+      wanted.slice(0, 2).map(({ seq }) => seq),
+    );
+    const inPages: TraceEvent[] = [];
+    for (let after = 0; after < traced.length; after += 3)
+      inPages.push(...(await given.trace(chat, { after, limit: 3 })));
+    assert.deepEqual(inPages, traced, "a page knows what was before it");
+  }),
+
+  prove("SE9 the event stream can be read by seq and type", NEEDS, async (given) => {
+    const { chat } = await fillStore(given);
+    const all = await given.log.read(chat);
+    assert.deepEqual(
+      all.map(({ seq }) => seq),
+      all.map((_, i) => i + 1),
+    );
+    const heads = await given.log.read(chat, { types: ["head/created"], after: 1, limit: 2 });
+    assert.deepEqual(heads, all.filter(({ type }) => type === "head/created").slice(0, 2));
+  }),
+
+  prove("SE9 rows name what caused them", NEEDS, async (given) => {
+    const filled = await fillStore(given);
+    const events = await given.trace(filled.chat);
+    const [asked] = typed(events, "message/added");
+    assert.deepEqual(asked?.causes, [{ kind: "turn", id: filled.turn }]);
+    assert.deepEqual(asked?.row, { kind: "message", id: asked?.id, facts: { key: "k-1", role: "user" } });
+    const [started] = typed(events, "call/started");
+    const [put, leaf] = typed(events, "call/put");
+    assert.deepEqual([started?.id, put?.row?.id, leaf?.row?.id], [filled.rootCall, filled.rootCall, filled.leafCall]);
+    assert.deepEqual(put?.causes, [
+      { kind: "call", id: filled.rootCall },
+      { kind: "turn", id: filled.turn },
+    ]);
+    assert.deepEqual(put?.causeEventIds, [filled.rootCall, filled.turn]);
+    const [ran] = typed(events, "eval/started");
+    assert.deepEqual(ran?.causes, [
+      { kind: "message", id: asked?.id },
+      { kind: "turn", id: filled.turn },
+    ]);
+    const heads = typed(events, "head/created");
+    assert.deepEqual(kinds(present(heads[0])), ["turn", "event"]);
+    assert.equal(heads[0]?.row?.facts.status, "complete");
+    assert.deepEqual(heads[1]?.causes[1], { kind: "head", id: filled.heads[0] });
+    assert.ok(heads[1]?.causeEventIds.includes(present(heads[0]).id));
+    for (const type of ["branch/begun", "head/moved"]) {
+      for (const event of typed(events, type)) assert.deepEqual(kinds(event), ["head", "event"]);
+    }
+    const after = typed(events, "message/added").at(-1);
+    assert.deepEqual(after?.causes, [], "no turn was open");
+    const erased = typed(events, "message/added").filter(({ row }) => row?.facts.erased === true);
+    assert.equal(erased.length, 2);
+    const [derived] = typed(await given.trace(filled.fork), "derivation/added");
+    assert.deepEqual(derived?.causes, [{ kind: "head", id: filled.heads[3] }]);
+    assert.deepEqual(derived?.causeEventIds, [present(heads[3]).id], "of another session");
+  }),
+
+  prove("SE9 causes are walked breadth first, across sessions, each once and within a limit", NEEDS, async (given) => {
+    const filled = await fillStore(given);
+    const head = present(typed(await given.trace(filled.fork), "head/created")[0]);
+    const { event, causes, more } = await given.causes(head.id);
+    assert.deepEqual(event, head);
+    assert.equal(more, false);
+    const ids = causes.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+    const events = await given.trace(filled.chat);
+    const first = present(typed(events, "head/created")[0]);
+    const [root] = (await given.causes(`${filled.fork}#1`)).causes;
+    assert.equal(root?.session, filled.chat);
+    const derived = await given.causes(`${filled.fork}#2`);
+    assert.ok(
+      derived.causes.some(({ id }) => id === first.id),
+      "the basis of the head it was forked from",
+    );
+    assert.ok(
+      derived.causes.some(({ id }) => id === filled.turn),
+      "the turn of that",
+    );
+    const near = await given.causes(`${filled.fork}#2`, { limit: 1 });
+    assert.deepEqual(near, { event: derived.event, causes: derived.causes.slice(0, 1), more: true });
+    await given.sessions.delete(filled.chat);
+    assert.deepEqual((await given.causes(`${filled.fork}#2`)).causes, [], "what was erased is left out");
+  }),
+
+  prove("SE9 the trace never holds text or payloads", NEEDS, async (given) => {
+    const { chat } = await fillStore(given);
+    const said = JSON.stringify(await given.trace(chat));
+    for (const text of ["hello", "word after word", "1 + 1", "by hand", "be kind", "thrown", "in short", "All of it"]) {
+      assert.ok(!said.includes(text), `the trace says ${text}`);
+    }
+  }),
+
+  prove("SE9 what is asked of a trace must make sense", NEEDS, async (given) => {
+    await fillStore(given);
+    await refuses("NotFound", () => given.trace("nobody"));
+    await refuses("LimitExceeded", () => given.trace("chat", { limit: 10_001 }));
+    await refuses("InvalidArgument", () => given.trace("chat", { before: 3 } as never));
+    await refuses("InvalidArgument", () => given.causes("chat"));
+    await refuses("NotFound", () => given.causes("chat#9999"));
+    await refuses("NotFound", () => given.causes("nobody#1"));
+    await refuses("LimitExceeded", () => given.causes("chat#1", { limit: 1001 }));
+    await refuses("SessionDeleted", () => given.trace("gone"));
+  }),
+];

@@ -1,0 +1,37 @@
+// Every kind of issue on both engines: planted damage is named by exactly its kind; and with that one check left out, it
+// goes unnoticed, so that each check is needed and each test would miss it.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { KINDS } from "../../src/check/kinds.ts";
+import type { CheckKind } from "../../src/contracts/check.ts";
+import { ENGINES } from "../engines.ts";
+import { DAMAGES } from "./damages.ts";
+import { type Damaged, filledStore } from "./ground.ts";
+
+for (const engine of ENGINES) {
+  describe(`damage on ${engine.name}`, () => {
+    let store: Damaged;
+    beforeAll(async () => {
+      store = await filledStore(engine);
+    });
+    afterEach(() => store.mend());
+    afterAll(() => store.end());
+
+    test("SE10 nothing is named where nothing was planted", async () => {
+      expect((await store.check("deep")).issues).toEqual([]);
+      expect((await store.hf.check({ mode: "quick" })).counts).toMatchObject({ invocations: 2 });
+    });
+
+    test.each(Object.keys(DAMAGES) as CheckKind[])("SE10 %s is named, and nothing else is", async (kind) => {
+      const { mode, hint } = KINDS[kind];
+      await DAMAGES[kind](store);
+      const report = await store.check(mode);
+      expect([...new Set(report.issues.map((issue) => issue.kind))]).toEqual([kind]);
+      expect(report).toMatchObject({ status: "issues", mode, issueCount: report.issues.length });
+      for (const issue of report.issues) expect(issue.hint).toBe(hint);
+      const without = await store.check(mode, kind);
+      expect(without, "with this check left out").toMatchObject({ status: "ok", issues: [], issueCount: 0 });
+      const deep = await store.hf.check();
+      expect(deep.issues.map((issue) => issue.kind)).toContain(kind);
+    });
+  });
+}

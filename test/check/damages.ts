@@ -1,0 +1,118 @@
+// One damage for each kind of issue: exactly that, planted with raw SQL into a filled store.
+import type { CheckKind } from "../../src/contracts/check.ts";
+import type { Damaged } from "./ground.ts";
+
+export type Plant = (store: Damaged) => Promise<unknown>;
+
+const NOWHERE = 99_999;
+const of = (id: string) => `(SELECT no FROM sessions WHERE id = '${id}')`;
+const CHAT = `session_no = ${of("chat")}`;
+const FORK = `session_no = ${of("fork")}`;
+const headOf = (id: string) => `(SELECT max(h.no) FROM heads h WHERE h.session_no = ${of(id)})`;
+const CURRENT = `${CHAT} AND branch = (SELECT branch FROM sessions WHERE id = 'chat')`;
+/** A message behind every head of its session. */
+const LAST_MESSAGE = `(SELECT max(m.seq) FROM events m WHERE m.session_no = ${of("chat")} AND m.type = 'message/added')`;
+
+const sql =
+  (text: string): Plant =>
+  ({ run }) =>
+    run(text);
+
+/** Of the heads of the filled store, by its place in the order of creation. */
+const head =
+  (place: number, set: string): Plant =>
+  ({ run, filled }) =>
+    run(`UPDATE heads SET ${set} WHERE id = ?`, filled.heads[place] ?? "");
+
+const attached = (set: string) =>
+  sql(`UPDATE invocations SET ${set} WHERE ${CHAT} AND type = 'attach' AND status = 'done'`);
+const spawned = (set: string) =>
+  sql(`UPDATE invocations SET ${set} WHERE ${CHAT} AND type = 'spawn' AND status = 'done'`);
+const chat = (set: string) => sql(`UPDATE sessions SET ${set} WHERE id = 'chat'`);
+
+export const DAMAGES: Readonly<Record<CheckKind, Plant>> = {
+  "current-head-missing": chat(`head_no = ${NOWHERE}`),
+  "current-head-foreign": sql(`UPDATE sessions SET head_no = ${headOf("split")} WHERE id = 'fork'`),
+  "current-head-aborted": chat("head_no = (SELECT no FROM heads WHERE status = 'aborted')"),
+  "current-head-wrong": ({ run, filled }) =>
+    run("UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE id = 'chat'", filled.heads[2] ?? ""),
+  "derived-moved-source": chat(`head_no = ${headOf("fork")}`),
+  "cache-id-missing": sql("UPDATE sessions SET cache_id = NULL WHERE id = 'fork'"),
+  "alias-target-missing": sql(`UPDATE aliases SET session_no = ${NOWHERE}`),
+  "head-session-missing": sql(`UPDATE heads SET session_no = ${NOWHERE} WHERE status = 'aborted'`),
+  "head-basis-missing": head(2, `basis_no = ${NOWHERE}`),
+  "head-basis-foreign": head(2, `basis_no = ${headOf("fork")}`),
+  "head-final-missing": head(0, `final = ${NOWHERE}`),
+  "head-snapshot-missing": head(0, "snapshot_seq = 1"),
+  "head-chain-wrong": head(2, `chain = (SELECT chain FROM sessions WHERE id = 'chat')`),
+  "head-root-wrong": async ({ run, read, filled }) => {
+    const [row] = await read("SELECT root FROM heads WHERE id = ?", filled.heads[0] ?? "");
+    const root = Buffer.from(row?.root as Uint8Array)
+      .toString()
+      .replace('"messages":2', '"messages":7');
+    await run("UPDATE heads SET root = ? WHERE id = ?", Buffer.from(root), filled.heads[0] ?? "");
+  },
+  "head-id-wrong": head(2, `id = 'hd-${"0".repeat(64)}'`),
+  "branch-missing": sql(`DELETE FROM branches WHERE ${CURRENT}`),
+  "branch-parent-missing": sql(`UPDATE branches SET parent_branch = ${NOWHERE} WHERE ${CURRENT}`),
+  "branch-cut-beyond": sql(`UPDATE branches SET cut_seq = ${NOWHERE} WHERE ${CURRENT}`),
+  "branch-wrong": sql(`UPDATE events SET branch = ${NOWHERE} WHERE ${CHAT} AND seq = ${LAST_MESSAGE}`),
+  "lineage-cycle": sql(
+    "INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) " +
+      `VALUES (${of("chat")}, 1, 1, ${of("fork")}, 1, 1, 1)`,
+  ),
+  "derivation-target-missing": sql(`UPDATE derivations SET session_no = ${NOWHERE} WHERE ${FORK}`),
+  "derivation-source-missing": sql(`UPDATE derivations SET source_session_no = ${NOWHERE} WHERE ${FORK}`),
+  "derivation-head-missing": sql(`UPDATE derivations SET source_head = ${NOWHERE} WHERE ${FORK}`),
+  "derivation-mismatch": sql(`UPDATE derivations SET source_seq = source_seq - 1 WHERE ${FORK}`),
+  "invocation-caller-missing": sql(`UPDATE invocations SET session_no = ${NOWHERE}`),
+  "invocation-callee-missing": sql(
+    `UPDATE invocations SET callee_session_no = ${NOWHERE} WHERE ${CHAT} AND status = 'running'`,
+  ),
+  "invocation-head-missing": spawned(`callee_head_after = ${NOWHERE}`),
+  "invocation-head-foreign": spawned(`callee_head_after = ${headOf("fork")}`),
+  "invocation-call-missing": spawned(`call_seq = ${NOWHERE}`),
+  "invocation-type-invalid": spawned("type = 'call'"),
+  "attach-source-missing": sql(
+    `UPDATE invocations SET source_session_no = ${NOWHERE}, source_head = NULL WHERE ${CHAT} AND type = 'attach'`,
+  ),
+  "attach-source-head-missing": attached(`source_head = ${NOWHERE}`),
+  "leaf-call-has-invocation": spawned(
+    `call_seq = (SELECT max(c.first_seq) FROM calls c WHERE c.session_no = ${of("chat")} AND c.type = 'leaf')`,
+  ),
+  "row-session-missing": sql(`UPDATE annotations SET session_no = ${NOWHERE}`),
+  "turn-missing": sql(`UPDATE calls SET turn_seq = ${NOWHERE} WHERE ${CHAT} AND turn_seq IS NOT NULL`),
+  "turn-open-twice": sql(`UPDATE turns SET status = 'open' WHERE ${CHAT} AND status = 'done'`),
+  "message-missing": sql(`UPDATE evals SET message_seq = 1 WHERE ${CHAT} AND message_seq IS NOT NULL`),
+  "version-wrong": sql(`UPDATE calls SET status = 'started' WHERE ${CHAT} AND seq <> first_seq`),
+  "state-held-twice": sql(`UPDATE state SET until_seq = NULL WHERE ${CHAT} AND key = 'plan'`),
+  "task-board-missing": sql("UPDATE tasks SET board_id = 'nowhere'"),
+  "row-without-event": sql(
+    `INSERT INTO snapshots (session_no, seq, branch, at) SELECT session_no, seq, branch, at FROM events WHERE ${CHAT} ` +
+      `AND seq = ${LAST_MESSAGE}`,
+  ),
+  "event-without-row": sql(`DELETE FROM derivations WHERE ${FORK}`),
+  "row-mismatch": sql(`UPDATE calls SET cost_usd = 99 WHERE ${CHAT} AND cost_usd IS NOT NULL`),
+  "commitment-mismatch": ({ run }) => run(`UPDATE annotations SET salt = ? WHERE ${CHAT}`, new Uint8Array(16)),
+  "chain-broken": sql(
+    `UPDATE events SET hash = (SELECT e.hash FROM events e WHERE e.session_no = ${of("chat")} AND e.seq = 2) ` +
+      `WHERE ${CHAT} AND seq = ${LAST_MESSAGE}`,
+  ),
+  "event-mismatch": sql(`UPDATE events SET role = 'system' WHERE ${CHAT} AND seq = ${LAST_MESSAGE}`),
+  "seq-gap": sql(`DELETE FROM events WHERE ${CHAT} AND seq = ${LAST_MESSAGE}`),
+  "log-truncated": sql(`DELETE FROM events WHERE ${FORK} AND seq = (SELECT seq FROM sessions WHERE id = 'fork')`),
+  "log-beyond-end": sql(
+    "INSERT INTO events (session_no, seq, branch, type, at, body, hash) SELECT session_no, seq + 1, branch, type, at, body, hash " +
+      `FROM events WHERE ${FORK} AND seq = (SELECT seq FROM sessions WHERE id = 'fork')`,
+  ),
+  "message-count-wrong": chat("messages = messages + 1"),
+  "state-seq-wrong": chat("state_seq = 1"),
+  "blob-missing": sql(`UPDATE snapshots SET vars = ${NOWHERE} WHERE ${CHAT}`),
+  "blob-part-missing": sql(`UPDATE blob_links SET child_no = ${NOWHERE} WHERE ord = 1`),
+  "blob-hash-mismatch": ({ run }) =>
+    run(
+      `UPDATE blobs SET body = ?, size = 3, form = 0 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`,
+      new Uint8Array([1, 2, 3]),
+    ),
+  "blob-refs-wrong": sql(`UPDATE blobs SET refs = refs + 1 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`),
+};
