@@ -58,6 +58,9 @@ export const LIMITS = {
   /** Values a pull may ask for of one attribute (`page` when it does not say), and how often a pull may recur. */
   pullValues: 10_000,
   pullDepth: 64,
+  /** Bytes of the rows of an archive as JSON, and sessions in one: they are verified together, in memory. */
+  archiveRowBytes: 536_870_912,
+  archiveSessions: 10_000,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;

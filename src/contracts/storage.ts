@@ -3,6 +3,7 @@
 // moment it happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
 import type { Environment } from "./environment.ts";
 import type { JsonObject } from "./json.ts";
+import type { RestoredRow } from "./portable.ts";
 import type { Queries, QueryName } from "./queries.ts";
 import type { RowOf, Slot, TableName } from "./rows.ts";
 
@@ -64,8 +65,11 @@ export interface SqlWords {
 /** A session whose log or rows a commit touches. */
 export interface SessionUse {
   readonly id: string;
-  /** create: refused when it exists; ensure: created when missing; existing: refused when missing. Deleted: always refused. */
-  readonly mode: "create" | "ensure" | "existing";
+  /**
+   * create: refused when it exists; ensure: created when missing; existing: refused when missing; restore: refused when
+   * it exists, and its row is among those the commit restores. Deleted: always refused.
+   */
+  readonly mode: "create" | "ensure" | "existing" | "restore";
   /** Recorded when this commit creates it. */
   readonly agent?: string;
   readonly at: number;
@@ -94,6 +98,7 @@ export type GuardName =
   | "board.version"
   | "board.id"
   | "task.version"
+  | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.
   | "blob.claims"
   | "blob.parents"
@@ -120,6 +125,7 @@ export type StatementName =
   | "session.unalias"
   | "session.branchTo"
   | "session.headTo"
+  | "session.remainsTo"
   | "messages.erase"
   | "run.erase"
   | "allMessages.erase"
@@ -224,6 +230,11 @@ export interface Commit {
   readonly events?: readonly EventDraft[];
   /** Rows that belong to no event. Written after blobs and before events. */
   readonly writes?: readonly Write[];
+  /**
+   * Rows of sessions of another store as they were there, seqs and hashes included: whoever hands them in has verified
+   * them. Together with `solo`; agents they name are among `agents`, blobs among `uses`.
+   */
+  readonly restores?: readonly RestoredRow[];
   /**
    * Nobody else adds events while this happens, and all that were added before are seen: row numbers come in order only
    * to who waits for that. Together with `solo`.

@@ -7,9 +7,10 @@ import { sha256 } from "../../core/bytes.ts";
 import { cut } from "./chunks.ts";
 import { type Claim, FORM, isExpired, NO_TIME, renewal } from "./claims.ts";
 import { dropBlobs } from "./drop.ts";
+import { createIntake } from "./intake.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
-import { corrupted, DamagedPart, readBlob, readPlain } from "./read.ts";
+import { corrupted, DamagedPart, readBlob, readPlain, streamBlob } from "./read.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
 import { findWords } from "./words.ts";
 import { LARGE_BYTES } from "./write.ts";
@@ -25,6 +26,8 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
     prepare: (bytes, options) => prepare(depot, bytes, options),
     read: (stored) => read(depot, stored),
     inRow: async (digest) => (await findWords(depot, digest))?.body ?? null,
+    intake: () => createIntake(depot),
+    stream: (digest) => streamBlob(depot, digest),
     discard: async (erased) => {
       await depot.place.drop(erased);
       await reap(

@@ -2,6 +2,7 @@
 import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
 import * as agents from "./agents.ts";
+import * as archive from "./archive.ts";
 import * as blobs from "./blobs.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
@@ -16,6 +17,7 @@ import * as words from "./words.ts";
 export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...sessions.queries,
   ...lineage.queries,
+  ...archive.queries,
   ...log.queries,
   ...history.queries,
   ...erasure.queries,
@@ -30,6 +32,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {
   ...sessions.statements,
   ...lineage.statements,
+  ...archive.statements,
   ...erasure.statements,
   ...state.statements,
   ...agents.statements,
@@ -42,6 +45,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
 export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...sessions.guards,
   ...lineage.guards,
+  ...archive.guards,
   ...history.guards,
   ...state.guards,
   ...agents.guards,
