@@ -3,6 +3,7 @@ import { type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAgents } from "./agents/agents.ts";
+import { createArchives } from "./archive/archives.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
@@ -105,6 +106,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ...(options.memory === undefined ? {} : { memory: options.memory }),
     ...lifetime.of({ stats: async (asked?: { readonly sessions?: number }) => readStats(storage, asked) }),
     ...lifetime.of(createQuerying(storage)),
+    ...lifetime.of(createArchives(storage, payloads, locate)),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -52,7 +52,7 @@ export async function verifyChain(
     const rows = await storage.query("events.whole", session, seq, Math.min(PAGE, end - seq));
     if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });
     for (const event of rows) {
-      const wrong = check(event, seq + 1, hash);
+      const wrong = checkEvent(event, seq + 1, hash);
       if (wrong !== null) return bad(wrong);
       seq = event.seq;
       hash = event.hash;
@@ -73,7 +73,8 @@ export async function verifyChain(
   return { ok: true, session, events, seq: end, hash: toHex(hash) };
 }
 
-function check(event: WholeEventRow, expected: number, previous: Uint8Array): Bad | null {
+/** What is wrong with an event that should follow a hash; also asked of events that come from elsewhere. */
+export function checkEvent(event: WholeEventRow, expected: number, previous: Uint8Array): Bad | null {
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
   if (!sameBytes(nextHash(previous, event.body), event.hash))
     return { seq: expected, reason: "the hash does not match" };

@@ -35,6 +35,7 @@ export interface Fixture {
 }
 
 export type Lineage = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots">;
+export type Archived = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost">;
 
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */
 export interface Offers {
@@ -50,6 +51,8 @@ export interface Offers {
   readonly explain: Holdfast["explain"];
   /** Sessions as a graph. */
   readonly lineage: Lineage;
+  /** Files of sessions, and what is made of whole sessions. */
+  readonly archives: Archived;
   readonly info: Holdfast["info"];
   readonly close: Holdfast["close"];
   readonly clock: Clock;
@@ -144,6 +147,7 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
     explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),
     close: store.close === undefined ? undefined : () => all(store).close(),
     lineage: store.heads === undefined ? undefined : all(store),
+    archives: store.export === undefined ? undefined : all(store),
     clock: environment,
     another,
   };
