@@ -52,6 +52,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runTasksSuite(name, make, options);
   suites.runAgentsSuite(name, make, options);
   suites.runLineageSuite(name, make, options);
+  suites.runArchiveSuite(name, make, options);
   suites.runLogSuite(name, make, options);
   suites.runBlobsSuite(name, make, options);
   suites.runQuerySuite(name, make, options);

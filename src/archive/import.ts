@@ -24,7 +24,9 @@ export async function importArchive(storage: Storage, payloads: Payloads, source
     const { rows, blobs, names } = await receive(frames, intake, manifest);
     const contents = verifyArchive(manifest, rows, blobs);
     const handOver = await intake.handOver(names);
-    const report = await decide(storage, () => decideImport(storage, manifest, contents, blobs.size, handOver));
+    const write = () => decide(storage, () => decideImport(storage, manifest, contents, blobs.size, handOver));
+    // Somebody else imports the same: then it is there.
+    const report = await write().catch((error) => (isTaken(error) ? write() : Promise.reject(error)));
     // Nothing was left to do, so nobody took them over.
     if (report.rows === 0) await intake.abandon();
     return report;
@@ -34,6 +36,10 @@ export async function importArchive(storage: Storage, payloads: Payloads, source
   } finally {
     await frames.return(undefined);
   }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "AlreadyExists";
 }
 
 function checkSource(source: unknown): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
