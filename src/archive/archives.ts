@@ -8,6 +8,7 @@ import { exportSession } from "./export.ts";
 import { importArchive } from "./import.ts";
 import { markdownOf } from "./markdown.ts";
 import { costOf } from "./spending.ts";
+import { treeOf } from "./tree.ts";
 
 export function createArchives(storage: Storage, payloads: Payloads, locate: (at: unknown) => Locator): Archives {
   return {
@@ -15,6 +16,7 @@ export function createArchives(storage: Storage, payloads: Payloads, locate: (at
     import: async (source) => importArchive(storage, payloads, source),
     markdown: async (at) => markdownOf(storage, payloads, locate(at)),
     diff: async (a, b) => diffOf(storage, payloads, locate(a), locate(b)),
+    tree: async (at, options) => treeOf(storage, at === undefined ? null : locate(at), options),
     cost: async (session) => costOf(storage, session),
   };
 }

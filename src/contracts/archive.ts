@@ -1,7 +1,17 @@
 // Archives: a session with everything it refers to as one file that is complete alone, and back again.
 // Promise: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
 // happens whole or not at all; what was erased stays erased.
-import type { At, Counts, Head, MessageAt } from "./lineage.ts";
+import type {
+  At,
+  Counts,
+  DerivationType,
+  Head,
+  HeadStatus,
+  InvocationStatus,
+  InvocationType,
+  MessageAt,
+} from "./lineage.ts";
+import type { SessionKind, SessionStatus } from "./sessions.ts";
 
 export interface ExportOptions {
   /** Also the sessions it invoked, and those they invoked. */
@@ -92,6 +102,63 @@ export interface CostReport {
   }[];
 }
 
+export interface TreeBranch {
+  readonly branch: number;
+  /** What it continues; null for the first branch of a session that was not made from another. */
+  readonly from: { readonly session: string; readonly branch: number; readonly seq: number } | null;
+  /** Oldest first. */
+  readonly heads: readonly {
+    readonly id: string;
+    readonly seq: number;
+    readonly status: HeadStatus;
+    readonly summary: string | null;
+    readonly at: number;
+  }[];
+}
+
+/** A session and its edges. Of others only ids: they are in the list themselves when they are part of it. */
+export interface TreeSession {
+  readonly id: string;
+  readonly title: string | null;
+  readonly status: SessionStatus;
+  readonly kind: SessionKind;
+  readonly messages: number;
+  readonly seq: number;
+  readonly head: string | null;
+  /** The branch it is on. */
+  readonly branch: number;
+  readonly branches: readonly TreeBranch[];
+  readonly from: {
+    readonly type: DerivationType;
+    readonly session: string;
+    readonly branch: number;
+    readonly seq: number;
+    readonly head: string | null;
+  } | null;
+  readonly invocations: readonly {
+    readonly id: string;
+    readonly branch: number;
+    readonly seq: number;
+    readonly type: InvocationType;
+    readonly status: InvocationStatus;
+    readonly callee: string | null;
+    readonly label: string | null;
+  }[];
+  readonly createdAt: number;
+}
+
+export interface Tree {
+  /** Newest first. */
+  readonly sessions: readonly TreeSession[];
+  /** There are more than the limit. */
+  readonly more: boolean;
+}
+
+export interface TreeOptions {
+  /** Sessions at most; 100 when not given. */
+  readonly limit?: number;
+}
+
 export interface Archives {
   /** Of the whole session as it stands: in pieces, in bounded memory but for the rows, which are gathered compressed. */
   export(at: At, options?: ExportOptions): AsyncIterable<Uint8Array>;
@@ -104,6 +171,8 @@ export interface Archives {
   markdown(at: At): Promise<string>;
   /** Of one session, or of all. */
   cost(session?: string): Promise<CostReport>;
+  /** Sessions with their branches, heads and edges: all that are linked with one, or the newest. */
+  tree(at?: At, options?: TreeOptions): Promise<Tree>;
   /** What two heads or sessions have in common and what sets them apart. */
   diff(a: At, b: At): Promise<Diff>;
 }

@@ -106,6 +106,7 @@ export interface Holdfast {
   markdown: Archives["markdown"];
   diff: Archives["diff"];
   cost: Archives["cost"];
+  tree: Archives["tree"];
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
   /** Datalog over everything the store holds. */
   query: Querying["query"];

@@ -151,6 +151,10 @@ type ArchiveQueries = {
 } & { readonly [T in Exclude<ArchivedTable, LoggedTable> as `archive.${T}`]: Read<[session: number], PortableRow> };
 
 export interface LineageQueries extends ArchiveQueries {
+  /** Sessions that one was made from, that were made from it, that it invoked or that invoked it: its number four times. */
+  "session.linked": Read<[number, number, number, number], { readonly id: string }>;
+  /** In the order of their ids. */
+  "heads.between": Read<[from: string, to: string, limit: number], HeadRow>;
   /** Calls by session, provider and model; of each its newest version. One session, or (null) all. */
   "calls.spending": Read<[session: string | null, sameSession: string | null], SpendingRow>;
   /** Blobs a payload names, in the order of the names. */

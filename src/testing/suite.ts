@@ -35,7 +35,7 @@ export interface Fixture {
 }
 
 export type Lineage = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots">;
-export type Archived = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost">;
+export type Archived = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
 
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */
 export interface Offers {

@@ -46,6 +46,12 @@ export const queries = {
       `${selected(table as ArchivedTable)} ${where}`,
     ]),
   ]) as Readonly<Record<`archive.${ArchivedTable}`, string>>),
+  "session.linked":
+    "SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN " +
+    "(SELECT d.source_session_no FROM derivations d WHERE d.session_no = ? " +
+    "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
+    "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
+    "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
   "calls.spending":
     "SELECT s.id AS session, c.provider, c.model, count(*) AS calls, " +
     `${["in", "out", "cached"].map((name) => `CAST(coalesce(sum(c.tokens_${name}), 0) AS BIGINT) AS tokens_${name}`).join(", ")}, ` +

@@ -32,6 +32,8 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq <= $3 AND h.status = 'complete' ORDER BY h.seq DESC, h.no DESC LIMIT 1;
 -- heads.list
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.no > $2 ORDER BY h.no LIMIT $3;
+-- heads.between
+SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.id >= $1 AND h.id < $2 AND s.deleted_at IS NULL ORDER BY h.id LIMIT $3;
 -- heads.at
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq > $3 AND h.seq <= $4 ORDER BY h.seq, h.no;
 -- turns.at
@@ -90,6 +92,8 @@ SELECT r.tag, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session
 SELECT r.name, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.created_at FROM aliases r WHERE r.session_no = $1 ORDER BY r.name;
 -- archive.remains
 SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.upto FROM remains r WHERE r.session_no = $1 ORDER BY r.branch;
+-- session.linked
+SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN (SELECT d.source_session_no FROM derivations d WHERE d.session_no = $1 UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = $2 UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = $3 UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = $4) ORDER BY s.no;
 -- calls.spending
 SELECT s.id AS session, c.provider, c.model, count(*) AS calls, CAST(coalesce(sum(c.tokens_in), 0) AS BIGINT) AS tokens_in, CAST(coalesce(sum(c.tokens_out), 0) AS BIGINT) AS tokens_out, CAST(coalesce(sum(c.tokens_cached), 0) AS BIGINT) AS tokens_cached, sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST($1 AS TEXT) IS NULL OR s.id = $2) AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model;
 -- blob.names
