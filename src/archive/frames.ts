@@ -61,6 +61,14 @@ export interface Frame {
 /** Frames in order; it ends only when the file is whole. */
 export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Frame> {
   const input = new Input(source);
+  try {
+    yield* framesOf(input);
+  } finally {
+    await input.close();
+  }
+}
+
+async function* framesOf(input: Input): AsyncGenerator<Frame> {
   const hash = createHash("sha256");
   hash.update(await firstLine(input));
   for (;;) {
@@ -112,7 +120,7 @@ function unpacked(stored: Uint8Array, size: number): Uint8Array {
 
 /** Bytes of a source by number, whatever pieces they come in. */
 class Input {
-  readonly #pieces: AsyncIterator<unknown>;
+  readonly #pieces: AsyncGenerator<unknown>;
   #held: Uint8Array = new Uint8Array(0);
   #ended = false;
 
@@ -163,6 +171,11 @@ class Input {
       if (end !== -1) return this.take(end + 1);
       if (this.#held.length >= longest || !(await this.#more())) throw corrupted("it is not an archive of Holdfast");
     }
+  }
+
+  /** Nothing more is wanted: a file that it is read from can be closed. */
+  async close(): Promise<void> {
+    await this.#pieces.return(undefined);
   }
 
   async isOver(): Promise<boolean> {

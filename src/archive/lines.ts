@@ -1,5 +1,6 @@
 // Rows as lines of JSON: `[table, {column: value}]` without what is NULL. Bytes are text where they are UTF-8, and base64
 // otherwise; a blob is the hex of its hash. What comes from a file is looked at cell by cell before it is believed.
+import { isUtf8 } from "node:buffer";
 import {
   ARCHIVED_TABLES,
   type ArchivedTable,
@@ -24,11 +25,9 @@ export function encodeLine(table: ArchivedTable, row: PortableRow): string {
 }
 
 function encodeBytes(bytes: Uint8Array): unknown {
-  try {
-    return decodeText(bytes);
-  } catch {
-    return { base64: Buffer.from(bytes).toString("base64") };
-  }
+  // Asked first: most are hashes, and an error for each would take longer than all the rest.
+  if (isUtf8(bytes)) return decodeText(bytes);
+  return { base64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
 }
 
 /** Columns that may be NULL; all others must be there. */

@@ -164,6 +164,35 @@ const roundTrips: readonly Case[] = [
     });
   }),
 
+  prove("AR1 an export beside writers shows one moment of the session", NEEDS, async (given) => {
+    const { archives, history, state, tasks } = given;
+    await makeRich(given, "rich", 5000);
+    let writing = true;
+    const writer = (async () => {
+      for (let i = 0; writing && i < 400; i++) {
+        await history.append(scope("rich"), { role: "user", content: `word ${i}` }, { run: `r${i % 5}` });
+        if (i % 3 === 0) await state.patch("rich", { replaced: i });
+        if (i % 7 === 0) await history.clearRun(scope("rich"), `r${i % 5}`);
+        if (i % 11 === 0) await tasks.createTaskList("rich", [`task ${i}`]);
+      }
+    })();
+    for (let i = 0; i < 5; i++) {
+      const file = await fileOf(archives, "rich").catch((error) => {
+        // Erased between its row and its bytes: the caller is told to try again.
+        assert.equal(error.code, "Conflict");
+        return null;
+      });
+      if (file === null) continue;
+      await elsewhere(async (other) => {
+        await other.import([file]);
+        assert.equal((await other.log.verify("rich")).ok, true);
+        isSameBytes(await fileOf(other, "rich"), file);
+      });
+    }
+    writing = false;
+    await writer;
+  }),
+
   prove("AR1 ids are plain data, whatever they look like", NEEDS, async (given) => {
     const id = "../../etc/passwd\n'; DROP TABLE events; -- 💥";
     await given.history.append({ session: id, agent: "../agent" }, { role: "user", content: "hello" });
