@@ -65,6 +65,7 @@ export function runBlobSuites(name: string, place: MakePlace): void {
   const make = fixture(place, true);
   suites.runBlobsSuite(name, make, { harness });
   suites.runHistorySuite(name, make, { harness });
+  suites.runArchiveSuite(name, make, { harness });
   suites.runStoreSuite(name, make, { harness });
 }
 

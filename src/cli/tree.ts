@@ -44,7 +44,10 @@ function drawn(node: Node, frame: Frame): string[] {
 }
 
 /** What is too long for the line is cut, and what comes after it left out. */
-function fitted(prefix: string, pieces: readonly Piece[], { width, style }: Frame): string {
+function fitted(lead: string, pieces: readonly Piece[], { width, style }: Frame): string {
+  // Where it is too deep for the terminal, the left part of the tree is left out: a name must have room.
+  const most = Math.floor(width / 2);
+  const prefix = lead.length > most ? `…${lead.slice(1 - most)}` : lead;
   let line = style.faint(prefix);
   let left = width - displayWidth(prefix);
   for (const { text, paint } of pieces) {
