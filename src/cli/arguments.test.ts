@@ -48,7 +48,7 @@ describe("arguments", () => {
     [["sesions"], 'no command "sesions"; did you mean "sessions"?'],
     [["frobnicate"], 'no command "frobnicate"; holdfast --help lists them'],
     [["sessions", "shw", "x"], '"sessions" has no "shw"; did you mean "show"?'],
-    [["sessions", "chat-1"], '"sessions" has no "chat-1"; it has ls, show, create, rm'],
+    [["sessions", "chat-1"], '"sessions" has no "chat-1"; it has ls, tree, show, create, rm'],
     [["sessions", "--agnt", "x"], 'no option "--agnt"; did you mean "--agent"?'],
     [["--jsno"], 'no option "--jsno"; did you mean "--json"?'],
     [["stats", "--agent", "x"], 'no option "--agent"; see holdfast stats --help'],

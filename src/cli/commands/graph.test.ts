@@ -125,6 +125,28 @@ describe("fork, resume and rewind", () => {
   });
 });
 
+describe("messages and state at a head", () => {
+  test("show what was there then, and what was erased since", async () => {
+    await within(async (store) => {
+      await store.state.set("chat", { later: true });
+      await store.history.clear({ session: "chat", agent: "helper" });
+    });
+    const shown = await run("messages", `chat@${short(second)}`);
+    expect(shown.match(/\(erased\)/g)).toHaveLength(2);
+    expect(await json("messages", short(first))).toMatchObject({
+      head: first.id,
+      total: 1,
+      messages: [{ erased: true }],
+    });
+    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*--last only/);
+    expect(await run("state", `chat@${short(second)}`)).toMatch(/^no state \(at head hd-/);
+    expect(await run("state", "chat", "later")).toBe("true\n");
+    expect(await fails("state", short(second), "later")).toMatch(/^3 .*no state "later"/);
+    expect(await run("messages", "holdfast:#chat")).toBe("no messages\n");
+    expect(await fails("log", "holdfast:elsewhere#chat")).toMatch(/^2 .*another store/);
+  });
+});
+
 describe("sessions tree and show", () => {
   test("draw branches, heads and forks where they leave", async () => {
     await run("fork", `chat@${first.id}`, "fork");
