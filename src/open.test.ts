@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES } from "../test/engines.ts";
+import { capture } from "./cli/capture.ts";
+import { main } from "./cli/main.ts";
 import { open } from "./open.ts";
 
 describe("open", () => {
@@ -76,9 +78,53 @@ describe("open", () => {
   });
 });
 
+describe("PostgreSQL URLs", () => {
+  test.each(["shcema=team_a", "search_path=other", "synchronous_commit=off", "password=hush"])(
+    "ST7 ?%s is refused before anything is sent, with what there is",
+    async (parameter) => {
+      const [name = "", value = ""] = parameter.split("=");
+      const opening = open(`postgres://me@127.0.0.1:1/db?sslmode=disable&application_name=x&${parameter}`);
+      await expect(opening).rejects.toMatchObject({
+        code: "BadUrl",
+        message: expect.stringMatching(new RegExp(`no parameter "${name}"; there are schema, sslmode, `)),
+      });
+      await expect(opening).rejects.not.toMatchObject({ message: expect.stringContaining(value) });
+    },
+  );
+
+  for (const engine of ENGINES) {
+    if (engine.name !== "postgres") continue;
+    test("ST7 those the client and the server know are passed on; a database that is not there is said", async () => {
+      const ground = await engine.fresh();
+      try {
+        const url = new URL(ground.url);
+        for (const [name, value] of [
+          ["sslmode", "disable"],
+          ["application_name", "mine"],
+          ["statement_timeout", "60000"],
+          ["connect_timeout", "5"],
+        ] as const)
+          url.searchParams.set(name, value);
+        await (await open(url.href)).close();
+        url.pathname = "/nosuch";
+        await expect(open(url.href, { create: false })).rejects.toMatchObject({
+          code: "NotFound",
+          message: expect.stringContaining('database "nosuch" does not exist'),
+          hint: expect.stringContaining("Create the database first"),
+        });
+        const answer = await capture(main, ["sessions", "--store", url.href]);
+        expect([answer.code, answer.stderr]).toEqual([3, expect.stringContaining('"nosuch" does not exist')]);
+        expect(answer.stderr).not.toContain("holdfast init");
+      } finally {
+        await ground.end();
+      }
+    });
+  }
+});
+
 for (const engine of ENGINES) {
   describe(`names on ${engine.name}`, () => {
-    test("ST7 no session is made under a name that is an alias", async () => {
+    test("ST7 no session is made or read under a name that is an alias", async () => {
       const ground = await engine.fresh();
       const hf = await open(ground.url);
       try {
@@ -94,6 +140,21 @@ for (const engine of ENGINES) {
           await expect(attempt()).rejects.toMatchObject({ code: "AlreadyExists" });
         }
         expect((await hf.sessions.get("latest"))?.id).toBe("s");
+        for (const read of [
+          () => hf.history.get(scope),
+          () => hf.history.count(scope),
+          () => hf.history.session("latest"),
+          () => hf.state.get("latest"),
+          () => hf.state.getKey("latest", "a"),
+          () => hf.tasks.getByConversation("latest"),
+          () => hf.tasks.getBoardsByConversation("latest"),
+          () => hf.log.read("latest"),
+        ]) {
+          const details = { kind: "alias", id: "latest", session: "s" };
+          await expect(read()).rejects.toMatchObject({ code: "NotFound", details });
+        }
+        expect(await hf.history.get({ session: "nobody", agent: "a" })).toEqual([]);
+        expect(await hf.state.get("nobody")).toEqual({});
       } finally {
         await hf.close();
         await ground.end();

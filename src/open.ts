@@ -18,6 +18,8 @@ import { createQuerying } from "./query/run.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
+import { createInvocations } from "./sessions/invocations.ts";
+import { createLeafCalls } from "./sessions/leaf.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
 import { createTurns } from "./sessions/turns.ts";
@@ -86,6 +88,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ttlMs: settings.blobTtlMs,
     ...(options.blobs === undefined ? {} : { backend: options.blobs }),
   });
+  const calls = createCalls(storage, payloads);
   const locate = (at: unknown) => checkStore(at as At, info);
   return {
     info,
@@ -93,9 +96,10 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     sessions: lifetime.of(createSessions(storage, payloads, locate)),
     heads: lifetime.of(createHeads(storage, payloads, locate)),
     turns: lifetime.of(createTurns(storage, payloads)),
-    calls: lifetime.of(createCalls(storage, payloads)),
+    calls: lifetime.of({ ...calls, ...createLeafCalls(storage, calls) }),
     evals: lifetime.of(createEvals(storage, payloads)),
     snapshots: lifetime.of(createSnapshots(storage, payloads)),
+    invocations: lifetime.of(createInvocations(storage, payloads, locate)),
     history: options.history ?? lifetime.of(createHistory(storage, payloads)),
     state: options.state ?? lifetime.of(createState(storage, payloads)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage)),
@@ -179,9 +183,42 @@ function parsePostgres(text: string): Target {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) {
     throw badUrl(`?schema=${schema}`, "a schema is a name of letters, digits and _, at most 63");
   }
+  for (const name of url.searchParams.keys()) if (!isParameter(name)) throw unknownParameter(name);
   url.searchParams.delete("schema");
   const shown = `postgres://${url.host}${url.pathname}?schema=${schema}`;
   return { kind: "postgres", url: url.href, schema, shown };
+}
+
+/** The client sends what it does not know to the server, whose refusal would not say what was meant. */
+const PARAMETERS = [
+  "schema",
+  "sslmode",
+  "ssl",
+  "sslnegotiation",
+  "target_session_attrs",
+  "application_name",
+  "options",
+  "role",
+  "connect_timeout",
+  "idle_timeout",
+  "max_lifetime",
+  "keep_alive",
+  "prepare",
+  "max_pipeline",
+  "statement_timeout",
+  "lock_timeout",
+  "transaction_timeout",
+  "idle_session_timeout",
+  "idle_in_transaction_session_timeout",
+];
+
+/** With a dot it is a setting of the caller's own. */
+function isParameter(name: string): boolean {
+  return PARAMETERS.includes(name) || name.includes(".");
+}
+
+function unknownParameter(name: string): HoldfastError {
+  return badUrl(`postgres://…?${name}=…`, `there is no parameter "${name}"; there are ${PARAMETERS.join(", ")}`);
 }
 
 function badUrl(shown: string, why: string): HoldfastError {

@@ -104,6 +104,7 @@ export function lostAfterCommit(storage: Storage): Storage {
     },
     changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
     reclaim: () => storage.reclaim(),
+    rewrite: () => storage.rewrite(),
     size: () => storage.size(),
     close: () => storage.close(),
   };

@@ -3,7 +3,7 @@
 import type { Block, BlockInput } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { AgentRow, BlockUserRow } from "../contracts/queries.ts";
 import type { Commit, Storage, Write } from "../contracts/storage.ts";
 import {
@@ -22,7 +22,12 @@ import { checkBlockText, checkFits, type EditKind, writeVersion } from "./edits.
 import { type HeldBlock, heldBlock, plainAgent } from "./rows.ts";
 import { blockGuard, type Change, distinctGuards, join, leave, touch, userGuard } from "./sharing.ts";
 
-/** Characters of a block that names no limit. */
+/** What an edit works with. */
+export interface Bench {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly prepare: Prepare;
+}
 
 /** A block the agent shall have, and the stored one it is, if any. */
 interface Placed {
@@ -75,8 +80,7 @@ export async function readSet(storage: Storage, payloads: Payloads, agent: strin
 
 /** Gives the agent exactly the wanted blocks, in their order. */
 export async function arrange(
-  storage: Storage,
-  payloads: Payloads,
+  { storage, payloads, prepare }: Bench,
   { agent, row, current }: BlockSet,
   inputs: readonly BlockInput[],
 ): Promise<Decision<readonly Block[]> | Settled<readonly Block[]>> {
@@ -96,7 +100,7 @@ export async function arrange(
 
   const membership = sameSet ? { guards: [], writes: [] } : changeSet(agent, row, blocks, foreign.users, at);
   const leaving = leave(agent, left, users);
-  const edits = await Promise.all(edited.map((one) => writePlaced(payloads, one)));
+  const edits = await Promise.all(edited.map((one) => writePlaced(prepare, one)));
   const commit: Commit = {
     agents: [{ id: agent, at }],
     guards: distinctGuards([
@@ -187,8 +191,8 @@ function changed(stored: HeldBlock, input: BlockInput, at: number): Placed {
     : { block: { ...block, version: old.version + 1, updatedAt: at }, stored, edit };
 }
 
-function writePlaced(payloads: Payloads, { block, stored, edit }: Placed): ReturnType<typeof writeVersion> {
-  return writeVersion(payloads, block, edit ?? "set", edit === "configured" ? (stored?.sha256 ?? null) : null);
+function writePlaced(prepare: Prepare, { block, stored, edit }: Placed): ReturnType<typeof writeVersion> {
+  return writeVersion(prepare, block, edit ?? "set", edit === "configured" ? (stored?.sha256 ?? null) : null);
 }
 
 /** Other agents know a shared block by its label, and may have another block with the new one. */

@@ -5,7 +5,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
-import { arrange, checkBlockInputs, readSet } from "./arrange.ts";
+import { arrange, type Bench, checkBlockInputs, readSet } from "./arrange.ts";
 import {
   checkBlockText,
   checkVersion,
@@ -31,9 +31,11 @@ export type Blocks = Pick<
   | "restoreBlock"
 >;
 
-interface Shelf {
-  readonly storage: Storage;
-  readonly payloads: Payloads;
+type Shelf = Omit<Bench, "prepare">;
+
+/** Every attempt may prepare its own text; those that were not committed are let go in the end. */
+function deciding<T>(shelf: Shelf, rule: (bench: Bench) => Promise<Decision<T> | Settled<T>>): Promise<T> {
+  return shelf.payloads.preparing((prepare) => decide(shelf.storage, () => rule({ ...shelf, prepare })));
 }
 
 export function createBlocks(storage: Storage, payloads: Payloads): Blocks {
@@ -42,7 +44,7 @@ export function createBlocks(storage: Storage, payloads: Payloads): Blocks {
     saveBlocks: async (agent, blocks) => {
       const id = checkId(agent, "agent");
       const inputs = checkBlockInputs(blocks);
-      return decide(storage, async () => arrange(storage, payloads, await readSet(storage, payloads, id), inputs));
+      return deciding(shelf, async (bench) => arrange(bench, await readSet(storage, payloads, id), inputs));
     },
     loadBlocks: async (agent) => {
       const rows = await storage.query("blocks.load", checkId(agent, "agent"));
@@ -100,41 +102,41 @@ async function edit(
   const label = checkId(labelId, "label");
   const given = checkRecord(options, "options", ["version"]).version;
   const expected = given === undefined ? undefined : checkInt(given, "version", 0, Number.MAX_SAFE_INTEGER);
-  const rule = async (): Promise<Decision<Block> | Settled<Block>> => {
+  const rule = async (bench: Bench): Promise<Decision<Block> | Settled<Block>> => {
     const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
     checkVersion(label, held?.block.version ?? 0, expected);
     // Somebody else may create it between these two reads: then it is there to be edited.
-    if (held === null) return (await addBlock(shelf, agent, { label, value: initial ?? "" })) ?? rule();
+    if (held === null) return (await addBlock(bench, agent, { label, value: initial ?? "" })) ?? rule(bench);
     checkWritable(held.block);
     const value = change(held.block);
     // What changes nothing is no edit: a call that is repeated after a lost answer leaves no version behind.
-    return value === held.block.value ? { answer: held.block } : editCommit(shelf, held.block, value, kind, null);
+    return value === held.block.value ? { answer: held.block } : editCommit(bench, held.block, value, kind, null);
   };
-  return decide(shelf.storage, rule);
+  return deciding(shelf, rule);
 }
 
 async function editCommit(
-  { storage, payloads }: Shelf,
+  { storage, prepare }: Bench,
   block: Block,
   value: string,
   kind: EditKind,
   stored: Uint8Array | null,
 ): Promise<Decision<Block>> {
   const next = withValue(block, value, storage.environment.now());
-  const written = await writeVersion(payloads, next, kind, stored);
+  const written = await writeVersion(prepare, next, kind, stored);
   return { commit: { ...written, guards: [blockGuard(block.id, block.version)] }, answer: () => next };
 }
 
 /** One more at the end of the agent's blocks; null when it has one with that label. */
 async function addBlock(
-  { storage, payloads }: Shelf,
+  bench: Bench,
   agent: string,
   input: BlockInput,
 ): Promise<Decision<Block> | Settled<Block> | null> {
-  const set = await readSet(storage, payloads, agent);
+  const set = await readSet(bench.storage, bench.payloads, agent);
   if (set.current.some(({ block }) => block.label === input.label)) return null;
   const kept = set.current.map(({ block: { id, label } }) => ({ id, label }));
-  const decision = await arrange(storage, payloads, set, checkBlockInputs([...kept, input]));
+  const decision = await arrange(bench, set, checkBlockInputs([...kept, input]));
   const last = (blocks: readonly Block[]): Block => {
     const block = blocks.at(-1);
     if (block === undefined) throw new HoldfastError("Internal", "a block that was added is not among the blocks");
@@ -156,9 +158,9 @@ async function share(shelf: Shelf, agentId: string, labelId: string, withAgent: 
   const agent = checkId(agentId, "agent");
   const label = checkId(labelId, "label");
   const other = checkId(withAgent, "withAgent");
-  return decide(shelf.storage, async () => {
+  return deciding(shelf, async (bench) => {
     const { block } = await existingBlock(shelf, agent, label);
-    const added = await addBlock(shelf, other, { id: block.id, label });
+    const added = await addBlock(bench, other, { id: block.id, label });
     if (added === null) throw labelTaken(other, label);
     return added;
   });
@@ -184,7 +186,7 @@ async function restore(shelf: Shelf, agentId: string, labelId: string, number: n
   const agent = checkId(agentId, "agent");
   const label = checkId(labelId, "label");
   const version = checkInt(number, "version", 1, Number.MAX_SAFE_INTEGER - 1);
-  return decide(shelf.storage, async () => {
+  return deciding(shelf, async (bench) => {
     const { block } = await existingBlock(shelf, agent, label);
     const [row] = await shelf.storage.query("block.versions", block.id, version + 1, 1);
     if (row === undefined || row.version !== version) {
@@ -194,6 +196,6 @@ async function restore(shelf: Shelf, agentId: string, labelId: string, number: n
       });
     }
     const { value } = await blockVersion(shelf.payloads, block.id, row);
-    return editCommit(shelf, block, value, "restored", row.sha256);
+    return editCommit(bench, block, value, "restored", row.sha256);
   });
 }

@@ -1,7 +1,7 @@
 // One edit of one block: the checks it must pass, and the part of a commit that makes it a new version.
 import type { Block, BlockVersion } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Prepare } from "../contracts/payloads.ts";
 import type { Commit, Write } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import { checkText } from "../core/check.ts";
@@ -17,7 +17,7 @@ const VALUE = { media: "text/plain; charset=utf-8", utf8: true } as const;
  * once more instead of being written again; null when there is none.
  */
 export async function writeVersion(
-  payloads: Payloads,
+  prepare: Prepare,
   block: Block,
   edit: EditKind,
   stored: Uint8Array | null,
@@ -27,7 +27,7 @@ export async function writeVersion(
     { op: "insert", table: "block_versions", row: versionColumns(block, value, edit) },
   ];
   if (stored !== null) return { blobs: [], uses: [[stored, 1]], writes: rows(stored) };
-  const payload = await payloads.prepare(encodeText(block.value), VALUE);
+  const payload = await prepare(encodeText(block.value), VALUE);
   return { blobs: payload.blobs, uses: payload.uses, writes: [...payload.writes, ...rows(payload.sha256)] };
 }
 

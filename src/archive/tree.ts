@@ -52,7 +52,7 @@ async function readSession(storage: Storage, row: SessionRow): Promise<TreeSessi
     const own = heads.filter((one) => one.branch === branch);
     return { branch, from: parent === undefined ? null : parentOf(parent), heads: own.map(shortHead) };
   });
-  const stretches = numbers.map((branch) => ({ session: id, no: row.no, branch, upTo: NOW, hides: [] }));
+  const stretches = numbers.map((branch) => ({ session: id, no: row.no, branch, upTo: NOW, horizon: NOW, hides: [] }));
   const invoked = await versions(stretches.toReversed(), (...asked) => storage.query("invocations.at", ...asked));
   return {
     ...{ id, title, status, kind, messages, seq, head, branch: row.branch, branches },

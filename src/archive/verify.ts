@@ -5,8 +5,8 @@ import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from
 import type { SessionRow, WholeEventRow } from "../contracts/queries.ts";
 import { TABLES, type TableShape } from "../contracts/rows.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
-import { commitment, genesis } from "../core/chain.ts";
-import { checkEvent } from "../log/verify.ts";
+import { commitment, genesis, nextHash } from "../core/chain.ts";
+import { BEGINS_BRANCH, checkEvent, FIRST_BRANCH } from "../log/verify.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { headId, headOf } from "../sessions/root.ts";
 import type { Manifest } from "./export.ts";
@@ -109,6 +109,7 @@ type Envelope = Readonly<Record<string, unknown>>;
 
 interface Known {
   readonly hash: Uint8Array;
+  readonly bytes: Uint8Array;
   readonly body: Envelope;
 }
 
@@ -140,21 +141,32 @@ function verifySession(
 /** Of a whole session the chain from its beginning; of stretches as much of it as is there. */
 function verifyEvents(one: Contents, end: number, chain: Uint8Array): ReadonlyMap<number, Known> {
   const known = new Map<number, Known>();
-  let previous = { seq: 0, hash: genesis(one.id) };
+  let previous = { seq: 0, hash: genesis(one.id), branch: FIRST_BRANCH };
   for (const row of one.tables.get("events") ?? []) {
     const event = row as unknown as WholeEventRow;
     const follows = event.seq === previous.seq + 1;
     if (event.seq <= previous.seq || (one.whole && !follows)) throw corrupted("an event is missing or out of order");
     // Where the one before is not there, its own hash is taken as it is; what comes after it must follow.
-    const wrong = follows ? checkEvent(event, event.seq, previous.hash) : null;
+    const branch = BEGINS_BRANCH.has(event.type) ? event.seq : follows ? previous.branch : event.branch;
+    const wrong = follows ? checkEvent(event, { ...previous, branch }) : null;
     if (wrong !== null) throw corrupted(`event ${wrong.seq} is not what was written: ${wrong.reason}`);
     const body = readable("an event", () => JSON.parse(Buffer.from(event.body).toString("utf8"))) as Envelope;
     if (body.seq !== event.seq || event.hash.byteLength !== 32) throw corrupted("an event is not what was written");
-    known.set(event.seq, { hash: event.hash, body });
-    previous = { seq: event.seq, hash: event.hash };
+    known.set(event.seq, { hash: event.hash, bytes: event.body, body });
+    previous = { seq: event.seq, hash: event.hash, branch };
   }
   if (previous.seq !== end || !sameBytes(previous.hash, chain)) throw corrupted("a log ends elsewhere than it says");
+  if (one.whole) for (const row of one.tables.get("events") ?? []) verifyErased(row, known);
   return known;
+}
+
+/** A message is gone because a clear of its agent, or of its run, says so. */
+function verifyErased({ erased_seq, agent, run }: PortableRow, events: ReadonlyMap<number, Known>): void {
+  if (erased_seq === null) return;
+  const clear = events.get(Number(erased_seq))?.body;
+  const covers = clear?.type === "messages/cleared" && clear.agent === agent;
+  if (!covers || (clear.run !== undefined && clear.run !== run))
+    throw corrupted("a message is gone that nobody cleared");
 }
 
 const SALT = 16;
@@ -204,7 +216,10 @@ function verifyHead(
   readable("a head", () => headOf(head));
   const { chain, seq } = head;
   const { final, salt } = row;
-  if (!sameBytes(events.get(seq)?.hash ?? new Uint8Array(0), chain)) throw corrupted("a head is not of this log");
+  // The chain is the one before its own event, which may be of a branch that did not come along.
+  const own = events.get(seq);
+  if (own === undefined || !sameBytes(nextHash(chain, own.bytes), own.hash))
+    throw corrupted("a head is not of this log");
   if (head.basis !== null && !heads.has(head.basis)) throw corrupted("a head is made on one that is not in it");
   const source = head.basis === null ? sourceOf(head, parents) : null;
   const { session, branch, basis, root } = head;

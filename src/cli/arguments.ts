@@ -1,7 +1,7 @@
 // From argv to a command and its checked arguments. All options are known before the command is, so they may stand
 // before its name; the price is that an option takes a value in every command or in none (and has one short form).
 import { parseArgs } from "node:util";
-import { type AnyCommand, type Command, isGroup, type OptionSpec, type Options } from "./command.ts";
+import { type AnyCommand, type Command, type CommandGroup, isGroup, type OptionSpec, type Options } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { didYouMean } from "./suggest.ts";
 
@@ -78,10 +78,16 @@ function resolve(names: readonly string[], given: readonly Given[], commands: re
   const fallback = named.commands.find((command) => command.name === named.fallback);
   const known = named.commands.map((command) => command.name);
   if (second !== undefined && (fallback === undefined || fallback.operands.length === 0)) {
-    const guess = didYouMean(second, known);
+    const guess = didYouMean(second, known) || showInstead(named, second);
     throw new UsageError(`"${name}" has no "${second}"${guess === "" ? `; it has ${known.join(", ")}` : guess}`);
   }
   return { named, command: fallback, path: name, given, operands: names.slice(1) };
+}
+
+/** A name where a list was asked for is most likely that of the thing to show. */
+function showInstead(group: CommandGroup, operand: string): string {
+  const shows = group.commands.find(({ name }) => name === "show" || name === "stat");
+  return shows === undefined ? "" : `; did you mean "${group.name} ${shows.name} ${operand}"?`;
 }
 
 function allOptions(commands: readonly AnyCommand[]): Options {
@@ -164,9 +170,24 @@ function checkOperands({ operands, path, named }: Request, command: Command): vo
   const endless = command.operands.some((one) => one.need === "any" || one.need === "some");
   const extra = endless ? undefined : operands[command.operands.length];
   if (extra === undefined) return;
-  const subs = named !== undefined && isGroup(named) ? named.commands.map((one) => one.name) : [];
-  const guess = didYouMean(operands[0] ?? "", subs, `${named?.name} `);
-  throw new UsageError(`unexpected "${extra}"${guess === "" ? "; quote a text that holds spaces" : guess}`);
+  throw new UsageError(`unexpected "${extra}"${adviceFor(extra, operands[0] ?? "", path, named, command)}`);
+}
+
+function adviceFor(
+  extra: string,
+  first: string,
+  path: string,
+  named: AnyCommand | undefined,
+  { operands }: Command,
+): string {
+  const group = named !== undefined && isGroup(named) ? named : undefined;
+  // Only where none of its commands was named: then the first word may be a slip of one.
+  const subs = group?.name === path ? group.commands.map(({ name }) => name) : [];
+  const guess = didYouMean(first, subs, `${group?.name} `);
+  if (guess !== "") return guess;
+  if (operands.at(-1)?.name === "TEXT") return "; quote a text that holds spaces";
+  const shown = group === undefined || operands.length > 0 ? "" : showInstead(group, extra);
+  return shown || `; see holdfast ${path} --help`;
 }
 
 /** What a command was given. Asking for an option it did not declare is a bug. */

@@ -105,14 +105,18 @@ function missingDirectory(error: unknown, file: string): HoldfastError {
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  ".cjs": "text/javascript",
+  ".css": "text/css",
   ".csv": "text/csv",
   ".gif": "image/gif",
   ".html": "text/html",
+  ".js": "text/javascript",
   ".jpeg": "image/jpeg",
   ".jpg": "image/jpeg",
   ".json": "application/json",
   ".jsonl": "application/jsonl",
   ".md": "text/markdown",
+  ".mjs": "text/javascript",
   ".mp3": "audio/mpeg",
   ".pdf": "application/pdf",
   ".png": "image/png",
@@ -121,6 +125,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".wav": "audio/wav",
   ".webp": "image/webp",
   ".xml": "application/xml",
+  ".yaml": "application/yaml",
+  ".yml": "application/yaml",
 };
 
 /** By the file's ending; undefined when it says nothing. */

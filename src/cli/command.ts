@@ -48,6 +48,8 @@ export interface Command extends Lesson {
   /** Other words for it, inside a group. */
   readonly aliases?: readonly string[];
   readonly options: Options;
+  /** What an option of every command does here, where that is something else. */
+  readonly means?: Readonly<Record<string, string>>;
   readonly operands: readonly Operand[];
   /** Answers with the exit code; nothing means 0. */
   run(context: Context): Promise<number | undefined>;

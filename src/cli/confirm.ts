@@ -2,6 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Context } from "./command.ts";
 import { UsageError } from "./failure.ts";
+import { safeLine, wrap } from "./terminal.ts";
 
 export const YES_OPTION = { type: "flag", short: "y", summary: "do not ask" } as const;
 
@@ -10,7 +11,7 @@ export async function confirm(context: Context, question: string): Promise<void>
   if (context.args.flag("yes")) return;
   const { stdin } = context.io;
   if (stdin.isTTY !== true || context.output.json) throw new UsageError(`${question} Say so with --yes`);
-  await context.output.error(`${question} Type yes:`);
+  for (const line of wrap(safeLine(`${question} Type yes:`), context.output.width)) await context.output.error(line);
   const answer = await firstLine(stdin);
   if (["y", "yes"].includes(answer.trim().toLowerCase())) return;
   throw new HoldfastError("Aborted", "nothing was erased", { hint: "the answer was not yes" });

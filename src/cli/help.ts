@@ -10,6 +10,8 @@ const WIDEST = 80;
 const NARROWEST = 40;
 const NO_BREAK = "\u00a0";
 
+const OVERVIEW = "Holdfast: the durable state store for AI agents. Agent state that survives.";
+
 export interface Section {
   readonly title: string;
   readonly commands: readonly AnyCommand[];
@@ -25,7 +27,7 @@ export function overview(sections: readonly Section[], frame: Frame): string[] {
     "",
   ]);
   return [
-    `${style.heading("Holdfast")}: the durable state store for AI agents. Agent state that survives.`,
+    ...wrap(OVERVIEW, textWidth(frame)).map((line) => line.replace(/^Holdfast/, style.heading)),
     "",
     "Usage: holdfast COMMAND [options]",
     "",
@@ -58,11 +60,20 @@ export function commandHelp(command: AnyCommand, path: string, frame: Frame): st
     ...wrap(command.description, width),
     "",
     ...(isGroup(command) ? groupLines(command.commands, frame) : optionLines("Options", command.options, frame)),
-    ...optionLines("Options of every command", GLOBAL_OPTIONS, frame),
+    ...optionLines("Options of every command", shared(command), frame),
     style.heading("Examples"),
     ...examples,
     ...(command.next === undefined ? [] : ["", style.heading("Next"), ...indented(command.next, frame)]),
   ];
+}
+
+/** The options of every command, as they are meant in this one. */
+function shared(command: AnyCommand): Options {
+  const means = isGroup(command) ? undefined : command.means;
+  const meant = Object.entries(GLOBAL_OPTIONS).map(([name, spec]) => {
+    return [name, { ...spec, summary: means?.[name] ?? spec.summary }] as const;
+  });
+  return Object.fromEntries(meant);
 }
 
 /** Broken between words, and not inside a pair of brackets if that can be helped. */

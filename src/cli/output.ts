@@ -17,6 +17,8 @@ export class Output {
   /** Columns of the terminal; infinite when a program or a file reads. */
   readonly width: number;
   readonly interactive: boolean;
+  /** How this command line is called by whoever reads: in hints, "holdfast" may not be a command they have. */
+  readonly command: string;
   readonly #stdout: OutStream;
   readonly #stderr: OutStream;
   readonly #stderrIsTerminal: boolean;
@@ -25,6 +27,7 @@ export class Output {
 
   constructor(io: Io, json: boolean) {
     this.json = json;
+    this.command = isClone(io.env) ? "npm run -s holdfast --" : "holdfast";
     this.#stdout = io.stdout;
     this.#stderr = io.stderr;
     this.style = styleFor(io.stdout, io.env);
@@ -89,6 +92,11 @@ export class Output {
     this.#progressShown = false;
     await write(this.#stderr, "\r\x1b[K").catch(() => {});
   }
+}
+
+/** npm tells the script and the package it runs: ours, and not one of the same name elsewhere. */
+function isClone(env: Io["env"]): boolean {
+  return env.npm_package_name === "holdfast" && ["holdfast", "demo"].includes(env.npm_lifecycle_event ?? "");
 }
 
 function write(stream: OutStream, chunk: string | Uint8Array): Promise<void> {

@@ -66,7 +66,8 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
     return await open(choice.url, { create: false, ...blobs, ...options });
   } catch (error) {
     // Where nothing is to be created, a missing directory is just one more way of not being there.
-    const isAbsent = isHoldfastError(error) && (error.code === "NotFound" || error.code === "MissingDirectory");
+    if (!isHoldfastError(error)) throw error;
+    const isAbsent = error.code === "MissingDirectory" || (error.code === "NotFound" && error.details.kind === "store");
     if (!isAbsent || options.create === true) throw error;
     throw new HoldfastError("NotFound", `no store at ${choice.name}`, {
       hint: `${initHint(choice)}, or pass ${isDefault(choice) ? "--store URL" : "another --store"}`,
@@ -85,8 +86,24 @@ function nameIn(holdfast: Holdfast, text: string): string {
 export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
   const session = await holdfast.sessions.get(nameIn(holdfast, idOrAlias));
   if (session !== null) return session;
+  if (await hasTombstone(holdfast, idOrAlias)) {
+    throw new HoldfastError("SessionDeleted", `session "${idOrAlias}" was erased`, {
+      hint: "its id is not used again; `holdfast sessions` lists those there are",
+      details: { session: idOrAlias },
+    });
+  }
   throw new HoldfastError("NotFound", `no session "${idOrAlias}"`, {
     hint: "`holdfast sessions` lists those there are",
     details: { session: idOrAlias },
   });
+}
+
+/** Of an erased session the tombstone is left, which only the log tells from no session at all. */
+export async function hasTombstone(holdfast: Holdfast, session: string): Promise<boolean> {
+  try {
+    await holdfast.log.anchor(session);
+    return false;
+  } catch (error) {
+    return isHoldfastError(error) && error.code === "SessionDeleted";
+  }
 }

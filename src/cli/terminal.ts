@@ -101,8 +101,18 @@ function wrapLine(line: string, width: number): string[] {
   return [...lines, current.trimEnd()];
 }
 
+/** In two lines a ref cannot be copied: it stays whole, and where the terminal breaks it, it still copies as one. */
+const REF = /(sha256:[0-9a-f]{64} *)/;
+
 function breakWord(word: string, width: number): string[] {
   if (displayWidth(word.trimEnd()) <= width) return [word];
+  return word
+    .split(REF)
+    .filter((part) => part !== "")
+    .flatMap((part) => (REF.test(part) ? [part] : breakAnywhere(part, width)));
+}
+
+function breakAnywhere(word: string, width: number): string[] {
   const pieces: string[] = [];
   let current = "";
   let used = 0;

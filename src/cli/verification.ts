@@ -6,8 +6,8 @@ import type { ContentBlock } from "../contracts/messages.ts";
 import { UsageError } from "./failure.ts";
 import { readJson, readTextFile } from "./input.ts";
 import type { Io } from "./io.ts";
-import { eachSession } from "./pages.ts";
-import { needSession } from "./store.ts";
+import { damagedSession, eachSession } from "./pages.ts";
+import { hasTombstone, needSession } from "./store.ts";
 
 export interface Finding {
   readonly session: string;
@@ -18,6 +18,14 @@ export interface Finding {
   readonly badSeq?: number;
   readonly reason?: string;
   readonly note?: string;
+  /** What was read besides the log, when that was asked for. */
+  readonly content?: Content;
+}
+
+export interface Content {
+  readonly messages: number;
+  readonly attachments: number;
+  readonly stateKeys: number;
 }
 
 export type Anchors = ReadonlyMap<string, Anchor>;
@@ -35,21 +43,35 @@ export interface Verification {
 export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   let events = 0;
-  const visit = async (session: string) => {
-    const finding = await verifySession(holdfast, session, wanted);
+  const visit = async (session: string, rowDamage?: string) => {
+    const found = await verifySession(holdfast, session, wanted);
+    const finding = rowDamage === undefined || !found.ok ? found : { ...found, ok: false, reason: rowDamage };
     findings.push(finding);
     events += finding.events;
     await wanted.progress(findings.length, events);
   };
   if (wanted.sessions.length > 0) {
-    for (const named of wanted.sessions)
-      await visit(needAnchor((await needSession(holdfast, named)).id, wanted.anchors));
+    for (const named of wanted.sessions) {
+      const { id, why } = await find(holdfast, named);
+      await visit(needAnchor(id, wanted.anchors), why);
+    }
     return findings;
   }
-  await eachSession(holdfast, ({ id }) => visit(id));
+  await eachSession(holdfast, ({ id }) => visit(id), visit);
   const seen = new Set(findings.map(({ session }) => session));
   for (const session of wanted.anchors.keys()) if (!seen.has(session)) await visit(session);
   return findings;
+}
+
+/** By id or alias, with what is wrong with its row. */
+async function find(holdfast: Holdfast, named: string): Promise<{ readonly id: string; readonly why?: string }> {
+  try {
+    return { id: (await needSession(holdfast, named)).id };
+  } catch (error) {
+    const damaged = damagedSession(error);
+    if (damaged === undefined) throw error;
+    return { id: damaged.session, why: damaged.why };
+  }
 }
 
 /** A named session without its anchor would look verified against one. */
@@ -71,9 +93,9 @@ async function verifySession(holdfast: Holdfast, session: string, wanted: Verifi
     });
     if (!report.ok) return report;
     events = report.events;
-    if (wanted.content) await readContent(holdfast, session);
+    const content = wanted.content ? { content: await readContent(holdfast, session) } : {};
     const note = anchor === undefined ? {} : { note: `anchored at ${anchor.seq}` };
-    return { ok: true, session, events: report.events, hash: report.hash, ...note };
+    return { ok: true, session, events: report.events, hash: report.hash, ...content, ...note };
   } catch (error) {
     return await damage(holdfast, session, anchor, events, error);
   }
@@ -115,28 +137,22 @@ async function damage(
   }
 }
 
-async function hasTombstone(holdfast: Holdfast, session: string): Promise<boolean> {
-  try {
-    await holdfast.log.anchor(session);
-    return false;
-  } catch (error) {
-    return isHoldfastError(error) && error.code === "SessionDeleted";
-  }
-}
-
 const CONTENT_PAGE = 1000;
 
 /** Reading verifies: every piece is compared with its hash on the way. */
-async function readContent(holdfast: Holdfast, session: string): Promise<void> {
-  await holdfast.state.get(session);
-  let after = 0;
+async function readContent(holdfast: Holdfast, session: string): Promise<Content> {
+  const stateKeys = Object.keys(await holdfast.state.get(session)).length;
+  let [after, messages, attachments] = [0, 0, 0];
   for (;;) {
     const page = await holdfast.history.session(session, { after, limit: CONTENT_PAGE });
     for (const message of page) {
-      for (const ref of new Set(message.content.flatMap(refsOf))) await checkBlob(holdfast, ref, message.seq);
+      const refs = new Set(message.content.flatMap(refsOf));
+      for (const ref of refs) await checkBlob(holdfast, ref, message.seq);
       after = message.seq;
+      messages++;
+      attachments += refs.size;
     }
-    if (page.length < CONTENT_PAGE) return;
+    if (page.length < CONTENT_PAGE) return { messages, attachments, stateKeys };
   }
 }
 

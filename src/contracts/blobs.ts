@@ -1,7 +1,7 @@
 // BlobStore of the storage contracts: content-addressed bytes, `sha256:<hex>` of what was given, one copy of each.
 // Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted naming
 // the blob; a ref expires by default unless it is pinned or a row refers to it.
-import type { Json, Jsonable } from "./json.ts";
+import type { Json, Jsonable, Page } from "./json.ts";
 
 export interface StoreOptions {
   readonly mediaType?: string;
@@ -32,11 +32,22 @@ export interface BlobStat {
   readonly references: number;
 }
 
+export interface BlobRange {
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
 export type BlobSource = Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 export interface GcOptions {
   /** Report what would go, delete nothing. */
   readonly dryRun?: boolean;
+  /**
+   * Afterwards writes the whole database anew, so that nothing of what was erased is left in its unused places. It needs
+   * room for a second copy, on SQLite up to two, and all writers wait until it is done; on SQLite this process does
+   * nothing else meanwhile. StoreBusy when others never let it have the store.
+   */
+  readonly vacuum?: boolean;
 }
 
 export interface GcReport {
@@ -63,6 +74,11 @@ export interface Blobs {
   stream(ref: string): AsyncIterable<Uint8Array>;
   exists(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobStat | null>;
+  /**
+   * Newest first, by when the bytes first came, and also what has expired and is not collected yet. What larger blobs are
+   * made of is not listed, nor is short content that stands in the row of its message: `stat` finds that by its ref.
+   */
+  list(range?: BlobRange): Promise<Page<BlobStat>>;
   /** Survives past expiry until unpinned. */
   pin(ref: string): Promise<void>;
   unpin(ref: string): Promise<void>;

@@ -41,6 +41,9 @@ export const LIMITS = {
   /** Tasks of one board, boards of one conversation. */
   tasksPerBoard: 10_000,
   boardsPerConversation: 1000,
+  /** Slots of one batch of sub-sessions or leaf calls, and how many of them may be worked on at the same time. */
+  batchSlots: 10_000,
+  batchConcurrency: 1000,
   /** UTF-8 bytes of a Datalog query (characters of its JSON form), its nesting, the forms in it. */
   queryBytes: 1_048_576,
   queryDepth: 64,

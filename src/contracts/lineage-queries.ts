@@ -1,6 +1,6 @@
 // The named reads of branches, heads and the rows of a session's work; see queries.ts.
 import type { ArchivedTable, LoggedTable, PortableRow } from "./portable.ts";
-import type { MessageRow, Read } from "./queries.ts";
+import type { DiscardedRow, ErasableRow, MessageRow, Read } from "./queries.ts";
 
 /** A stretch of a session's log on one branch, up to and with a seq. */
 export interface SegmentOfLogRow {
@@ -13,6 +13,7 @@ export interface SegmentOfLogRow {
 }
 
 export interface ClearRow {
+  readonly seq: number;
   readonly agent: string;
   readonly run: string | null;
 }
@@ -124,9 +125,16 @@ export interface InvocationRow {
   readonly label: Uint8Array | null;
   readonly source: string | null;
   readonly source_head: string | null;
+  readonly source_snapshot_seq: number | null;
   readonly source_fingerprint: string | null;
   readonly created_at: number;
   readonly completed_at: number | null;
+  /** Numbers of the rows named above, for the next version. */
+  readonly callee_session_no: number | null;
+  readonly caller_head_before: number | null;
+  readonly callee_head_before: number | null;
+  readonly source_session_no: number | null;
+  readonly source_head_no: number | null;
 }
 
 export interface SpendingRow {
@@ -163,16 +171,23 @@ export interface LineageQueries extends ArchiveQueries {
   "lineage.current": Read<[session: string], SegmentOfLogRow>;
   "lineage.at": Read<[session: number, branch: number, upTo: number], SegmentOfLogRow>;
   "lineage.clears": Read<[session: number, branch: number, upTo: number], ClearRow>;
-  "messages.at": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
-  "messages.lastAt": Read<[...Stretch, sameUpTo: number, limit: number], MessageAtRow>;
+  "messages.at": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
+  "messages.lastAt": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<
     Stretch,
     Readonly<Record<"messages" | "turns" | "evals" | "calls" | "snapshots" | "invocations", number>>
   >;
+  // What an erasure keeps for live forks: the stretches they inherit, and what these hold.
+  "branches.needed": Read<[session: number, sameSession: number], { readonly branch: number; readonly upto: number }>;
+  "branches.forks": Read<[session: number, sameSession: number], { readonly n: number }>;
+  "remains.list": Read<[], { readonly session_no: number; readonly branch: number; readonly upto: number }>;
+  "remains.messages": Read<[session: number], { readonly n: number }>;
+  "allWork.erasable": Read<[session: number], ErasableRow>;
+  "allWork.named": Read<[session: number], DiscardedRow>;
   "head.get": Read<[id: string], HeadRow>;
   "head.current": Read<[session: string], HeadRow>;
-  /** The newest at or before. */
+  /** The newest at or before, also an aborted one: only who chose it by its id goes on from it. */
   "head.before": Read<[session: number, branch: number, upTo: number], HeadRow>;
   "heads.list": Read<[session: string, after: number, limit: number], HeadRow>;
   "heads.at": Read<Stretch, HeadRow>;
@@ -186,4 +201,6 @@ export interface LineageQueries extends ArchiveQueries {
   "snapshot.get": Read<[session: string, seq: number], SnapshotRow>;
   "invocations.at": Read<[...Stretch, sameUpTo: number], InvocationRow>;
   "invocation.get": Read<[session: string, first: number], InvocationRow>;
+  /** The session itself, and those that wait for it by running invocations, directly or through others. */
+  "invocations.waiting": Read<[session: string], { readonly id: string }>;
 }

@@ -1,6 +1,8 @@
 // Sessions as a graph: branches and heads inside a session, and the edges between sessions.
 // Promise: a head is a position in the log that never changes and whose id commits to everything before it; what was at a
 // head can be read for ever; current head is the only pointer that moves, and it moves by compare-and-set.
+import type { Context, ContextOptions } from "./context.ts";
+import type { AttachInput, AttachMode, AttachSource } from "./invocations.ts";
 import type { Json, JsonObject, Page } from "./json.ts";
 import type { Message } from "./messages.ts";
 import type { Session } from "./sessions.ts";
@@ -32,7 +34,7 @@ export interface Head {
   readonly id: string;
   readonly session: string;
   readonly branch: number;
-  /** The last event that belongs to it, and the chain hash there (hex). */
+  /** Its own event, the last that belongs to it, and the chain hash before that (hex). */
   readonly seq: number;
   readonly chain: string;
   /** The head it was made on, of the same session. */
@@ -281,6 +283,8 @@ export interface Invocation {
   readonly seq: number;
   readonly branch: number;
   readonly type: InvocationType;
+  /** Of an attachment. */
+  readonly mode: AttachMode | null;
   readonly status: InvocationStatus;
   readonly callee: string | null;
   readonly callerHeadBefore: string | null;
@@ -290,7 +294,7 @@ export interface Invocation {
   readonly call: string | null;
   readonly label: string | null;
   /** What it attached to. */
-  readonly source: { readonly session: string; readonly head: string | null } | null;
+  readonly source: AttachSource | null;
   readonly createdAt: number;
   readonly completedAt: number | null;
 }
@@ -330,7 +334,7 @@ export interface Moved {
   readonly branched: boolean;
 }
 
-/** The four verbs that go on from somewhere, and the view of what there was. */
+/** The verbs that go on from somewhere, and the views of what there was. */
 export interface SessionVerbs {
   /** What there was at the head named, or is now where none is. */
   at(at: At): Promise<View>;
@@ -346,4 +350,13 @@ export interface SessionVerbs {
   resume(at: At): Promise<Moved>;
   /** Moves the current head back to the ancestor named, and goes on from there. Nothing is deleted. */
   rewind(at: At): Promise<Moved>;
+  /**
+   * The caller has work done in another session: in that session as it stands ("continue"; Conflict when a head is named
+   * that is not its current one), or in a new one of kind "attached" that goes on from the head named, from its current
+   * head, or from where it stands when it has none ("branch"; the source is not touched). The invocation runs until
+   * invocations.finish(). Conflict when the session to continue is the caller, or is itself waiting for it.
+   */
+  attach(at: At, input: AttachInput): Promise<Invocation>;
+  /** The messages a model call needs, at the head named or now: repaired, compacted, and cut to a budget. */
+  context(at: At, options?: ContextOptions): Promise<Context>;
 }

@@ -12,8 +12,6 @@ export type EventType =
   | "message/added"
   | "messages/cleared"
   | "turn/begun"
-  | "turn/finished"
-  | "turn/aborted"
   | "eval/started"
   | "eval/added"
   | "call/started"

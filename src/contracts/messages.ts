@@ -39,7 +39,10 @@ export interface MessageInput<M extends object = JsonObject> {
   readonly role: Role;
   /** A string is short for one text block. */
   readonly content: string | readonly ContentBlockInput[];
-  /** The caller's own id: appending it again to the same session is answered with the message already there. */
+  /**
+   * The caller's own id: appending it again to the same session is answered with the message already there. With other
+   * content, metadata, role, agent or run it is another message: Conflict.
+   */
   readonly key?: string;
   readonly metadata?: JsonableObject<M>;
 }

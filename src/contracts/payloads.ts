@@ -1,5 +1,5 @@
 // How the rules put a payload beside their rows without knowing where bytes live.
-import type { BlobWrite, Commit, Write } from "./storage.ts";
+import type { BlobWrite, Commit, Guard, Write } from "./storage.ts";
 
 export interface PreparedPayload {
   readonly sha256: Uint8Array;
@@ -23,6 +23,16 @@ export interface PayloadOptions {
   readonly inRow?: boolean;
   /** Nobody else has these bytes: they need no copy to wait for their commit. */
   readonly owned?: boolean;
+}
+
+/**
+ * Who makes a blob of it does so only while the row has it: the commit keeps the row's session still and holds the guard.
+ * Otherwise words could outlive a clear that has just reported them gone.
+ */
+export interface InRow {
+  readonly bytes: Uint8Array;
+  readonly session: string;
+  readonly guard: Guard;
 }
 
 /** The blob columns a read joins beside its row. */
@@ -55,16 +65,22 @@ export interface Intake {
   /** There will be no commit: what nobody else needs goes. */
   abandon(): Promise<void>;
 }
+/** Answers at once unless the bytes go to a backend outside the database or are many. */
+export type Prepare = (bytes: Uint8Array, options: PayloadOptions) => PreparedPayload | Promise<PreparedPayload>;
 
 export interface Payloads {
-  /** Answers at once unless the bytes go to a backend outside the database or are many. */
-  prepare(bytes: Uint8Array, options: PayloadOptions): PreparedPayload | Promise<PreparedPayload>;
+  /**
+   * The only way to prepare payloads: `work` does it and commits them, or decides otherwise. Before this ends, all that
+   * was on its way in and that no commit took over is let go, so that a refused commit leaves no bytes behind. Where
+   * nobody can tell whether a commit happened, that is left to collection.
+   */
+  preparing<T>(work: (prepare: Prepare) => Promise<T>): Promise<T>;
   /** Of blobs an erasure let go, removes those nobody needs any more: with all their parts, also outside the database. */
   discard(
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;
   /** Content that stands in a row, so that others can make a blob of it to name; null when there is none. */
-  inRow(sha256: Uint8Array): Promise<Uint8Array | null>;
+  inRow(sha256: Uint8Array): Promise<InRow | null>;
   intake(): Intake;
   /** Of a blob that is there, in pieces; the hash is verified by the end. */
   stream(sha256: Uint8Array): AsyncIterable<Uint8Array>;

@@ -40,7 +40,11 @@ export interface EventRow {
 }
 
 /** The columns of the message are NULL where the event added none; those of its content also when it was erased. */
-export interface WholeEventRow extends EventRow {
+export interface PlacedEventRow extends EventRow {
+  readonly branch: number;
+}
+
+export interface WholeEventRow extends PlacedEventRow {
   readonly agent: string | null;
   readonly role: string | null;
   readonly run: string | null;
@@ -48,6 +52,9 @@ export interface WholeEventRow extends EventRow {
   readonly sha256: Uint8Array | null;
   readonly salt: Uint8Array | null;
   readonly words: Uint8Array | null;
+  /** The blob's number. */
+  readonly content: number | null;
+  readonly chars: number | null;
   readonly erased_seq: number | null;
 }
 
@@ -79,7 +86,7 @@ export interface CopyRow extends DiscardedRow {
   readonly kept: number;
 }
 
-/** One blob an erasure releases, with the rows of the scope that refer to it. */
+/** One blob an erasure has released: the rows of the scope that refer to it, and all that still holds it. */
 export interface ErasableRow extends DiscardedRow {
   readonly rows: number;
   readonly refs: number;
@@ -87,7 +94,18 @@ export interface ErasableRow extends DiscardedRow {
   readonly form: number;
   readonly stored: number;
   readonly pinned: number;
+  readonly linked: number;
   readonly expires_at: number | null;
+}
+
+/** A short content, and the event in whose row it stands. */
+export interface WordsFoundRow {
+  readonly no: number;
+  readonly session: string;
+  readonly sha256: Uint8Array;
+  readonly body: Uint8Array;
+  readonly size: number;
+  readonly created_at: number;
 }
 
 export interface AgentRow {
@@ -227,7 +245,7 @@ export interface Queries extends LineageQueries {
   "events.read": Read<[session: string, after: number, limit: number], EventRow>;
   "events.whole": Read<[session: string, after: number, limit: number], WholeEventRow>;
   "annotation.get": Read<[session: string, seq: number], StoredPayload>;
-  "events.at": Read<[session: string, seq: number], EventRow>;
+  "events.at": Read<[session: string, seq: number], PlacedEventRow>;
 
   // history: live messages only, in seq order
   "history.range": Read<
@@ -277,14 +295,8 @@ export interface Queries extends LineageQueries {
 
   // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
   "words.lag": Read<[], { readonly upto: number; readonly newest: number }>;
-  "words.get": Read<
-    [prefix: Uint8Array, sha256: Uint8Array],
-    { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
-  >;
-  "words.scan": Read<
-    [after: number, upTo: number, sha256: Uint8Array],
-    { readonly sha256: Uint8Array; readonly body: Uint8Array; readonly size: number; readonly created_at: number }
-  >;
+  "words.get": Read<[prefix: Uint8Array, sha256: Uint8Array], WordsFoundRow>;
+  "words.scan": Read<[after: number, upTo: number, sha256: Uint8Array], WordsFoundRow>;
   "words.count": Read<[prefix: Uint8Array, upTo: number, sha256: Uint8Array, most: number], { readonly n: number }>;
   "words.countUnindexed": Read<[after: number, upTo: number, sha256: Uint8Array], { readonly n: number }>;
 
@@ -334,6 +346,8 @@ export interface Queries extends LineageQueries {
   "blob.get": Read<[sha256: Uint8Array], BlobRow & { readonly body: Uint8Array | null }>;
   "blob.payload": Read<[sha256: Uint8Array], StoredPayload>;
   "blob.head": Read<[sha256: Uint8Array], BlobRow>;
+  /** Newest first, with everything that is part of another. */
+  "blobs.list": Read<[beforeNo: number, limit: number], BlobRow>;
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */
   "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;
@@ -359,13 +373,7 @@ export interface Queries extends LineageQueries {
   "gc.unreferenced": Read<[after: number, limit: number], BlobRow>;
   "gc.freeable": Read<
     [now: number, after: number, limit: number],
-    {
-      readonly no: number;
-      readonly stored: number;
-      readonly chunk: number;
-      readonly condemned: number | null;
-      readonly free: number;
-    }
+    Readonly<Record<"no" | "stored" | "chunk" | "free", number>> & { readonly condemned: number | null }
   >;
   "gc.freeableSegments": Read<
     [now: number, after: string, limit: number],

@@ -361,5 +361,8 @@ export type RowOf<T extends TableName> = {
     : never;
 };
 
-/** Stands for a number that only the commit knows: of an agent by its id, or of the event's own session. */
-export type Slot = { readonly agent: string } | { readonly slot: "session" | "branch" | "seq" };
+/** Stands for a number that only the commit knows: of an agent or of a session the commit uses by their ids, or of the event's own. */
+export type Slot =
+  | { readonly agent: string }
+  | { readonly session: string }
+  | { readonly slot: "session" | "branch" | "seq" };

@@ -77,6 +77,9 @@ export interface Sessions {
   /** Points the name at the session; a name another session has moves only when `move` is given. */
   setAlias(id: string, name: string, options?: { readonly move?: boolean }): Promise<void>;
   removeAlias(name: string): Promise<boolean>;
-  /** Erases everything the session holds and leaves a tombstone; false when there was none. */
-  delete(id: string): Promise<Erasure | null>;
+  /**
+   * Erases everything the session holds and leaves a tombstone; null when there was none. What live forks inherit is kept
+   * for them (`kept.inherited`) unless it is to go `everywhere`: they then show only that it was there.
+   */
+  delete(id: string, options?: { readonly everywhere?: boolean }): Promise<Erasure | null>;
 }

@@ -1,5 +1,6 @@
 // ShortTermMemory of the storage contracts: key/value state of a session, removed with it.
-// Promise: patches of different keys never lose each other; every change is one commit with its event.
+// Promise: patches of different keys never lose each other; changes of a session through one handle happen in the order of
+// the calls, each as it was given at the call; every change is one commit with its event.
 import type { Json, JsonableObject, JsonObject } from "./json.ts";
 
 export interface StateOptions {

@@ -23,6 +23,8 @@ export interface Storage {
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** Gives back to the file what deleted rows took, and overwrites what they said. */
   reclaim(): Promise<void>;
+  /** Writes all that is there anew, so that nothing else is left; takes room for a second copy, and writers wait. */
+  rewrite(): Promise<void>;
   /** Bytes the database takes on disk. */
   size(): Promise<number>;
   close(): Promise<void>;
@@ -68,8 +70,9 @@ export interface SessionUse {
   /**
    * create: refused when it exists; ensure: created when missing; existing: refused when missing; restore: refused when
    * it exists, and its row is among those the commit restores. Deleted: always refused.
+   * still: nothing is written to it, nor by anybody else meanwhile; what the commit wants of it is for guards to say.
    */
-  readonly mode: "create" | "ensure" | "existing" | "restore";
+  readonly mode: "create" | "ensure" | "existing" | "restore" | "still";
   /** Recorded when this commit creates it. */
   readonly agent?: string;
   readonly at: number;
@@ -83,16 +86,22 @@ export interface Guard {
 }
 
 export type GuardName =
+  /** Expected to be null: no session has this id, nor gets it while the commit happens. */
+  | "session.id"
   | "session.version"
   | "session.seq"
   | "session.branch"
+  | "session.forks"
+  | "session.head"
   | "call.version"
   | "eval.version"
   | "invocation.version"
+  | "invocation.waits"
   | "state.version"
   | "alias.session"
   | "message.key"
   | "messages.live"
+  | "words.there"
   | "agent.version"
   | "block.version"
   | "board.version"
@@ -111,10 +120,18 @@ export type Cell = null | number | string | Uint8Array | Slot;
 export type Write =
   | { [T in TableName]: { readonly op: "insert" | "put"; readonly table: T; readonly row: RowOf<T> } }[TableName]
   | { [T in TableName]: { readonly op: "remove"; readonly table: T; readonly row: RowOf<T> } }[TableName]
-  | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] };
+  | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] }
+  /** Writes nothing: what is there at this point comes with the outcome. In a commit that is `solo`. */
+  | { readonly op: "read"; readonly query: QueryName; readonly params: readonly Cell[] };
 
-/** What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session. */
-export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "allAnnotations";
+/** Rows of the reads inside a commit. */
+export type Found = { readonly [N in QueryName]?: readonly Queries[N]["row"][] };
+
+/**
+ * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
+ * what evals, calls, snapshots and heads carry.
+ */
+export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "allAnnotations" | "allWork";
 
 /** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
 export type StatementName =
@@ -134,11 +151,15 @@ export type StatementName =
   | "state.hide"
   | "allState.erase"
   | "allAnnotations.erase"
+  | "allWork.erase"
   | "words.index"
   | "words.indexed"
   | "words.shorten"
   | `${"messages" | "run" | "allMessages"}.unindex`
   | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
+  | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
+  | "remains.clear"
+  | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "State"}`
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"
@@ -251,6 +272,7 @@ export type Outcome =
   | {
       readonly ok: true;
       readonly events: readonly { readonly session: string; readonly seq: number; readonly hash: Uint8Array }[];
+      readonly found?: Found;
     }
   | { readonly ok: false; readonly refused: Refusal };
 

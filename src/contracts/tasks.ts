@@ -35,6 +35,8 @@ export interface TaskListOptions {
   readonly agentLabel?: string;
   readonly parentAgentId?: string | null;
   readonly maxRetries?: number;
+  /** AlreadyExists, and nothing is written, when there is such a board: it is made by one, whoever else tries. */
+  readonly ifAbsent?: boolean;
 }
 
 export interface MoveOptions {

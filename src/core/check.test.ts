@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import { checkId, checkText, encodeJson } from "./check.ts";
+import { checkArray, checkId, checkPlain, checkRecord, checkSome, checkText, copyJson, encodeJson } from "./check.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 
 function codeOf(run: () => unknown): string {
@@ -70,6 +70,55 @@ describe("checks", () => {
     const bytes = encodeJson(value, "value", "metadataBytes");
     expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(value));
     expect(JSON.parse(Buffer.from(bytes).toString())).toEqual(value);
+  });
+
+  test("ST5 JSON has one zero", () => {
+    expect(Object.is((copyJson({ z: -0 }, "value") as { z: number }).z, 0)).toBe(true);
+  });
+
+  test("ST7 a property is read once: what was checked is what is kept", () => {
+    let reads = 0;
+    const flips = {
+      get x() {
+        return reads++ === 0 ? "good" : Number.NaN;
+      },
+    };
+    expect(Buffer.from(encodeJson({ flips }, "value", "metadataBytes")).toString()).toBe('{"flips":{"x":"good"}}');
+    expect(reads).toBe(1);
+    const options = checkRecord(
+      {
+        get limit() {
+          return reads++;
+        },
+      },
+      "options",
+      ["limit"],
+    );
+    expect(options.limit).toBe(options.limit);
+  });
+
+  test("ST7 what cannot be read is InvalidArgument naming it", () => {
+    const throws = {
+      get x() {
+        throw new Error("boo");
+      },
+    };
+    const trap = () => {
+      throw new Error("boo");
+    };
+    const closed = new Proxy({}, { get: trap, ownKeys: trap, getPrototypeOf: trap });
+    const list = Object.defineProperty([1], 0, { get: trap });
+    for (const value of [throws, closed, list]) {
+      expect(codeOf(() => encodeJson([value], "value", "metadataBytes"))).toBe("InvalidArgument");
+    }
+    expect(() => encodeJson({ a: [throws] }, "value", "metadataBytes")).toThrow("value.a[0].x cannot be read");
+    for (const value of [throws, closed]) {
+      expect(codeOf(() => checkRecord(value, "options"))).toBe("InvalidArgument");
+      expect(codeOf(() => checkRecord(value, "options", ["x"]))).toBe("InvalidArgument");
+      expect(codeOf(() => checkSome(value, "scope", ["x"]))).toBe("InvalidArgument");
+      expect(codeOf(() => checkPlain(value, "state"))).toBe("InvalidArgument");
+    }
+    expect(codeOf(() => checkArray(list, "list", "page"))).toBe("InvalidArgument");
   });
 
   test("ST7 a cursor nobody gave is InvalidArgument", () => {

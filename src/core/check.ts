@@ -1,6 +1,7 @@
 // Checks of what callers hand in, at the door: hostile or mistaken input becomes a typed error before anything is
 // written. Callers may be plain JavaScript, so types are not believed.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Json } from "../contracts/json.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 import { encodeText, fromRef } from "./bytes.ts";
 
@@ -75,10 +76,23 @@ export function checkBoolean(value: unknown, what: string): boolean {
 export function checkArray(value: unknown, what: string, limit: LimitName): readonly unknown[] {
   if (!Array.isArray(value)) throw invalid(what, "an array", value);
   if (value.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in items`, value.length);
-  return value;
+  return reading(what, () => Array.from(value));
 }
 
-/** An options bag or input record; when `known` says of which fields, with no other. undefined gives {}. */
+/** What callers hand in may be read by their own code, a getter or a proxy: when that throws, it is their mistake. */
+function reading<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    throw new HoldfastError("InvalidArgument", `${what} cannot be read`, { details: { what }, cause });
+  }
+}
+
+/**
+ * An options bag or input record; when `known` says of which fields, with no other. undefined gives {}. It is a copy, so
+ * that a property is read once and cannot be something else the next time.
+ */
 export function checkRecord(
   value: unknown,
   what: string,
@@ -86,9 +100,27 @@ export function checkRecord(
 ): Readonly<Record<string, unknown>> {
   if (value === undefined) return {};
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(what, "an object", value);
-  const record = value as Readonly<Record<string, unknown>>;
-  if (known !== undefined) checkFields(record, what, known);
-  return record;
+  return reading(what, () => {
+    const record = value as Readonly<Record<string, unknown>>;
+    if (known === undefined) return isPlain(record) ? { ...record } : record;
+    checkFields(record, what, known);
+    return fieldsOf(record, known);
+  });
+}
+
+/** The same of an object that may have other fields, which are nobody's concern. */
+export function checkSome(value: unknown, what: string, names: readonly string[]): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(what, "an object", value);
+  return reading(what, () => fieldsOf(value as Readonly<Record<string, unknown>>, names));
+}
+
+function fieldsOf(record: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const name of names) {
+    const field = record[name];
+    if (field !== undefined) copy[name] = field;
+  }
+  return copy;
 }
 
 /** A field nobody reads is a mistake that would otherwise be kept silent. */
@@ -100,7 +132,8 @@ export function checkFields(value: Readonly<Record<string, unknown>>, what: stri
 /** What JSON can hold as an object: no Date, no Map, no instance of a class. */
 export function checkPlain(value: unknown, what: string): Readonly<Record<string, unknown>> {
   const record = checkRecord(value, what);
-  if (value === undefined || !isPlain(record)) throw invalid(what, "a plain object", value);
+  if (value === undefined || !reading(what, () => isPlain(value as object)))
+    throw invalid(what, "a plain object", value);
   return record;
 }
 
@@ -128,11 +161,16 @@ export function checkRef(value: unknown, what = "ref"): Uint8Array {
 
 /**
  * The bytes of caller JSON exactly as it serialises. Refuses what would not come back: undefined in a list, functions, symbols,
- * BigInt, NaN, infinities, cycles, toJSON surprises such as Date or Map, and nesting deeper than jsonDepth.
+ * BigInt, NaN, infinities, cycles, toJSON surprises such as Date or Map, and nesting deeper than jsonDepth. Only -0 comes
+ * back as 0, as everywhere in JSON.
  */
 export function encodeJson(value: unknown, what: string, limit: LimitName): Uint8Array {
-  checkJson(value, what);
-  const text = JSON.stringify(value);
+  return encodeCopy(copyJson(value, what), what, limit);
+}
+
+/** The bytes of what copyJson gave. */
+export function encodeCopy(copy: Json, what: string, limit: LimitName): Uint8Array {
+  const text = JSON.stringify(copy);
   // UTF-8 takes at least a byte a unit: refuse the enormous before encoding it.
   if (text.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in bytes`, text.length);
   const bytes = encodeText(text);
@@ -140,18 +178,33 @@ export function encodeJson(value: unknown, what: string, limit: LimitName): Uint
   return bytes;
 }
 
-/** Why a value is no JSON, and the way to it. Keys are put in front as the search returns: good JSON pays nothing. */
-interface Fault {
-  readonly why: string;
-  readonly path: (string | number)[];
+/** A copy of caller JSON that shares nothing with it: every property is read once, so what is checked is what is kept. */
+export function copyJson(value: unknown, what: string): Json {
+  const path: (string | number)[] = [];
+  try {
+    return copyOf(value, 0, path);
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    const fault = cause instanceof Fault ? cause : undefined;
+    // The way to what is too deep would be hundreds of keys long.
+    const where = what + (fault?.why === TOO_DEEP ? "" : path.map(step).join(""));
+    if (fault === undefined) {
+      throw new HoldfastError("InvalidArgument", `${where} cannot be read`, { details: { what: where }, cause });
+    }
+    throw new HoldfastError("InvalidJson", `${where} is not JSON: ${fault.why}`, { details: { what: where } });
+  }
 }
 
-function checkJson(value: unknown, what: string): void {
-  const fault = faultOf(value, 0);
-  if (fault === undefined) return;
-  const where = what + fault.path.map(step).join("");
-  throw new HoldfastError("InvalidJson", `${where} is not JSON: ${fault.why}`, { details: { what: where } });
+/** Why a value is no JSON; the path that is gathered on the way out says where. */
+class Fault {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
 }
+
+const TOO_DEEP = `it is nested deeper than jsonDepth (${LIMITS.jsonDepth}) levels, or is a cycle`;
 
 function step(key: string | number): string {
   if (typeof key === "number") return `[${key}]`;
@@ -159,39 +212,48 @@ function step(key: string | number): string {
   return `[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`;
 }
 
-function faultOf(value: unknown, depth: number): Fault | undefined {
-  if (depth > LIMITS.jsonDepth) return TOO_DEEP;
-  if (value === null || typeof value === "boolean" || typeof value === "string") return undefined;
+/** `path` is filled, from the inside out, only when something is wrong: good JSON pays nothing for it. */
+function copyOf(value: unknown, depth: number, path: (string | number)[]): Json {
+  if (depth > LIMITS.jsonDepth) throw new Fault(TOO_DEEP);
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
   if (typeof value === "number") {
-    return Number.isFinite(value) ? undefined : { why: `${value} is not a JSON number`, path: [] };
+    if (!Number.isFinite(value)) throw new Fault(`${value} is not a JSON number`);
+    return value === 0 ? 0 : value;
   }
-  if (typeof value !== "object") return { why: `it is ${describe(value)}`, path: [] };
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      const fault = faultOf(value[i], depth + 1);
-      if (fault !== undefined) return behind(i, fault);
-    }
-    return undefined;
-  }
-  if (!isPlain(value)) {
-    return { why: `it is a ${value.constructor?.name ?? "strange"} object; give plain objects`, path: [] };
-  }
-  for (const key in value) {
-    const item = (value as Record<string, unknown>)[key];
-    // A property that is undefined is a property that is not there, as everywhere in JSON.
-    const fault = item === undefined ? undefined : faultOf(item, depth + 1);
-    if (fault !== undefined) return behind(key, fault);
-  }
-  return undefined;
+  if (typeof value !== "object") throw new Fault(`it is ${describe(value)}`);
+  if (Array.isArray(value)) return copyOfArray(value, depth, path);
+  if (!isPlain(value)) throw new Fault(`it is a ${value.constructor?.name ?? "strange"} object; give plain objects`);
+  return copyOfObject(value as Readonly<Record<string, unknown>>, depth, path);
 }
 
-/** The way to it would be hundreds of keys long. */
-const TOO_DEEP: Fault = {
-  why: `it is nested deeper than jsonDepth (${LIMITS.jsonDepth}) levels, or is a cycle`,
-  path: [],
-};
+function copyOfArray(value: readonly unknown[], depth: number, path: (string | number)[]): Json {
+  const copy: Json[] = [];
+  let i = 0;
+  try {
+    for (; i < value.length; i++) copy.push(copyOf(value[i], depth + 1, path));
+  } catch (error) {
+    path.unshift(i);
+    throw error;
+  }
+  return copy;
+}
 
-function behind(key: string | number, fault: Fault): Fault {
-  if (fault !== TOO_DEEP) fault.path.unshift(key);
-  return fault;
+function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, path: (string | number)[]): Json {
+  const copy: Record<string, Json> = {};
+  let at: string | undefined;
+  try {
+    for (const key of Object.keys(value)) {
+      at = key;
+      const item = value[key];
+      // A property that is undefined is a property that is not there, as everywhere in JSON.
+      if (item === undefined) continue;
+      const copied = typeof item === "string" ? item : copyOf(item, depth + 1, path);
+      if (key !== "__proto__") copy[key] = copied;
+      else Object.defineProperty(copy, key, { value: copied, configurable: true, enumerable: true, writable: true });
+    }
+  } catch (error) {
+    if (at !== undefined) path.unshift(at);
+    throw error;
+  }
+  return copy;
 }

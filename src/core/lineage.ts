@@ -9,6 +9,8 @@ export interface Segment {
   readonly branch: number;
   /** The last seq that belongs to it; NOW when the session is still on this branch. */
   readonly upTo: number;
+  /** How far this lineage knows the session's log: what was erased by then was not there, what was erased later was. */
+  readonly horizon: number;
   /** Clears of younger sessions, which inherited this one's messages and no longer show them. */
   readonly hides: readonly Clear[];
 }
@@ -38,7 +40,8 @@ async function segmentsOf(storage: Storage, rows: readonly SegmentOfLogRow[]): P
   const segments: Segment[] = [];
   for (const { session, session_no: no, branch, upto, clears } of rows) {
     // A clear erases what its own session holds; of others it only hides.
-    segments.push({ session, no, branch, upTo: upto, hides: younger.filter(({ by }) => by !== no) });
+    const horizon = segments.find((one) => one.no === no)?.horizon ?? upto;
+    segments.push({ session, no, branch, upTo: upto, horizon, hides: younger.filter(({ by }) => by !== no) });
     if (clears === 0) continue;
     const found = await storage.query("lineage.clears", no, branch, upto);
     younger = [...younger, ...found.map((clear) => ({ ...clear, by: no }))];
@@ -49,4 +52,15 @@ async function segmentsOf(storage: Storage, rows: readonly SegmentOfLogRow[]): P
 /** Whether the segment's messages of that agent and run are hidden. */
 export function isHidden({ hides }: Segment, { agent, run }: { agent: string; run: string | null }): boolean {
   return hides.some((clear) => clear.agent === agent && (clear.run === null || clear.run === run));
+}
+
+/** The branch a change of the row belongs to: the session's own while the row is on its line, else the line it was left on. */
+export async function lineOf(
+  storage: Storage,
+  session: { readonly id: string; readonly no: number; readonly branch: number },
+  row: { readonly branch: number; readonly seq: number },
+): Promise<number> {
+  const lineage = await currentLineage(storage, session.id);
+  const isHere = lineage.some(({ no, branch, upTo }) => no === session.no && branch === row.branch && row.seq <= upTo);
+  return isHere ? session.branch : row.branch;
 }

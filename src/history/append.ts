@@ -3,8 +3,8 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { HistoryScope } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { BlobWrite, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
+import type { InRow, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { BlobWrite, Commit, EventDraft, Guard, SessionUse, Write } from "../contracts/storage.ts";
 import { sameBytes, toHex, toRef } from "../core/bytes.ts";
 import type { Carried, ReadyMessage } from "./content.ts";
 
@@ -17,10 +17,12 @@ export interface PreparedMessage {
   readonly ready: ReadyMessage;
   readonly payload: PreparedPayload;
   readonly carried: readonly PreparedPayload[];
+  /** Rows from which some of it was carried: they must have it still. */
+  readonly sources: readonly InRow[];
 }
 
 /** At once when nothing has to be waited for, which is the rule: a small message in a database. */
-export function prepareMessage(ready: ReadyMessage, payloads: Payloads): PreparedMessage | Promise<PreparedMessage> {
+export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedMessage | Promise<PreparedMessage> {
   const children = [...ready.named, ...ready.carried.map((one) => one.sha256)];
   const options = {
     media: "application/json",
@@ -29,17 +31,17 @@ export function prepareMessage(ready: ReadyMessage, payloads: Payloads): Prepare
     owned: true,
     ...(children.length === 0 ? {} : { children }),
   };
-  const payload = payloads.prepare(ready.bytes, options);
-  if (ready.carried.length === 0 && !(payload instanceof Promise)) return { ready, payload, carried: [] };
+  const payload = prepare(ready.bytes, options);
+  if (ready.carried.length === 0 && !(payload instanceof Promise)) return { ready, payload, carried: [], sources: [] };
   return (async () => {
     const carried: PreparedPayload[] = [];
-    for (const one of ready.carried) carried.push(await prepareCarried(one, payloads));
-    return { ready, payload: await payload, carried };
+    for (const one of ready.carried) carried.push(await prepareCarried(one, prepare));
+    return { ready, payload: await payload, carried, sources: [] };
   })();
 }
 
-async function prepareCarried(carried: Carried, payloads: Payloads): Promise<PreparedPayload> {
-  const payload = await payloads.prepare(carried.bytes, { media: carried.media, utf8: false });
+async function prepareCarried(carried: Carried, prepare: Prepare): Promise<PreparedPayload> {
+  const payload = await prepare(carried.bytes, { media: carried.media, utf8: false });
   // It lives by the link from the content, not by a row.
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };
 }
@@ -47,34 +49,46 @@ async function prepareCarried(carried: Carried, payloads: Payloads): Promise<Pre
 /** The same message with a blob of content it names, which so far stands in another message's row. */
 export async function carrying(
   message: PreparedMessage,
-  bytes: Uint8Array,
+  source: InRow,
   digest: Uint8Array,
-  payloads: Payloads,
+  prepare: Prepare,
 ): Promise<PreparedMessage> {
   const named = message.ready.named.filter((one) => !sameBytes(one, digest));
   if (named.length === message.ready.named.length) return message;
-  const carried = await prepareCarried({ bytes, sha256: digest, media: "application/json" }, payloads);
-  return { ...message, ready: { ...message.ready, named }, carried: [...message.carried, carried] };
+  const carried = await prepareCarried({ bytes: source.bytes, sha256: digest, media: "application/json" }, prepare);
+  return {
+    ...message,
+    ready: { ...message.ready, named },
+    carried: [...message.carried, carried],
+    sources: [...message.sources, source],
+  };
 }
 
 export function appendCommit(scope: Appending, messages: readonly PreparedMessage[]): Commit {
   const blobs: BlobWrite[] = [];
   const writes: Write[] = [];
   const guards: Guard[] = [];
+  const still = new Set<string>();
   const uses = new Map<string, NonNullable<Commit["uses"]>[number]>();
   const events = messages.map((message) => {
-    const { ready, payload, carried } = message;
+    const { ready, payload, carried, sources } = message;
     for (const one of [...carried, payload]) {
       blobs.push(...one.blobs);
       writes.push(...one.writes);
       for (const use of one.uses) uses.set(toHex(use[0]), use);
     }
+    for (const { session, guard } of sources) {
+      guards.push(guard);
+      if (session !== scope.session) still.add(session);
+    }
     for (const named of ready.named) uses.set(toHex(named), [named, 0]);
     if (ready.key !== undefined) guards.push({ check: "message.key", key: [scope.session, ready.key], expect: null });
     return messageEvent(scope, message);
   });
+  const own: SessionUse = { id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at };
   return {
-    sessions: [{ id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at }],
+    sessions:
+      still.size === 0 ? [own] : [own, ...[...still].map((id) => ({ id, mode: "still", at: scope.at }) as const)],
     agents: [{ id: scope.agent, at: scope.at }],
     blobs,
     events,

@@ -7,12 +7,12 @@ import { sha256, toRef } from "../core/bytes.ts";
 import {
   checkArray,
   checkBoolean,
-  checkFields,
   checkId,
   checkOneOf,
   checkRecord,
   checkRef,
-  encodeJson,
+  copyJson,
+  encodeCopy,
   invalid,
 } from "../core/check.ts";
 
@@ -49,19 +49,27 @@ interface Gathered {
 }
 
 export function readyMessage(input: unknown): ReadyMessage {
-  const message = checkRecord(input, "message");
   if (input === undefined) throw invalid("message", "an object", input);
   // What we do not know would be lost; metadata takes anything.
-  checkFields(message, "message", ["role", "content", "key", "metadata"]);
+  const message = checkRecord(input, "message", ["role", "content", "key", "metadata"]);
   const role = checkOneOf(message.role, "message.role", ROLES);
   const key = message.key === undefined ? undefined : checkId(message.key, "message.key");
   const gathered: Gathered = { named: [], carried: [], chars: 0 };
   const content = blocksOf(message.content, "message.content", gathered, 0);
   const metadata = message.metadata;
   if (metadata !== undefined) checkRecord(metadata, "message.metadata");
-  const stored = (metadata === undefined ? { content } : { content, metadata }) as StoredMessage;
-  const bytes = encodeJson(stored, "message", "messageBytes");
-  return { role, key, stored, bytes, chars: gathered.chars, named: gathered.named, carried: gathered.carried };
+  // Ours from here on: what the caller does with its own changes neither what is kept nor the answer.
+  const stored = copyJson(metadata === undefined ? { content } : { content, metadata }, "message");
+  const bytes = encodeCopy(stored, "message", "messageBytes");
+  return {
+    role,
+    key,
+    stored: stored as unknown as StoredMessage,
+    bytes,
+    chars: gathered.chars,
+    named: gathered.named,
+    carried: gathered.carried,
+  };
 }
 
 function blocksOf(value: unknown, what: string, gathered: Gathered, depth: number): readonly unknown[] {

@@ -11,6 +11,46 @@ const scope = { session: "chat", agent: "helper" };
 
 for (const engine of ENGINES) {
   describe(`history on ${engine.name}`, () => {
+    test("BL2 a ref that is another one when it is read again is not kept dangling", async () => {
+      const ground = await engine.fresh();
+      const storage = new SqlStorage(ground.driver, realEnvironment());
+      const history = createHistory(storage, createPayloads(storage));
+      try {
+        const { ref } = await history.append(scope, { role: "user", content: "real" });
+        for (const honest of [1, 2, 3]) {
+          let reads = 0;
+          const source = {
+            get ref() {
+              return reads++ < honest ? ref : `sha256:${"11".repeat(32)}`;
+            },
+          };
+          const message = await history.append(scope, { role: "user", content: [{ type: "document", source }] });
+          expect(message.content).toEqual([{ type: "document", source: { ref } }]);
+          expect(await history.get(scope, { last: 1 })).toEqual([message]);
+        }
+      } finally {
+        await ground.end();
+      }
+    });
+
+    test("ST7 a scope that cannot be read is InvalidArgument", async () => {
+      const ground = await engine.fresh();
+      const storage = new SqlStorage(ground.driver, realEnvironment());
+      const history = createHistory(storage, createPayloads(storage));
+      const hostile = {
+        agent: "a",
+        get session(): string {
+          throw new Error("boo");
+        },
+      };
+      try {
+        const appending = history.append(hostile, { role: "user", content: "x" });
+        await expect(appending).rejects.toMatchObject({ code: "InvalidArgument" });
+      } finally {
+        await ground.end();
+      }
+    });
+
     test("HI1 a key that others take and clear meanwhile costs no one his place", async () => {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());

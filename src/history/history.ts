@@ -2,11 +2,22 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { AppendOptions, Erasure, History, HistoryScope } from "../contracts/history.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
-import { checkArray, checkId, checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
+import {
+  checkArray,
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOptionalId,
+  checkRecord,
+  checkSome,
+  invalid,
+} from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
+import { refuseAlias } from "../core/existing.ts";
+import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
@@ -17,30 +28,25 @@ import {
   type PreparedMessage,
   prepareMessage,
 } from "./append.ts";
-import { readyMessage } from "./content.ts";
+import { type ReadyMessage, readyMessage } from "./content.ts";
 import { messageOf, readContent, readRows } from "./messages.ts";
 import { countMessages, findKeyed, readHistory } from "./read.ts";
-import { Turns } from "./turns.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
-const _PAGE = 5000;
 
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
-  /** Not handed over for good until it is done: what it names may have to be brought along. */
-  const writeNaming = (scope: Appending, prepared: readonly PreparedMessage[]) =>
-    naming(payloads, prepared, (messages) =>
-      messages.every(({ ready }) => ready.key === undefined)
-        ? appendFresh(storage, scope, messages)
-        : appendKeyed(storage, payloads, scope, messages),
-    );
-  const append = async (scope: Appending, made: readonly (PreparedMessage | Promise<PreparedMessage>)[]) => {
+  const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
+    const made = inputs.map((one) => prepareMessage(one, prepare));
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
     if (ready.length === made.length && ready.every(isFresh) && !turns.taken(scope.session)) {
       return appendFresh(storage, scope, ready);
     }
     return turns.take(scope.session, Promise.all(made), (prepared, pass) => {
-      if (prepared.some(({ ready }) => ready.named.length > 0)) return writeNaming(scope, prepared);
+      // Not handed over for good until it is done: what it names may have to be brought along.
+      if (prepared.some(({ ready }) => ready.named.length > 0)) {
+        return appendNaming(storage, payloads, prepare, scope, prepared);
+      }
       if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, pass);
       const appending = appendFresh(storage, scope, prepared);
       pass();
@@ -50,7 +56,8 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
   return {
     async append(scope, message, options) {
       const appending = checkAppending(storage, scope, options);
-      const [appended] = await append(appending, [prepareMessage(readyMessage(message), payloads)]);
+      const ready = [readyMessage(message)];
+      const [appended] = await payloads.preparing((prepare) => append(appending, ready, prepare));
       return appended as Message;
     },
     async appendMany(scope, messages, options) {
@@ -59,20 +66,29 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       if (inputs.length === 0) return [];
       const ready = inputs.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
-      return append(
-        appending,
-        ready.map((one) => prepareMessage(one, payloads)),
-      );
+      return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
-    get: async (scope, range) => readHistory(storage, payloads, checkScope(scope), range),
+    async get(scope, range) {
+      const checked = checkScope(scope);
+      const messages = await readHistory(storage, payloads, checked, range);
+      if (messages.length === 0) await refuseAlias(storage, checked.session);
+      return messages;
+    },
     async count(scope, range) {
       const { session, agent } = checkScope(scope);
       const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
-      return countMessages(storage, { session, agent, run });
+      const count = await countMessages(storage, { session, agent, run });
+      if (count === 0) await refuseAlias(storage, session);
+      return count;
     },
     clear: async (scope) => clear(storage, payloads, checkScope(scope), undefined),
     clearRun: async (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
-    session: async (session, range) => readHistory(storage, payloads, { session: checkId(session, "session") }, range),
+    async session(session, range) {
+      const id = checkId(session, "session");
+      const messages = await readHistory(storage, payloads, { session: id }, range);
+      if (messages.length === 0) await refuseAlias(storage, id);
+      return messages;
+    },
     async byAgent(agent, range) {
       const given = checkRecord(range, "range", ["limit", "since"]);
       const limit = checkLimit(given.limit, "historyPage", 1000);
@@ -83,36 +99,41 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
   };
 }
 
-/** A message may name what stands in another's row: then it brings a blob of it along. */
-async function naming(
+/**
+ * A message may name what stands in another's row: then it brings a blob of it along. Every attempt looks for it anew,
+ * because the row may have been cleared; what is nowhere is refused when it is committed.
+ */
+async function appendNaming(
+  storage: Storage,
   payloads: Payloads,
+  prepare: Prepare,
+  scope: Appending,
   prepared: readonly PreparedMessage[],
-  write: (messages: readonly PreparedMessage[]) => Promise<readonly Message[]>,
 ): Promise<readonly Message[]> {
-  for (let messages = prepared; ; ) {
-    try {
-      return await write(messages);
-    } catch (error) {
-      if (!(error instanceof HoldfastError) || error.code !== "BlobNotFound") throw error;
-      const brought = await bring(payloads, messages);
-      if (brought === null) throw error;
-      messages = brought;
-    }
+  try {
+    return await appendKeyed(storage, payloads, scope, prepared);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
   }
+  return decide(storage, async () => decideKeyed(storage, payloads, scope, await bring(payloads, prepare, prepared)));
 }
 
-/** With everything they name that stands in rows; null when there is nothing of the kind. */
+function isAbsent(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === "BlobNotFound" || error.code === "BlobExpired");
+}
+
+/** With everything they name that stands in rows. */
 async function bring(
   payloads: Payloads,
+  prepare: Prepare,
   messages: readonly PreparedMessage[],
-): Promise<readonly PreparedMessage[] | null> {
+): Promise<readonly PreparedMessage[]> {
   const named = new Map(messages.flatMap(({ ready }) => ready.named.map((digest) => [toRef(digest), digest] as const)));
-  let brought: readonly PreparedMessage[] | null = null;
+  let brought = messages;
   for (const digest of named.values()) {
-    const bytes = await payloads.inRow(digest);
-    if (bytes === null) continue;
-    const before: readonly PreparedMessage[] = brought ?? messages;
-    brought = await Promise.all(before.map((one) => carrying(one, bytes, digest, payloads)));
+    const source = await payloads.inRow(digest);
+    if (source === null) continue;
+    brought = await Promise.all(brought.map((one) => carrying(one, source, digest, prepare)));
   }
   return brought;
 }
@@ -123,7 +144,7 @@ function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: s
 
 function checkScope(scope: unknown): HistoryScope {
   if (scope === undefined) throw invalid("scope", "an object with session and agent", scope);
-  const given = checkRecord(scope, "scope");
+  const given = checkSome(scope, "scope", ["session", "agent"]);
   return { session: checkId(given.session, "session"), agent: checkId(given.agent, "agent") };
 }
 
@@ -177,7 +198,10 @@ async function appendKeyed(
   return decide(storage, rule, alone ? pass : undefined);
 }
 
-/** A key that is there already with the same content is answered with that message; with other content it is a conflict. */
+/**
+ * A key that is there already with the same content is answered with that message; with other content, or of another
+ * agent, role or run, it is another message and a conflict.
+ */
 async function decideKeyed(
   storage: Storage,
   payloads: Payloads,
@@ -189,9 +213,8 @@ async function decideKeyed(
     if (ready.key === undefined) continue;
     const row = await findKeyed(storage, scope.session, ready.key);
     if (row === undefined) continue;
-    if (row.agent !== scope.agent || row.role !== ready.role || !sameBytes(row.sha256, payload.sha256)) {
-      throw keyTaken(scope, ready.key);
-    }
+    const isSame = row.agent === scope.agent && row.role === ready.role && row.run === (scope.run ?? null);
+    if (!isSame || !sameBytes(row.sha256, payload.sha256)) throw keyTaken(scope, ready.key);
     known.set(i, messageOf(row, await readContent(row, payloads)));
   }
   const fresh = prepared.filter((_, i) => !known.has(i));

@@ -16,6 +16,7 @@ import {
   whole,
   withBlob,
 } from "../core/decode.ts";
+import { rowId } from "../core/row-id.ts";
 import { ROLES } from "./content.ts";
 
 export function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
@@ -38,7 +39,7 @@ function inMessage(row: MessageRow, error: unknown): unknown {
   const { session, seq } = row;
   return new HoldfastError("BlobCorrupted", `message ${seq} of ${JSON.stringify(session)}: ${error.message}`, {
     details: { ...error.details, session, seq },
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    hint: `Its text can only come back from a backup; what follows it is read with after: ${JSON.stringify(rowId(session, seq))}.`,
     cause: error,
   });
 }

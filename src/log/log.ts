@@ -9,7 +9,7 @@ import {
   type ReadRange,
   type TailOptions,
 } from "../contracts/log.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { EventRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
@@ -22,6 +22,7 @@ import {
   checkOptionalId,
   checkPlain,
   checkRecord,
+  checkSome,
   encodeJson,
   invalid,
 } from "../core/check.ts";
@@ -69,7 +70,7 @@ export function createLog(storage: Storage, payloads: Payloads): Log {
 }
 
 function checkAnchor(value: unknown, what: string): Anchor {
-  const given = checkRecord(value, what);
+  const given = checkSome(value, what, ["session", "seq", "hash"]);
   const hash = given.hash;
   if (typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) throw invalid(`${what}.hash`, "64 hex digits", hash);
   return {
@@ -211,7 +212,19 @@ async function annotate(
   const given = checkRecord(options, "options", ["agent", "run"]);
   const agent = checkOptionalId(given.agent, "agent");
   const run = checkOptionalId(given.run, "run");
-  const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
+  return payloads.preparing(async (prepare) => {
+    const payload = await prepare(bytes, { media: "application/json", utf8: true });
+    return writeNote(storage, payload, session, agent, run);
+  });
+}
+
+function writeNote(
+  storage: Storage,
+  payload: PreparedPayload,
+  session: string,
+  agent: string | undefined,
+  run: string | undefined,
+): Promise<LogEvent> {
   const at = storage.environment.now();
   const draft: EventDraft = {
     session,

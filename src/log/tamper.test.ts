@@ -2,8 +2,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
+import { toHex } from "../core/bytes.ts";
 import { genesis, nextHash } from "../core/chain.ts";
 import { open } from "../open.ts";
+
+/** Everything that clearing a message leaves, but for the seq of the event that cleared it. */
+const ERASED_BY =
+  "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq =";
 
 const scope = { session: "chat", agent: "helper" };
 
@@ -15,6 +20,10 @@ for (const engine of ENGINES) {
       ground.driver.transact(function* () {
         yield { steps: [{ kind: "query", sql, params }], last: true };
       });
+    const hashOf = async (seq: number) => {
+      const [row] = await ground.driver.read("SELECT hash FROM events WHERE seq = ?", [seq]);
+      return row?.hash as Uint8Array;
+    };
     const bodyOf = async (seq: number) => {
       const [row] = await ground.driver.read("SELECT body FROM events WHERE seq = ?", [seq]);
       return row?.body as Uint8Array;
@@ -47,6 +56,13 @@ for (const engine of ENGINES) {
       ["LG2 a message's salt", "UPDATE events SET salt = (SELECT salt FROM events WHERE seq = 4) WHERE seq = 5", 5],
       ["LG2 a message's words", "UPDATE events SET words = (SELECT words FROM events WHERE seq = 4) WHERE seq = 5", 5],
       ["LG6 a message half erased", "UPDATE events SET erased_seq = 9 WHERE seq = 5", 5],
+      ["LG6 a message erased by no clearing event", `${ERASED_BY} 9 WHERE seq = 5`, 5],
+      ["LG6 a message erased by an event that is not there", `${ERASED_BY} 99 WHERE seq = 5`, 5],
+      ["LG2 an event on another branch", "UPDATE events SET branch = 2 WHERE seq = 5", 5],
+      ["LG2 the last event on another branch", "UPDATE events SET branch = 2 WHERE seq = 10", 10],
+      ["LG2 a session row on another branch", "UPDATE sessions SET branch = 2", 10],
+      ["LG2 all on another branch", "UPDATE events SET branch = 2", 1],
+      ["LG2 a message's content in a blob beside its words", "UPDATE events SET content = 1 WHERE seq = 5", 5],
       ["LG1 a removed event", "DELETE FROM events WHERE seq = 5", 5],
       ["LG2 the first event removed", "DELETE FROM events WHERE seq = 1", 1],
       ["LG2 a cut-off tail", "DELETE FROM events WHERE seq > 7", 8],
@@ -62,6 +78,45 @@ for (const engine of ENGINES) {
       expect(await hf.log.verify("chat")).toMatchObject({ ok: true, seq: 10 });
       await run(sql);
       expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq });
+    });
+
+    test.each([
+      ...["agent_no = 1", "run = 'r'", "key = 'k'", "sha256 = hash", "salt = hash", "words = hash"],
+      ...["content = 1", "chars = 1", "erased_seq = 9"],
+    ])("LG2 a message's column is found in an event that adds none: %s", async (column) => {
+      await run(`UPDATE events SET ${column} WHERE seq = 1`);
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq: 1 });
+    });
+
+    test("LG6 what was cleared is gone by the event that cleared it, and by no other", async () => {
+      const other = { ...scope, agent: "other" };
+      await hf.history.append(other, { role: "user", content: "stays" });
+      await hf.history.append(scope, { role: "user", content: "of a run" }, { run: "r" });
+      await hf.history.append(scope, { role: "user", content: "of another" }, { run: "q" });
+      await hf.history.clearRun(scope, "r");
+      await hf.history.clear(scope);
+      await hf.history.append(scope, { role: "user", content: "later" });
+      const anchor = { ...(await hf.log.anchor("chat")), seq: 3, hash: toHex(await hashOf(3)) };
+      expect(await hf.log.verify("chat")).toMatchObject({ ok: true, seq: 16 });
+      expect(await hf.log.verify("chat", { from: anchor })).toMatchObject({ ok: true, seq: 16 });
+      for (const [seq, by] of [
+        [11, 15], // another agent's
+        [13, 14], // another run's
+        [16, 15], // cleared before it was there
+      ] as const) {
+        const [before] = await ground.driver.read("SELECT * FROM events WHERE seq = ?", [seq]);
+        await run(`${ERASED_BY} ? WHERE seq = ?`, [by, seq]);
+        expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq: seq });
+        await run("DELETE FROM events WHERE seq = ?", [seq]);
+        const columns = Object.keys(before ?? {}).filter((name) => name !== "no");
+        const cells = columns.map((name) => before?.[name] as string | number | Uint8Array);
+        const places = columns.map((name) => (before?.[name] === null ? "NULL" : "?"));
+        await run(
+          `INSERT INTO events (${columns.join(", ")}) VALUES (${places.join(", ")})`,
+          cells.filter((cell) => cell !== null),
+        );
+        expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+      }
     });
 
     test("LG2 two events that changed places are found", async () => {

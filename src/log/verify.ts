@@ -2,19 +2,45 @@
 // was hashed, and the end with what the session row says, so that a cut-off tail is seen too.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor, VerifyReport } from "../contracts/log.ts";
-import type { WholeEventRow } from "../contracts/queries.ts";
+import type { PlacedEventRow, WholeEventRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { fromHex, sameBytes, sha256, toHex } from "../core/bytes.ts";
-import { commitment, genesis, nextHash } from "../core/chain.ts";
+import { commitment, envelope, genesis, nextHash } from "../core/chain.ts";
 import { existingSession } from "../core/existing.ts";
 
 const PAGE = 1000;
 const SALT_BYTES = 16;
+export const FIRST_BRANCH = 1;
+
+export const BEGINS_BRANCH: ReadonlySet<string> = new Set(["branch/begun", "head/moved"]);
+
+/** Empty in every event that adds no message. */
+const MESSAGE_COLUMNS = [
+  "role",
+  "agent",
+  "run",
+  "key",
+  "sha256",
+  "salt",
+  "words",
+  "content",
+  "chars",
+  "erased_seq",
+] as const satisfies readonly (keyof WholeEventRow)[];
 
 interface Bad {
   readonly seq: number;
   readonly reason: string;
 }
+
+/** A place in the log: the event that was verified last. */
+interface Place {
+  readonly seq: number;
+  readonly hash: Uint8Array;
+  readonly branch: number;
+}
+
+const ANCHOR_DIFFERS = "the anchor has another hash";
 
 export async function verifyChain(
   storage: Storage,
@@ -32,37 +58,33 @@ export async function verifyChain(
   const row = await existingSession(storage, session);
   // Verified up to where the log stood when asked; writers go on meanwhile.
   const end = row.seq;
-  let seq = from?.seq ?? 0;
-  let hash = from === undefined ? genesis(session) : (fromHex(from.hash) ?? new Uint8Array());
   let events = 0;
   const bad = (found: Bad): VerifyReport => ({ ok: false, session, badSeq: found.seq, reason: found.reason, events });
-  if (from !== undefined && from.seq > 0) {
-    const [start] = await storage.query("events.at", session, from.seq);
-    if (start === undefined) return bad({ seq: from.seq, reason: "the point to start from is not in the log" });
-    if (!sameBytes(start.hash, hash))
-      return bad({ seq: from.seq, reason: "the log has another hash at the starting point" });
-  }
-  if (anchor !== undefined && anchor.seq <= seq) {
-    const [held] = await storage.query("events.at", session, anchor.seq);
-    const known = anchor.seq === 0 ? genesis(session) : held?.hash;
-    if (known === undefined) return bad({ seq: anchor.seq, reason: "the anchor's event is missing" });
-    if (toHex(known) !== anchor.hash) return bad({ seq: anchor.seq, reason: "the anchor has another hash" });
-  }
+  const start = await startOf(storage, session, from, anchor);
+  if ("reason" in start) return bad(start);
+  let { seq, hash, branch } = start;
+  const clears = new Clears(storage, session);
   while (seq < end) {
     const rows = await storage.query("events.whole", session, seq, Math.min(PAGE, end - seq));
     if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });
     for (const event of rows) {
-      const wrong = checkEvent(event, seq + 1, hash);
+      // The event that begins a branch is its first, and numbers it.
+      if (BEGINS_BRANCH.has(event.type)) branch = event.seq;
+      const wrong = checkEvent(event, { seq, hash, branch });
       if (wrong !== null) return bad(wrong);
+      const { erased_seq } = event;
+      if (erased_seq !== null && !(await clears.cover(event, erased_seq))) {
+        return bad({ seq: event.seq, reason: `the message is gone, and event ${erased_seq} is not what cleared it` });
+      }
       seq = event.seq;
       hash = event.hash;
       events++;
-      if (anchor?.seq === seq && anchor.hash !== toHex(hash))
-        return bad({ seq, reason: "the anchor has another hash" });
+      if (anchor?.seq === seq && anchor.hash !== toHex(hash)) return bad({ seq, reason: ANCHOR_DIFFERS });
     }
   }
   if (seq !== end) return bad({ seq: end + 1, reason: `the session says that its log ends at ${end}` });
   if (!sameBytes(hash, row.chain)) return bad({ seq: end, reason: "the session row has another chain hash" });
+  if (row.branch !== branch) return bad({ seq: end, reason: "the session row is on another branch" });
   const [beyond] = await storage.query("events.at", session, end + 1);
   const [now] = await storage.query("session.get", session);
   if (beyond !== undefined && now !== undefined && now.seq <= end) {
@@ -73,11 +95,41 @@ export async function verifyChain(
   return { ok: true, session, events, seq: end, hash: toHex(hash) };
 }
 
-/** What is wrong with an event that should follow a hash; also asked of events that come from elsewhere. */
-export function checkEvent(event: WholeEventRow, expected: number, previous: Uint8Array): Bad | null {
+/** Where verifying begins; what is before it must at least hold the points that were given. */
+async function startOf(
+  storage: Storage,
+  session: string,
+  from: Anchor | undefined,
+  anchor: Anchor | undefined,
+): Promise<Place | Bad> {
+  let place: Place = { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
+  if (from !== undefined) {
+    place = { ...place, seq: from.seq, hash: fromHex(from.hash) ?? new Uint8Array() };
+    if (from.seq > 0) {
+      const [start] = await storage.query("events.at", session, from.seq);
+      if (start === undefined) return { seq: from.seq, reason: "the point to start from is not in the log" };
+      if (!sameBytes(start.hash, place.hash))
+        return { seq: from.seq, reason: "the log has another hash at the starting point" };
+      place = { ...place, branch: start.branch };
+    }
+  }
+  if (anchor !== undefined && anchor.seq <= place.seq) {
+    const [held] = await storage.query("events.at", session, anchor.seq);
+    const known = anchor.seq === 0 ? genesis(session) : held?.hash;
+    if (known === undefined) return { seq: anchor.seq, reason: "the anchor's event is missing" };
+    if (toHex(known) !== anchor.hash) return { seq: anchor.seq, reason: ANCHOR_DIFFERS };
+  }
+  return place;
+}
+
+/** What is wrong with an event that should follow a place; also asked of events that come from elsewhere. */
+export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }: Place): Bad | null {
+  const expected = seq + 1;
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
   if (!sameBytes(nextHash(previous, event.body), event.hash))
     return { seq: expected, reason: "the hash does not match" };
+  if (event.branch !== branch) return { seq: expected, reason: "the event is on another branch" };
+  if (isAsWritten(event)) return null;
   const body = parse(event.body);
   if (body === null) return { seq: expected, reason: "the envelope is not JSON" };
   for (const [name, column] of [
@@ -91,22 +143,70 @@ export function checkEvent(event: WholeEventRow, expected: number, previous: Uin
   return column === null ? null : { seq: expected, reason: `the column ${column} is not what the envelope says` };
 }
 
+/**
+ * The columns of a message make the very envelope that was hashed, and its words their sha256: then all of them are as
+ * they were written, and nothing has to be taken apart. What this does not recognise is looked at piece by piece.
+ */
+function isAsWritten(event: WholeEventRow): boolean {
+  const { type, at, agent, run, role, key, sha256: digest, salt, words, content, erased_seq } = event;
+  if (type !== "message/added" || agent === null || role === null || erased_seq !== null) return false;
+  if (digest === null || words === null || content !== null || salt?.byteLength !== SALT_BYTES) return false;
+  const draft = {
+    ...{ session: "", type, at, agent, data: key === null ? { role } : { key, role } },
+    ...(run === null ? {} : { run }),
+    payloads: { content: { sha256: digest, salt } },
+  };
+  return sameBytes(envelope(draft, event.seq), event.body) && sameBytes(sha256(words), digest);
+}
+
 type Envelope = Readonly<Record<string, unknown>>;
 
 /** Of the message this event added: the first column that is not what was hashed. */
 function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
-  const { role, agent, run, key, sha256: digest, salt, words, erased_seq } = event;
-  const isMessage = event.type === "message/added";
-  if (!isMessage) return role === null && agent === null && digest === null ? null : "role";
+  const { role, agent, run, key, sha256: digest, salt, words, content: blob, erased_seq } = event;
+  if (event.type !== "message/added") return MESSAGE_COLUMNS.find((name) => event[name] !== null) ?? null;
   const data = (body.data ?? {}) as Envelope;
   if (role !== data.role) return "role";
   if (agent !== body.agent) return "agent_no";
   if (run !== (body.run ?? null)) return "run";
-  if (erased_seq !== null) return [digest, salt, words, key].every((cell) => cell === null) ? null : "erased_seq";
+  if (erased_seq !== null) return [digest, salt, words, blob, key].every((cell) => cell === null) ? null : "erased_seq";
   if (key !== (data.key ?? null)) return "key";
   const { content } = (body.commitments ?? {}) as Envelope;
   if (digest === null || salt?.byteLength !== SALT_BYTES || commitment(salt, digest) !== content) return "sha256";
+  if ((words === null) === (blob === null)) return "content";
   return words === null || sameBytes(sha256(words), digest) ? null : "words";
+}
+
+/** The events that cleared messages, each looked at once: a message is gone because one of them says so. */
+class Clears {
+  readonly #storage: Storage;
+  readonly #session: string;
+  readonly #known = new Map<number, Envelope | null>();
+
+  constructor(storage: Storage, session: string) {
+    this.#storage = storage;
+    this.#session = session;
+  }
+
+  async cover({ seq, agent, run }: WholeEventRow, by: number): Promise<boolean> {
+    const clear = by > seq ? await this.#find(by) : null;
+    return clear !== null && clear.agent === agent && (clear.run === undefined || clear.run === run);
+  }
+
+  async #find(seq: number): Promise<Envelope | null> {
+    const known = this.#known.get(seq);
+    if (known !== undefined) return known;
+    const [event] = await this.#storage.query("events.at", this.#session, seq);
+    const body = clearOf(event);
+    this.#known.set(seq, body);
+    return body;
+  }
+}
+
+/** By the envelope alone: it is what is hashed, and the columns are compared with it in their turn. */
+function clearOf(event: PlacedEventRow | undefined): Envelope | null {
+  const body = event === undefined ? null : parse(event.body);
+  return body?.type === "messages/cleared" ? body : null;
 }
 
 function parse(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {

@@ -59,7 +59,9 @@ async function standsAt(storage: Storage, session: SessionRow, head: HeadRow): P
   if (session.branch !== head.branch || session.state_seq > head.seq) return false;
   const stretch = { no: session.no, branch: session.branch, seq: session.seq };
   const { head: newest, since } = await standing(storage, await lineageAt(storage, stretch));
-  return newest?.id === head.id && Object.values(since).every((n) => n === 0);
+  if (newest?.id !== head.id || Object.values(since).some((n) => n > 0)) return false;
+  const clears = await storage.query("lineage.clears", session.no, session.branch, session.seq);
+  return clears.every(({ seq }) => seq <= head.seq);
 }
 
 export async function resume(storage: Storage, locator: Locator): Promise<Moved> {
@@ -212,8 +214,8 @@ async function positionOfMessage(
 ): Promise<Position> {
   for (const segment of await currentLineage(storage, session.id)) {
     if (segment.session !== message.session || message.seq > segment.upTo) continue;
-    const { no, branch } = segment;
-    const [found] = await storage.query("messages.at", no, branch, message.seq - 1, message.seq, message.seq, 1);
+    const { no, branch, horizon } = segment;
+    const [found] = await storage.query("messages.at", no, branch, message.seq - 1, message.seq, horizon, 1);
     if (found !== undefined) return { session: message.session, no, branch, seq: message.seq };
   }
   throw new HoldfastError(

@@ -15,11 +15,13 @@ import {
   checkPlain,
   checkRecord,
   checkText,
+  encodeJson,
   invalid,
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { type Column, decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkTurn } from "./turns.ts";
@@ -85,25 +87,28 @@ export function callOf(row: CallRow): Call {
 export function createCalls(storage: Storage, payloads: Payloads): Calls {
   return {
     async start(session, input) {
+      const id = checkId(session, "session");
       const asked = checkInput(input, INPUT);
-      return write(
-        storage,
-        checkId(session, "session"),
-        asked,
-        await preparePayloads(payloads, { request: asked.request }),
+      return payloads.preparing(async (prepare) =>
+        write(storage, id, asked, await preparePayloads(prepare, { request: asked.request })),
       );
     },
     async add(session, input) {
+      const id = checkId(session, "session");
       const asked = checkInput(input, [...INPUT, ...OUTCOME]);
       const outcome = checkOutcome(input);
-      const fresh = await preparePayloads(payloads, { request: asked.request, ...outcome.payloads });
-      return write(storage, checkId(session, "session"), asked, fresh, outcome);
+      const carried = { request: asked.request, ...outcome.payloads };
+      return payloads.preparing(async (prepare) =>
+        write(storage, id, asked, await preparePayloads(prepare, carried), outcome),
+      );
     },
     async finish(id, outcome) {
       const call = parseRowId(id, "call");
       checkRecord(outcome, "outcome", OUTCOME);
       const ended = checkOutcome(outcome);
-      return finish(storage, call, ended, await preparePayloads(payloads, ended.payloads));
+      return payloads.preparing(async (prepare) =>
+        finish(storage, call, ended, await preparePayloads(prepare, ended.payloads)),
+      );
     },
     async get(id) {
       const { session, seq } = parseRowId(id, "call");
@@ -133,6 +138,14 @@ function checkInput(input: CallInput | undefined, fields: readonly string[]): As
   return { type, model, provider, turn: checkOptionalId(given.turn, "call.turn"), request: request as never };
 }
 
+/** Whether it can be a leaf call, before any of a batch begins. */
+export function checkLeaf(input: unknown): void {
+  const given = checkRecord(input, "leaf", ["model", "provider", "turn", "request"]);
+  const { request, turn } = checkInput({ ...given, type: "leaf" }, INPUT);
+  if (request !== undefined) encodeJson(request, "request", "payloadBytes");
+  if (turn !== undefined) parseRowId(turn, "turn");
+}
+
 /** What identifies the request without repeating the transcript: the messages it was rendered from, by id. */
 function describeRoot(descriptor: unknown, model: string | null, provider: string | null): object {
   const given = checkRecord(descriptor, "call.descriptor", ["messages", "system", "cache"]);
@@ -158,7 +171,7 @@ interface Ended {
   readonly numbers: Readonly<Record<"tokens_in" | "tokens_out" | "tokens_cached" | "cost_usd", number | null>>;
 }
 
-function checkOutcome(outcome: CallOutcome): Ended {
+export function checkOutcome(outcome: CallOutcome): Ended {
   const given = outcome as Readonly<Record<string, unknown>>;
   const tokens = (name: string) =>
     given[name] === undefined || given[name] === null ? null : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
@@ -216,11 +229,12 @@ async function finish(
   fresh: Columns<Name>,
 ): Promise<Call> {
   return decide(storage, async () => {
-    const _session = await existingSession(storage, id);
+    const session = await existingSession(storage, id);
     const [row] = await storage.query("call.get", id, first);
     if (row === undefined) throw noRow("call", rowId(id, first));
     if (row.status !== "started") throw isOver("call", rowId(id, first), row.status);
     const at = storage.environment.now();
+    const branch = await lineOf(storage, session, row);
     const { refs, salts, commit } = writePayloads(NAMES, fresh, { refs: row, salts: row.salts });
     const { type, model, provider, turn_seq } = row;
     const columns = {
@@ -231,17 +245,17 @@ async function finish(
       ...{ session: id, type: "call/put", at },
       data: facts({ call: first, type, status: ended.status, ...ended.numbers }),
       payloads: fresh as never,
-      writes: [{ op: "insert", table: "calls", row: { first_seq: first, ...columns } }],
+      writes: [{ op: "insert", table: "calls", row: { first_seq: first, branch, ...columns } }],
     };
     return {
       commit: {
         ...{ sessions: [{ id, mode: "existing", at }], ...commit, events: [event] },
-        guards: [{ check: "call.version", key: [first, id], expect: row.seq }],
+        guards: [{ check: "call.version", key: [first, id], expect: row.seq }, onBranch(session)],
       },
       answer: ({ events }) =>
         callOf({
           session: id,
-          branch: row.branch,
+          branch,
           first_seq: first,
           seq: events[0]?.seq ?? 0,
           ...columns,

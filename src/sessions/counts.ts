@@ -19,7 +19,7 @@ export function addCounts(a: Counts, b: Partial<Counts>): Counts {
 }
 
 export interface Standing {
-  /** The newest complete head of the lineage, of whichever session. */
+  /** The newest head of the lineage, of whichever session. */
   readonly head: HeadRow | null;
   /** Since then. */
   readonly since: Counts;

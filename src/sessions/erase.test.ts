@@ -1,5 +1,5 @@
 // Erased words are gone: from the rows, from the file's free pages and from the WAL; what others still name stays.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -70,6 +70,56 @@ describe("erasing on SQLite", () => {
     await hf.history.clear(scope);
     expect(times("grue-attached")).toBe(0);
     expect((await hf.stats()).blobs.count).toBe(0);
+  });
+
+  /** As SQLite leaves one when it moves a row away: between a page's list of its rows and the first of them. */
+  function plant(word: string): void {
+    const bytes = readFileSync(file);
+    const pageBytes = bytes.readUInt16BE(16);
+    const TABLE_LEAF = 13;
+    for (let page = pageBytes; page < bytes.length; page += pageBytes) {
+      const gapStart = 8 + 2 * bytes.readUInt16BE(page + 3);
+      const gapEnd = bytes.readUInt16BE(page + 5);
+      if (bytes[page] !== TABLE_LEAF || gapEnd - gapStart < word.length) continue;
+      bytes.write(word, page + gapEnd - word.length, "latin1");
+      writeFileSync(file, bytes);
+      return;
+    }
+    expect.unreachable("no page has a gap");
+  }
+
+  test("LG6 a vacuum also removes what SQLite left in the gaps of pages, and nothing else", async () => {
+    const scope = { session: "chat", agent: "helper" };
+    const kept = await hf.history.append(scope, { role: "user", content: "kept" });
+    await hf.close();
+    plant("grue-moved");
+    hf = await open(file);
+    await hf.blobs.gc();
+    expect(times("grue-moved")).toBe(1);
+    const reader = await open(file);
+    await hf.blobs.gc({ vacuum: true });
+    expect(times("grue-moved")).toBe(0);
+    expect(await reader.history.get(scope)).toEqual([kept]);
+    await reader.close();
+    expect(await hf.history.append(scope, { role: "user", content: "more" })).toMatchObject({ seq: kept.seq + 1 });
+    expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+    const db = new DatabaseSync(file, { readOnly: true });
+    expect(db.prepare("PRAGMA integrity_check").get()?.integrity_check).toBe("ok");
+    expect(db.prepare("PRAGMA auto_vacuum").get()?.auto_vacuum, "still incremental").toBe(2);
+    db.close();
+  });
+
+  test("LG6 a vacuum that cannot get rid of the old pages says so", async () => {
+    await hf.history.append({ session: "chat", agent: "helper" }, { role: "user", content: "kept" });
+    await hf.close();
+    hf = await open(file, { busyMs: 50 });
+    const reader = new DatabaseSync(file);
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM events").get();
+    await expect(hf.blobs.gc({ vacuum: true })).rejects.toMatchObject({ code: "StoreBusy", retryable: true });
+    reader.exec("COMMIT");
+    reader.close();
+    await hf.blobs.gc({ vacuum: true });
   });
 
   test("LG6 clearing removes the salt, so that a guess cannot be confirmed", async () => {
@@ -171,6 +221,37 @@ for (const engine of ENGINES) {
       } finally {
         await one.close();
         await two.close();
+        await ground.end();
+      }
+    });
+
+    test("LG6 a vacuum writes the tables anew and loses nothing beside writers", async () => {
+      const ground = await engine.fresh();
+      const [hf, writer] = [await open(ground.url), await open(ground.url)];
+      const scope = { session: "chat", agent: "helper" };
+      const place = async () =>
+        engine.name === "sqlite"
+          ? null
+          : (
+              await ground.driver.read(
+                "SELECT pg_relation_filenode('events') AS n, pg_relation_filenode('blobs') AS b",
+                [],
+              )
+            )[0];
+      try {
+        await hf.history.append(scope, { role: "user", content: "first" });
+        const before = await place();
+        const writing = (async () => {
+          for (let i = 0; i < 40; i++) await writer.history.append(scope, { role: "user", content: `${i}` });
+        })();
+        await hf.blobs.gc({ vacuum: true });
+        await writing;
+        if (before !== null) expect(await place()).not.toEqual(before);
+        expect(await hf.history.count(scope)).toBe(41);
+        expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
+      } finally {
+        await hf.close();
+        await writer.close();
         await ground.end();
       }
     });

@@ -2,49 +2,93 @@
 // was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { CopyRow, DiscardedRow, ErasableRow, SessionRow, WordsRow } from "../contracts/queries.ts";
-import type { Cell, ErasedScope, Storage, Write } from "../contracts/storage.ts";
+import type { CopyRow, DiscardedRow, ErasableRow } from "../contracts/queries.ts";
+import type { Cell, ErasedScope, Found, Storage, Write } from "../contracts/storage.ts";
+import { toHex } from "../core/bytes.ts";
 import { decide } from "../core/decide.ts";
-
-/** Times a deletion insists on an exact report before it simply happens. */
-const EXACT_ATTEMPTS = 16;
+import { currentLineage } from "../core/lineage.ts";
+import { messageRowsAt } from "./view-messages.ts";
 
 const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
 
 type MessageScope = "messages" | "run" | "allMessages";
 
-/** The statements of one scope in the order that keeps every ref alive until its row has let go. */
-function erasureWrites(scope: ErasedScope, now: number, where: readonly Cell[], erase: readonly Cell[]): Write[] {
-  const unindex = (of: MessageScope): Write => ({ op: "run", statement: `${of}.unindex`, params: where });
+/**
+ * The statements of some scopes in the order that keeps every ref alive until its row has let go. In their middle it is
+ * read what goes and what stays: rows that were released are locked, so that nobody pins or names one unseen, and a pin
+ * of words waits for their session. So the report is about what this commit erases, and not about an earlier moment.
+ */
+export function releaseWrites(scopes: readonly ErasedScope[], now: number, where: readonly Cell[]): Write[] {
+  const ofMessages = scopes.filter(isOfMessages);
+  const timed = (scope: ErasedScope, part: "dropLinks" | "drop"): Write => ({
+    op: "run",
+    statement: `${scope}.${part}`,
+    params: [now, ...where],
+  });
   return [
-    ...(scope === "allState" || scope === "allAnnotations" ? [] : [unindex(scope)]),
-    { op: "run", statement: `${scope}.release`, params: where },
-    { op: "run", statement: `${scope}.dropLinks`, params: [now, ...where] },
-    { op: "run", statement: `${scope}.drop`, params: [now, ...where] },
-    { op: "run", statement: `${scope}.erase`, params: erase },
+    ...ofMessages.map((scope): Write => ({ op: "run", statement: `${scope}.unindex`, params: where })),
+    ...scopes.map((scope): Write => ({ op: "run", statement: `${scope}.release`, params: where })),
+    ...scopes.map((scope): Write => ({ op: "read", query: `${scope}.named`, params: where })),
+    // First of all links among those that go: what only they named does not stay.
+    ...scopes.map((scope) => timed(scope, "dropLinks")),
+    ...scopes.map((scope): Write => ({ op: "read", query: `${scope}.erasable`, params: where })),
+    ...ofMessages.map((scope): Write => ({ op: "read", query: `${scope}.copies`, params: [now, ...where] })),
+    ...scopes.map((scope) => timed(scope, "drop")),
   ];
 }
 
-interface Tally {
-  readonly rows: number;
+/** And then the rows forget. */
+export function forgetWrites(scopes: readonly ErasedScope[], erase: readonly Cell[]): Write[] {
+  return scopes.map((scope) => ({ op: "run", statement: `${scope}.erase`, params: erase }));
+}
+
+function isOfMessages(scope: ErasedScope): scope is MessageScope {
+  return scope === "messages" || scope === "run" || scope === "allMessages";
+}
+
+/** What an erasure did, as it was read inside its commit. */
+export interface Tally {
   readonly blobs: number;
   readonly bytes: number;
   readonly kept: number;
+  /** Not removed by the commit itself: kept in parts, outside the database, or perhaps named by others, too. */
+  readonly later: readonly DiscardedRow[];
 }
 
-/** What goes: words in the rows, and blobs to which only these rows refer, which nobody pinned and whose own time is over. */
-function tally(rows: readonly ErasableRow[], now: number, messages?: WordsRow): Tally {
-  const gone = rows.filter(
-    (row) => row.rows >= row.refs && row.pinned === 0 && row.expires_at !== null && row.expires_at <= now,
-  );
+export function tally(found: Found, scopes: readonly ErasedScope[], now: number): Tally {
+  const rows = scopes.flatMap((scope): readonly ErasableRow[] => found[`${scope}.erasable`] ?? []);
+  const named = scopes.flatMap((scope): readonly DiscardedRow[] => found[`${scope}.named`] ?? []);
+  const copies = scopes.filter(isOfMessages).flatMap((scope): readonly CopyRow[] => found[`${scope}.copies`] ?? []);
+  const gone = distinct(rows.filter((row) => goes(row, now)));
+  const kept = distinct([...rows.filter((row) => !goes(row, now)), ...copies.filter((copy) => copy.kept === 1)]);
   return {
-    // Of messages all are counted, also one whose blob is missing.
-    rows: messages?.n ?? rows.reduce((sum, row) => sum + row.rows, 0),
     blobs: gone.length,
     // What is kept in parts has no bytes of its own; its size says what goes.
-    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), messages?.bytes ?? 0),
-    kept: rows.length - gone.length,
+    bytes: gone.reduce((sum, row) => sum + (row.form < 2 ? row.stored : row.size), 0),
+    kept: kept.length,
+    later: distinct([...rows.filter((row) => row.form >= 2 || row.store !== ""), ...named, ...copies]),
   };
+}
+
+/** No other row refers to it, nobody pinned or names it, and its own time is over. */
+function goes(row: ErasableRow, now: number): boolean {
+  if (row.refs !== 0 || row.pinned !== 0 || row.linked !== 0) return false;
+  return row.expires_at !== null && row.expires_at <= now;
+}
+
+/** A blob may be the content of a message and a value of the state at once. */
+function distinct<T extends DiscardedRow>(rows: readonly T[]): readonly T[] {
+  return [...new Map(rows.map((row) => [toHex(row.sha256), row])).values()];
+}
+
+/** Rows of a scope, those of one blob counted each. */
+export function countRows(rows: readonly ErasableRow[] = []): number {
+  return rows.reduce((sum, row) => sum + row.rows, 0);
+}
+
+export interface Erased {
+  readonly report: Erasure;
+  readonly later: readonly DiscardedRow[];
 }
 
 export async function eraseMessages(
@@ -53,38 +97,27 @@ export async function eraseMessages(
   scope: HistoryScope,
   run: string | undefined,
 ): Promise<Erasure> {
-  let later: readonly DiscardedRow[] = [];
-  const erasure = await decide<Erasure>(storage, async () => {
+  const erased = await decide<Erased | null>(storage, async () => {
     const [session] = await storage.query("session.get", scope.session);
     const [agent] = await storage.query("agent.get", scope.agent);
-    if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: NOTHING };
+    if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: null };
     const upTo = session.seq;
-    // Counted before the rows are read: a clear in between then makes the guard fail, whatever it took.
+    // Counted before the words are: a clear in between then makes the guard fail, whatever it took.
     const live = await countLive(storage, scope, upTo);
     const at = storage.environment.now();
-    const [rows, named, [words], copies] = await Promise.all(
+    const [words] =
       run === undefined
-        ? ([
-            storage.query("messages.erasable", session.no, agent.no, upTo),
-            storage.query("messages.named", session.no, agent.no, upTo),
-            storage.query("messages.words", session.no, agent.no, upTo),
-            storage.query("messages.copies", at, session.no, agent.no, upTo),
-          ] as const)
-        : ([
-            storage.query("run.erasable", session.no, agent.no, run, upTo),
-            storage.query("run.named", session.no, agent.no, run, upTo),
-            storage.query("run.words", session.no, agent.no, run, upTo),
-            storage.query("run.copies", at, session.no, agent.no, run, upTo),
-          ] as const),
-    );
-    later = [...rows.filter(goesLater), ...named, ...copies];
-    const sum = tally(rows, at, words);
-    if (sum.rows === 0) return { answer: NOTHING };
+        ? await storage.query("messages.words", session.no, agent.no, upTo)
+        : await storage.query("run.words", session.no, agent.no, run, upTo);
+    const inherited = await inheritedBy(storage, scope, run);
+    if (words === undefined || (words.n === 0 && inherited === 0)) return { answer: null };
+    const scopes = [run === undefined ? "messages" : "run"] as const;
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
     return {
       commit: {
         solo: true,
         sessions: [{ id: scope.session, mode: "existing", at }],
+        agents: [{ id: scope.agent, at }],
         // What is appended from now on stays; another clear of the same messages sends this decision back.
         guards: [{ check: "messages.live", key: [upTo, scope.agent, scope.session], expect: live }],
         events: [
@@ -94,29 +127,52 @@ export async function eraseMessages(
             at,
             agent: scope.agent,
             ...(run === undefined ? {} : { run }),
-            data: { count: sum.rows },
-            messages: -sum.rows,
-            writes: erasureWrites(run === undefined ? "messages" : "run", at, where, [{ slot: "seq" }, ...where]),
+            data: { count: words.n },
+            messages: -words.n,
+            writes: [
+              ...releaseWrites(scopes, at, where),
+              ...forgetWrites(scopes, [{ slot: "seq" }, ...where]),
+              ...(inherited === 0 ? [] : [clearRow(scope.agent, run)]),
+            ],
           },
         ],
       },
-      answer: () => ({
-        removed: { messages: sum.rows, blobs: sum.blobs, bytes: sum.bytes },
-        kept: { blobs: sum.kept + keptOf(copies) },
-      }),
+      answer: ({ found = {} }) => {
+        const { blobs, bytes, kept, later } = tally(found, scopes, at);
+        return {
+          report: {
+            removed: { messages: words.n, blobs, bytes: bytes + words.bytes },
+            kept: { blobs: kept, ...(inherited === 0 ? {} : { inherited }) },
+          },
+          later,
+        };
+      },
     };
   });
-  await afterwards(storage, payloads, later);
-  return erasure;
+  if (erased !== null) await afterwards(storage, payloads, erased.later);
+  return erased?.report ?? NOTHING;
 }
 
-function keptOf(copies: readonly CopyRow[]): number {
-  return copies.filter((copy) => copy.kept === 1).length;
+/** Messages of other sessions that this one shows because it continues them: a clear hides them here, and erases none. */
+async function inheritedBy(
+  storage: Storage,
+  { session, agent }: HistoryScope,
+  run: string | undefined,
+): Promise<number> {
+  const lineage = await currentLineage(storage, session);
+  let n = 0;
+  for (const segment of lineage) {
+    if (segment.session === session) continue;
+    const rows = await messageRowsAt(storage, [segment]);
+    n += rows.filter(
+      (row) => row.erased_seq === null && row.agent === agent && (run === undefined || row.run === run),
+    ).length;
+  }
+  return n;
 }
 
-/** Not by the commit itself: kept in parts, or outside the database. */
-function goesLater(row: ErasableRow): boolean {
-  return row.form >= 2 || row.store !== "";
+function clearRow(agent: string, run: string | undefined): Write {
+  return { op: "insert", table: "clears", row: { agent_no: { agent }, run: run ?? null } };
 }
 
 async function countLive(storage: Storage, scope: HistoryScope, upTo: number): Promise<number> {
@@ -124,73 +180,8 @@ async function countLive(storage: Storage, scope: HistoryScope, upTo: number): P
   return row?.n ?? 0;
 }
 
-/** Everything the session holds; a tombstone with its id stays. null when there is none. */
-export async function eraseSession(storage: Storage, payloads: Payloads, id: string): Promise<Erasure | null> {
-  let later: readonly DiscardedRow[] = [];
-  let attempts = 0;
-  const erasure = await decide<Erasure | null>(storage, async () => {
-    const [session] = await storage.query("session.get", id);
-    if (session === undefined || session.deleted_at !== null) return { answer: null };
-    const at = storage.environment.now();
-    const scopes = await Promise.all([
-      storage.query("allMessages.erasable", session.no),
-      storage.query("allState.erasable", session.no),
-      storage.query("allAnnotations.erasable", session.no),
-    ]);
-    const named = await Promise.all([
-      storage.query("allMessages.named", session.no),
-      storage.query("allState.named", session.no),
-      storage.query("allAnnotations.named", session.no),
-    ]);
-    const copies = await storage.query("allMessages.copies", at, session.no);
-    later = [...scopes.flat().filter(goesLater), ...named.flat(), ...copies];
-    const [words] = await storage.query("allMessages.words", session.no);
-    const messages = tally(scopes[0], at, words);
-    const state = tally(scopes[1], at);
-    const annotations = tally(scopes[2], at);
-    return {
-      commit: {
-        solo: true,
-        sessions: [{ id, mode: "existing", at }],
-        // The report says what this snapshot showed. Where others never stop writing, deleting goes before counting.
-        guards: attempts++ < EXACT_ATTEMPTS ? [{ check: "session.seq", key: [id], expect: session.seq }] : [],
-        writes: sessionWrites(session, at),
-      },
-      answer: () => ({
-        removed: {
-          messages: messages.rows,
-          events: session.seq,
-          state: state.rows,
-          annotations: annotations.rows,
-          blobs: messages.blobs + state.blobs + annotations.blobs,
-          bytes: messages.bytes + state.bytes + annotations.bytes,
-        },
-        kept: { tombstone: 1, blobs: messages.kept + state.kept + annotations.kept + keptOf(copies) },
-      }),
-    };
-  });
-  if (erasure !== null) await afterwards(storage, payloads, later);
-  return erasure;
-}
-
-function sessionWrites(session: SessionRow, at: number): Write[] {
-  const where: Cell[] = [session.no];
-  const of = (scope: ErasedScope) => erasureWrites(scope, at, where, where);
-  return [
-    ...of("allMessages"),
-    ...of("allState"),
-    ...of("allAnnotations"),
-    { op: "run", statement: "tasks.removeAll", params: where },
-    { op: "run", statement: "boards.removeAll", params: where },
-    { op: "run", statement: "words.shorten", params: [] },
-    { op: "run", statement: "session.untag", params: where },
-    { op: "run", statement: "session.unalias", params: where },
-    { op: "run", statement: "session.tombstone", params: [at, session.no] },
-  ];
-}
-
 /** Erased words are gone from the files as well: from the database's free pages and WAL, and from outside it. */
-async function afterwards(storage: Storage, payloads: Payloads, later: readonly DiscardedRow[]): Promise<void> {
+export async function afterwards(storage: Storage, payloads: Payloads, later: readonly DiscardedRow[]): Promise<void> {
   await payloads.discard(later);
   await storage.reclaim();
 }

@@ -1,13 +1,14 @@
 // Evals: code an agent wrote and had evaluated, with what came of it.
 import type { Eval, EvalInput, EvalOutcome, EvalStatus, Evals } from "../contracts/lineage.ts";
 import type { EvalRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { toRef } from "../core/bytes.ts";
 import { checkId, checkOptionalId, checkRecord, checkText } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
 import { facts, isOver, noRow, onBranch } from "./calls.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
@@ -45,17 +46,21 @@ export function evalOf(row: EvalRow): Eval {
 export function createEvals(storage: Storage, payloads: Payloads): Evals {
   return {
     async start(session, input) {
+      const id = checkId(session, "session");
       const given = checkRecord(input, "eval", INPUT);
-      return write(storage, payloads, checkId(session, "session"), given, undefined);
+      return payloads.preparing((prepare) => write(storage, prepare, id, given, undefined));
     },
     async add(session, input) {
+      const id = checkId(session, "session");
       const given = checkRecord(input, "eval", [...INPUT, ...OUTCOME]);
-      return write(storage, payloads, checkId(session, "session"), given, outcomeOf(given));
+      return payloads.preparing((prepare) => write(storage, prepare, id, given, outcomeOf(given)));
     },
     async finish(id, outcome) {
       const found = parseRowId(id, "eval");
       const ended = outcomeOf(checkRecord(outcome, "outcome", OUTCOME));
-      return finish(storage, found, ended, await preparePayloads(payloads, ended.payloads));
+      return payloads.preparing(async (prepare) =>
+        finish(storage, found, ended, await preparePayloads(prepare, ended.payloads)),
+      );
     },
     async get(id) {
       const { session, seq } = parseRowId(id, "eval");
@@ -79,7 +84,7 @@ function outcomeOf(given: Given): Ended {
 
 async function write(
   storage: Storage,
-  payloads: Payloads,
+  prepare: Prepare,
   id: string,
   given: Given,
   ended: Ended | undefined,
@@ -89,7 +94,7 @@ async function write(
     turn: checkOptionalId(given.turn, "eval.turn"),
     message: checkOptionalId(given.message, "eval.message"),
   } as never;
-  const fresh: Columns<Name> = await preparePayloads(payloads, { code, ...ended?.payloads });
+  const fresh: Columns<Name> = await preparePayloads(prepare, { code, ...ended?.payloads });
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const turnSeq = await checkTurn(storage, session, asked.turn);
@@ -121,28 +126,29 @@ async function finish(
   fresh: Columns<Exclude<Name, "code">>,
 ): Promise<Eval> {
   return decide(storage, async () => {
-    await existingSession(storage, id);
+    const session = await existingSession(storage, id);
     const [row] = await storage.query("eval.get", id, first);
     if (row === undefined) throw noRow("eval", rowId(id, first));
     if (row.status !== "running") throw isOver("eval", rowId(id, first), row.status);
     const at = storage.environment.now();
+    const branch = await lineOf(storage, session, row);
     const { refs, salts, commit } = writePayloads<Name>(NAMES, fresh, { refs: row, salts: row.salts });
     const columns = { turn_seq: row.turn_seq, message_seq: row.message_seq, status: ended.status, ...refs, salts, at };
     const event: EventDraft = {
       ...{ session: id, type: "eval/added", at },
       data: facts({ eval: first, status: ended.status }),
       payloads: fresh as never,
-      writes: [{ op: "insert", table: "evals", row: { first_seq: first, ...columns } }],
+      writes: [{ op: "insert", table: "evals", row: { first_seq: first, branch, ...columns } }],
     };
     return {
       commit: {
         ...{ sessions: [{ id, mode: "existing", at }], ...commit, events: [event] },
-        guards: [{ check: "eval.version", key: [first, id], expect: row.seq }],
+        guards: [{ check: "eval.version", key: [first, id], expect: row.seq }, onBranch(session)],
       },
       answer: ({ events }) =>
         evalOf({
           session: id,
-          branch: row.branch,
+          branch,
           first_seq: first,
           seq: events[0]?.seq ?? 0,
           ...columns,

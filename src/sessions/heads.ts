@@ -1,7 +1,7 @@
 // Heads: published positions of a session, found again by their ids.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head, Heads, Locator } from "../contracts/lineage.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
@@ -52,29 +52,34 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: (at: u
     },
     async publish(session, input) {
       const id = checkId(session, "session");
-      const prepared = await prepareHead(payloads, input);
-      return decide(storage, async () =>
-        decideHead(storage, {
-          session: await existingSession(storage, id),
-          prepared,
-          status: "complete",
-          at: storage.environment.now(),
-        }),
-      );
+      return payloads.preparing(async (prepare) => {
+        const prepared = await prepareHead(prepare, input);
+        return decide(storage, async () =>
+          decideHead(storage, {
+            session: await existingSession(storage, id),
+            prepared,
+            status: "complete",
+            at: storage.environment.now(),
+          }),
+        );
+      });
     },
-    compact: async (session, input) => compact(storage, payloads, checkId(session, "session"), input),
+    async compact(session, input) {
+      const id = checkId(session, "session");
+      return payloads.preparing((prepare) => compact(storage, prepare, id, input));
+    },
   };
 }
 
-async function compact(storage: Storage, payloads: Payloads, id: string, input: unknown): Promise<Head> {
+async function compact(storage: Storage, prepare: Prepare, id: string, input: unknown): Promise<Head> {
   const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "expect"]);
   const agent = checkId(given.agent, "agent");
   const keep = given.keep === undefined ? 0 : checkInt(given.keep, "keep", 0, 1_000_000);
   const message = await prepareMessage(
     readyMessage({ role: "user", content: given.summary, metadata: { compaction: true } } as never),
-    payloads,
+    prepare,
   );
-  const prepared = await prepareHead(payloads, given.expect === undefined ? {} : { expect: given.expect as string });
+  const prepared = await prepareHead(prepare, given.expect === undefined ? {} : { expect: given.expect as string });
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const upTo = await lastToCompact(storage, session, keep);

@@ -1,7 +1,7 @@
 // Rows with several payloads: which blob each column refers to, and the salts of their commitments side by side, sixteen
 // bytes for each column in the order of the list.
 import type { Json } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { Commit } from "../contracts/storage.ts";
 import { encodeJson } from "../core/check.ts";
 
@@ -10,14 +10,17 @@ const SALT = 16;
 export type Columns<N extends string> = Readonly<Partial<Record<N, PreparedPayload>>>;
 
 export async function preparePayloads<N extends string>(
-  payloads: Payloads,
+  prepare: Prepare,
   given: Readonly<Partial<Record<N, Json | undefined>>>,
 ): Promise<Columns<N>> {
+  const entries = Object.entries(given) as [N, Json | undefined][];
+  // All of it before anything is waited for: what the caller does with its own afterwards is its own.
+  const encoded = entries.flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, encodeJson(value, name, "payloadBytes")] as const],
+  );
   const prepared: Partial<Record<N, PreparedPayload>> = {};
-  for (const [name, value] of Object.entries(given) as [N, Json | undefined][]) {
-    if (value === undefined) continue;
-    const bytes = encodeJson(value, name, "payloadBytes");
-    prepared[name] = await payloads.prepare(bytes, { media: "application/json", utf8: true });
+  for (const [name, bytes] of encoded) {
+    prepared[name] = await prepare(bytes, { media: "application/json", utf8: true, owned: true });
   }
   return prepared;
 }

@@ -3,16 +3,17 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Compaction, Counts, Head, HeadInput, HeadStatus } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Commit, EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import { envelope, nextHash } from "../core/chain.ts";
-import { checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
+import { checkOptionalId, checkRecord, checkText } from "../core/check.ts";
 import type { Decision } from "../core/decide.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { addCounts, standing } from "./counts.ts";
+import { preparePayloads } from "./payload-columns.ts";
 import { committed, encodeRoot, headId, headOf, rootOf } from "./root.ts";
 
 /** A checked HeadInput, its payloads ready to be stored. */
@@ -27,21 +28,18 @@ export interface Prepared {
 
 const INPUT = ["final", "finalSummary", "vars", "fingerprint", "cacheId", "expect"] as const;
 
-export async function prepareHead(payloads: Payloads, input: HeadInput | undefined): Promise<Prepared> {
+export async function prepareHead(prepare: Prepare, input: HeadInput | undefined): Promise<Prepared> {
   const given = checkRecord(input, "head", INPUT);
-  const json = async (name: "final" | "vars") =>
-    given[name] === undefined
-      ? null
-      : payloads.prepare(encodeJson(given[name], name, "payloadBytes"), { media: "application/json", utf8: true });
   const { expect, finalSummary } = given;
-  return {
-    final: await json("final"),
-    vars: await json("vars"),
+  const said = {
     finalSummary: finalSummary === undefined ? null : encodeText(checkText(finalSummary, "finalSummary", "titleBytes")),
     fingerprint: checkOptionalId(given.fingerprint, "fingerprint") ?? null,
     cacheId: checkOptionalId(given.cacheId, "cacheId") ?? null,
     expect: expect === undefined || expect === null ? expect : checkHeadId(expect, "expect"),
   };
+  const carried = { final: given.final, vars: given.vars } as Pick<HeadInput, "final" | "vars">;
+  const { final, vars } = await preparePayloads(prepare, carried);
+  return { ...said, final: final ?? null, vars: vars ?? null };
 }
 
 export interface Plan {
@@ -53,6 +51,9 @@ export interface Plan {
   /** Events before the head, which belong to it; `adds` says what they add to its counts. */
   readonly events?: readonly EventDraft[];
   readonly adds?: Partial<Counts>;
+  /** Rows that the head's own event writes, of agents named here. */
+  readonly ends?: readonly Write[];
+  readonly agents?: readonly string[];
   /** Given the seq that follows those events. */
   readonly compaction?: (basis: HeadRow | null) => Compaction;
   /** Events after it. */
@@ -75,6 +76,8 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
   let seq = session.seq;
   for (const draft of events) chain = nextHash(chain, envelope(draft, ++seq));
   const snapshot = prepared.vars === null ? null : seq;
+  // Its own event is the last that belongs to it; the chain is the one before, which it goes on from.
+  seq++;
   const added = addCounts(counts, {
     ...plan.adds,
     snapshots: (plan.adds?.snapshots ?? 0) + (snapshot === null ? 0 : 1),
@@ -82,8 +85,6 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
   const compaction = plan.compaction?.(newest) ?? (newest === null ? null : rootOf(newest).compaction);
   const root = encodeRoot({
     counts: added,
-    counters: { seq },
-    status,
     final: committed(prepared.final),
     vars: committed(prepared.vars),
     fingerprint: prepared.fingerprint,
@@ -117,12 +118,15 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
   return {
     commit: {
       sessions: [{ id: session.id, mode: "existing", at }],
-      agents: [...new Set(events.flatMap(({ agent }) => agent ?? []))].map((agent) => ({ id: agent, at })),
+      agents: [...new Set([...(plan.agents ?? []), ...events.flatMap(({ agent }) => agent ?? [])])].map((agent) => ({
+        id: agent,
+        at,
+      })),
       guards: [{ check: "session.seq", key: [session.id], expect: session.seq }, ...(plan.blobs?.guards ?? [])],
       blobs: [...(plan.blobs?.blobs ?? []), ...stored.flatMap(({ blobs }) => blobs)],
       writes: [...(plan.blobs?.writes ?? []), ...stored.flatMap(({ writes }) => writes)],
       uses: [...(plan.blobs?.uses ?? []), ...stored.flatMap(({ uses }) => uses)],
-      events: [...events, headEvent(row, basis, prepared), ...(plan.after?.(row) ?? [])],
+      events: [...events, headEvent(row, basis, plan), ...(plan.after?.(row) ?? [])],
     },
     answer: () => headOf(row),
   };
@@ -144,8 +148,8 @@ export function snapshotEvent(session: string, vars: PreparedPayload, at: number
   };
 }
 
-function headEvent(row: HeadRow, basis: HeadRow | null, { final }: Prepared): EventDraft {
-  const { id, session, branch, seq, status, turn_seq, at } = row;
+function headEvent(row: HeadRow, basis: HeadRow | null, { prepared: { final }, ends, turnSeq }: Plan): EventDraft {
+  const { id, session, status, at } = row;
   const move: Write[] =
     status === "complete" ? [{ op: "run", statement: "session.headTo", params: [id, { slot: "session" }] }] : [];
   const { no: _no, session: _session, session_no: _own, basis: _basis, ...columns } = row;
@@ -153,12 +157,14 @@ function headEvent(row: HeadRow, basis: HeadRow | null, { final }: Prepared): Ev
     session,
     type: "head/created",
     at,
-    data: {
-      ...{ head: id, status, branch, seq, basis: basis?.id ?? null },
-      ...(turn_seq === null ? {} : { turn: turn_seq }),
-    },
+    // The id commits to all else there is to say.
+    data: { head: id, ...(turnSeq === undefined ? {} : { turn: turnSeq }) },
     ...(final === null ? {} : { payloads: { final } }),
-    writes: [{ op: "insert", table: "heads", row: { ...columns, basis_no: basis?.no ?? null } }, ...move],
+    writes: [
+      { op: "insert", table: "heads", row: { ...columns, basis_no: basis?.no ?? null } },
+      ...(ends ?? []),
+      ...move,
+    ],
   };
 }
 

@@ -11,16 +11,17 @@ import { optionalRowId } from "../core/row-id.ts";
 
 export interface Root {
   readonly counts: Counts;
-  readonly counters: { readonly seq: number };
-  readonly status: HeadStatus;
   readonly final: string | null;
   readonly vars: string | null;
   readonly fingerprint: string | null;
   readonly compaction: Compaction | null;
 }
 
-export function encodeRoot(root: Root): Uint8Array {
-  return encodeText(canonicalJson({ v: 1, ...root } as never));
+/** Without what is null or none: there is a root for every head, so it is short. Its counter is the head's own seq. */
+export function encodeRoot({ counts, ...rest }: Root): Uint8Array {
+  const said = (facts: object) =>
+    Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== null && fact !== 0));
+  return encodeText(canonicalJson({ v: 1, counts: said(counts), ...said(rest) } as never));
 }
 
 export function committed(payload: PreparedPayload | null): string | null {
@@ -50,9 +51,9 @@ const COUNTS = ["messages", "turns", "evals", "calls", "snapshots", "invocations
 const counts: Column<Counts> = {
   wanted: "counts of rows",
   read(value) {
-    const found = value as Readonly<Record<string, unknown>> | null;
-    const sound = COUNTS.every((name) => Number.isSafeInteger(found?.[name]));
-    return sound ? (found as unknown as Counts) : undefined;
+    if (typeof value !== "object" || value === null) return undefined;
+    const found = Object.fromEntries(COUNTS.map((name) => [name, (value as Record<string, unknown>)[name] ?? 0]));
+    return Object.values(found).every(Number.isSafeInteger) ? (found as unknown as Counts) : undefined;
   },
 };
 

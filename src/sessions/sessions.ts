@@ -9,7 +9,6 @@ import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import {
   checkBoolean,
-  checkFields,
   checkId,
   checkInt,
   checkLimit,
@@ -25,7 +24,9 @@ import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
+import { checkAttach, checkCaller, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";
+import { contextAt } from "./context.ts";
 import {
   type Birth,
   changes,
@@ -39,7 +40,7 @@ import {
   sessionOf,
   tagsColumn,
 } from "./describe.ts";
-import { eraseSession } from "./erase.ts";
+import { eraseSession } from "./erase-session.ts";
 import { findAt } from "./find.ts";
 import { viewAt } from "./view.ts";
 
@@ -72,7 +73,16 @@ export function createSessions(
     fork: async (at, input) => fork(storage, locate(at), input),
     resume: async (at) => resume(storage, locate(at)),
     rewind: async (at) => rewind(storage, locate(at)),
-    delete: async (id) => eraseSession(storage, payloads, checkId(id, "session")),
+    attach: async (at, input) => {
+      const attachment = checkAttach(input, ["caller"]);
+      return startAttach(storage, locate(at), checkCaller(input.caller), attachment);
+    },
+    context: async (at, options) => contextAt(storage, payloads, await findAt(storage, locate(at)), options),
+    delete: async (id, options) => {
+      const everywhere = checkRecord(options, "options", ["everywhere"]).everywhere;
+      const all = everywhere !== undefined && checkBoolean(everywhere, "everywhere");
+      return eraseSession(storage, payloads, checkId(id, "session"), all);
+    },
   };
 }
 
@@ -122,9 +132,25 @@ async function list(storage: Storage, filter: SessionFilter | undefined): Promis
   const request = checkOptionalId(given.request, "request");
   const rows = await found(storage, { agent, tag, request }, params);
   const page = rows.slice(0, limit);
-  const items = await Promise.all(page.map((row) => withAliases(storage, row)));
+  const items = await Promise.all(page.map((row) => listed(storage, row)));
   const last = page.at(-1);
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
+}
+
+/** A row that is damaged is told with the cursor behind it, so that a list can be read past it. */
+async function listed(storage: Storage, row: SessionRow): Promise<Session> {
+  try {
+    return await withAliases(storage, row);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "StoreCorrupted") throw error;
+    const { code, message, hint, details } = error;
+    const read = hint === undefined ? {} : { hint };
+    throw new HoldfastError(code, message, {
+      ...read,
+      details: { ...details, next: writeCursor(row.no) },
+      cause: error,
+    });
+  }
 }
 
 interface Narrowed {
@@ -164,8 +190,7 @@ async function found(storage: Storage, by: Narrowed, params: ListParams): Promis
 }
 
 async function update(storage: Storage, id: string, patch: unknown): Promise<Session> {
-  const given = checkPlain(patch, "patch");
-  checkFields(given, "patch", ["title", "status", "tags", "metadata", "version"]);
+  const given = checkRecord(checkPlain(patch, "patch"), "patch", ["title", "status", "tags", "metadata", "version"]);
   const expected =
     given.version === undefined ? undefined : checkInt(given.version, "version", 1, Number.MAX_SAFE_INTEGER);
   const title = given.title;
@@ -236,7 +261,10 @@ async function setAlias(storage: Storage, id: string, name: string, move: boolea
     return {
       commit: {
         sessions: [{ id, mode: "existing", at }],
-        guards: [{ check: "alias.session", key: [name], expect: holder?.id ?? null }],
+        guards: [
+          { check: "alias.session", key: [name], expect: holder?.id ?? null },
+          { check: "session.id", key: [name], expect: null },
+        ],
         events: [
           {
             session: id,

@@ -2,11 +2,11 @@
 import type { Json } from "../contracts/json.ts";
 import type { Snapshot, Snapshots } from "../contracts/lineage.ts";
 import type { SnapshotRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toRef } from "../core/bytes.ts";
 import { checkId, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
-import { decide } from "../core/decide.ts";
+import { type Decision, decide } from "../core/decide.ts";
 import { decodeRow, json, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
@@ -36,23 +36,9 @@ export function createSnapshots(storage: Storage, payloads: Payloads): Snapshots
       const id = checkId(session, "session");
       const turn = checkOptionalId(checkRecord(options, "options", ["turn"]).turn, "turn");
       const bytes = encodeJson(vars, "vars", "payloadBytes");
-      const payload = await payloads.prepare(bytes, { media: "application/json", utf8: true });
-      return decide(storage, async () => {
-        const row = await existingSession(storage, id);
-        const turnSeq = await checkTurn(storage, row, turn);
-        const at = storage.environment.now();
-        const { blobs, writes, uses, sha256, salt } = payload;
-        return {
-          commit: {
-            ...{ sessions: [{ id, mode: "existing", at }], guards: [onBranch(row)], blobs, writes, uses },
-            events: [snapshotEvent(id, payload, at, turnSeq)],
-          },
-          answer: ({ events }) =>
-            snapshotOf({
-              ...{ session: id, seq: events[0]?.seq ?? 0, branch: row.branch, turn_seq: turnSeq },
-              ...{ vars: sha256, salt, at, erased_seq: null },
-            }),
-        };
+      return payloads.preparing(async (prepare) => {
+        const payload = await prepare(bytes, { media: "application/json", utf8: true, owned: true });
+        return decide(storage, () => addSnapshot(storage, id, payload, turn));
       });
     },
     async get(id) {
@@ -67,5 +53,28 @@ export function createSnapshots(storage: Storage, payloads: Payloads): Snapshots
       if (stored === undefined) throw noRow("snapshot", String(id));
       return decodeRow(name, { vars: await payloads.read(stored) }, { vars: json }).vars;
     },
+  };
+}
+
+async function addSnapshot(
+  storage: Storage,
+  id: string,
+  payload: PreparedPayload,
+  turn: string | undefined,
+): Promise<Decision<Snapshot>> {
+  const session = await existingSession(storage, id);
+  const turnSeq = await checkTurn(storage, session, turn);
+  const at = storage.environment.now();
+  const { blobs, writes, uses, sha256, salt } = payload;
+  return {
+    commit: {
+      ...{ sessions: [{ id, mode: "existing", at }], guards: [onBranch(session)], blobs, writes, uses },
+      events: [snapshotEvent(id, payload, at, turnSeq)],
+    },
+    answer: ({ events }) =>
+      snapshotOf({
+        ...{ session: id, seq: events[0]?.seq ?? 0, branch: session.branch, turn_seq: turnSeq },
+        ...{ vars: sha256, salt, at, erased_seq: null },
+      }),
   };
 }

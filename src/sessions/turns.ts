@@ -2,9 +2,9 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head, HeadInput, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
 import type { HeadRow, TurnRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { checkId, checkOptionalId, checkRecord } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
@@ -41,8 +41,8 @@ export function createTurns(storage: Storage, payloads: Payloads): Turns {
       const run = checkOptionalId(given.run, "run");
       return begin(storage, id, agent, run);
     },
-    finish: async (turn, input) => end(storage, payloads, turn, input, "done"),
-    abort: async (turn, input) => end(storage, payloads, turn, input, "aborted"),
+    finish: (turn, input) => payloads.preparing((prepare) => end(storage, prepare, turn, input, "done")),
+    abort: (turn, input) => payloads.preparing((prepare) => end(storage, prepare, turn, input, "aborted")),
   };
 }
 
@@ -83,13 +83,13 @@ async function begin(storage: Storage, id: string, agent: string | undefined, ru
 
 async function end(
   storage: Storage,
-  payloads: Payloads,
+  prepare: Prepare,
   turn: unknown,
   input: HeadInput | undefined,
   status: "done" | "aborted",
 ): Promise<Head> {
   const { session: id, seq: first } = parseRowId(turn, "turn");
-  const prepared = await prepareHead(payloads, input);
+  const prepared = await prepareHead(prepare, input);
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const open = await openTurn(storage, session, first);
@@ -97,7 +97,8 @@ async function end(
     const current = session.head === null ? null : await findHead(storage, session.head);
     return decideHead(storage, {
       ...{ session, prepared, at, turnSeq: first, status: status === "done" ? "complete" : "aborted" },
-      events: [endEvent(open, status, at)],
+      ends: [endRow(open, status, at)],
+      agents: open.agent === null ? [] : [open.agent],
       ...(status === "done" ? {} : { after: (head) => [backEvent(session, open, head, current, at)] }),
     });
   });
@@ -122,20 +123,9 @@ async function openTurn(storage: Storage, session: SessionRow, first: number): P
   });
 }
 
-function endEvent(turn: TurnRow, status: "done" | "aborted", at: number): EventDraft {
-  const { session, first_seq, agent, run } = turn;
-  return {
-    ...{ session, type: status === "done" ? "turn/finished" : "turn/aborted", at, data: { turn: first_seq } },
-    ...(agent === null ? {} : { agent }),
-    ...(run === null ? {} : { run }),
-    writes: [
-      {
-        op: "insert",
-        table: "turns",
-        row: { first_seq, status, run, at, agent_no: agent === null ? null : { agent } },
-      },
-    ],
-  };
+function endRow({ first_seq, agent, run }: TurnRow, status: "done" | "aborted", at: number): Write {
+  const by = agent === null ? null : { agent };
+  return { op: "insert", table: "turns", row: { first_seq, status, run, at, agent_no: by } };
 }
 
 /** As if the turn had not been: from the current head, or from before the turn where there is none. */

@@ -35,11 +35,12 @@ export async function messageRowsAt(
   return found.slice(-last);
 }
 
-async function readAll(storage: Storage, segment: Segment): Promise<readonly MessageAtRow[]> {
-  const { no, branch, upTo } = segment;
+/** Those of a stretch behind a seq. */
+export async function readAll(storage: Storage, segment: Segment, from = 0): Promise<readonly MessageAtRow[]> {
+  const { no, branch, upTo, horizon } = segment;
   const all: MessageAtRow[] = [];
-  for (let after = 0; ; ) {
-    const rows = await storage.query("messages.at", no, branch, after, upTo, upTo, PAGE);
+  for (let after = from; ; ) {
+    const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, PAGE);
     all.push(...rows.filter((row) => !isHidden(segment, row)));
     if (rows.length < PAGE) return all;
     after = rows.at(-1)?.seq ?? after;
@@ -48,8 +49,8 @@ async function readAll(storage: Storage, segment: Segment): Promise<readonly Mes
 
 async function readLast(storage: Storage, segment: Segment, last: number): Promise<readonly MessageAtRow[]> {
   if (segment.hides.length > 0) return (await readAll(storage, segment)).slice(-last);
-  const { no, branch, upTo } = segment;
-  return storage.query("messages.lastAt", no, branch, 0, upTo, upTo, last);
+  const { no, branch, upTo, horizon } = segment;
+  return storage.query("messages.lastAt", no, branch, 0, upTo, horizon, last);
 }
 
 /** The last messages of a session as it stands, erased ones left out. */

@@ -96,11 +96,23 @@ export function invocationOf(row: InvocationRow): Invocation {
   });
   return {
     ...{ id: rowId(session, found.first_seq), session, seq: found.first_seq, branch: found.branch },
-    ...{ type: found.type, status: found.status, callee: row.callee },
+    ...{ type: found.type, mode: modeOf(row), status: found.status, callee: row.callee },
     ...{ callerHeadBefore: row.caller_before, callerHeadAfter: row.caller_after },
     ...{ calleeHeadBefore: row.callee_before, calleeHeadAfter: row.callee_after },
     ...{ call: optionalRowId(session, row.call_seq), label: found.label },
-    source: row.source === null ? null : { session: row.source, head: row.source_head },
+    source:
+      row.source === null
+        ? null
+        : {
+            ...{ session: row.source, head: row.source_head, fingerprint: row.source_fingerprint },
+            snapshot: optionalRowId(row.source, row.source_snapshot_seq),
+          },
     ...{ createdAt: found.created_at, completedAt: found.completed_at },
   };
+}
+
+/** Who continues a session works in the very one it attached to. */
+function modeOf({ type, callee, source }: InvocationRow): Invocation["mode"] {
+  if (type !== "attach") return null;
+  return callee !== null && callee === source ? "continue" : "branch";
 }

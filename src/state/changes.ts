@@ -1,12 +1,17 @@
 // Changes of a session's state as commits: the old values end where the new ones begin, each change is one event.
-import type { PreparedPayload } from "../contracts/payloads.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
 
-/** A value as it was given, ready to be stored. */
-export interface Given {
+/** A value as it was given. */
+export interface Encoded {
   readonly key: string;
   /** Its JSON. */
   readonly bytes: Uint8Array;
+}
+
+/** The same, ready to be stored. */
+export interface Given extends Encoded {
   readonly payload: PreparedPayload;
 }
 
@@ -18,6 +23,48 @@ export interface Change {
   /** Keys taken away; null stands for all. */
   readonly removed: readonly string[] | null;
   readonly expiresAt: number | null;
+}
+
+const VALUE = { media: "application/json", utf8: true, owned: true } as const;
+
+/** At once unless the bytes take their time; then one after the other, however many they are. */
+export function prepareValues(
+  prepare: Prepare,
+  encoded: readonly Encoded[],
+): readonly Given[] | Promise<readonly Given[]> {
+  const given: Given[] = [];
+  for (const [i, one] of encoded.entries()) {
+    const payload = prepare(one.bytes, VALUE);
+    if (payload instanceof Promise) return prepareRest(prepare, given, payload, encoded.slice(i));
+    given.push({ ...one, payload });
+  }
+  return given;
+}
+
+async function prepareRest(
+  prepare: Prepare,
+  given: Given[],
+  first: Promise<PreparedPayload>,
+  rest: readonly Encoded[],
+): Promise<readonly Given[]> {
+  for (const [i, one] of rest.entries()) {
+    given.push({ ...one, payload: await (i === 0 ? first : prepare(one.bytes, VALUE)) });
+  }
+  return given;
+}
+
+/** A key and its value as they stand in the JSON of the whole. */
+export type Text = readonly [key: string, json: string];
+
+export function textOf({ key, bytes }: Encoded): Text {
+  return [key, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")];
+}
+
+/** The whole state, shared with nobody. Parsed in one go: of many keys this is the quickest, and __proto__ is just a key. */
+export function wholeOf(texts: Iterable<Text>): JsonObject {
+  const members: string[] = [];
+  for (const [key, json] of texts) members.push(`${JSON.stringify(key)}:${json}`);
+  return JSON.parse(`{${members.join(",")}}`);
 }
 
 /** Changes of one session, one after the other. */

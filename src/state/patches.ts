@@ -1,7 +1,6 @@
 // Patches of a session's state. A patch answers with the whole, so it is decided on the whole and guarded by its version.
 // Those asked for while one is under way are decided together, each on what the one before it leaves: one read and one
-// commit for all of them, in which everyone keeps an event and a version of his own.
-import type { Json } from "../contracts/json.ts";
+// commit for all of them, in which everyone keeps an event and a version of his own. They take one turn together.
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
@@ -9,8 +8,9 @@ import type { Versioned } from "../contracts/state.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { limitExceeded } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
-import { type Change, changeCommit } from "./changes.ts";
-import { decodeValue, readSnapshot, readValue, type Value, versionGuard } from "./rows.ts";
+import type { Turns } from "../core/turns.ts";
+import { type Change, changeCommit, type Given, type Text, textOf, wholeOf } from "./changes.ts";
+import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 /** Patches of one decision; more would hold the event loop longer than others can bear. */
 const MOST_TOGETHER = 64;
@@ -19,8 +19,12 @@ const MOST_TOGETHER = 64;
 const EAGER_ATTEMPTS = 3;
 const LONGEST_BACKOFF_MS = 250;
 
+/** Keys of answers made before others get a turn of the event loop. */
+const MOST_KEYS = 10_000;
+
 interface Asked {
-  readonly patch: Change;
+  readonly change: Omit<Change, "values">;
+  readonly values: Promise<readonly Given[]>;
   readonly resolve: (answer: Versioned) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -30,38 +34,51 @@ type Fate = Pick<Versioned, "value"> | { readonly error: unknown };
 type Answer = Versioned | { readonly error: unknown };
 
 /** A value of the state, read when somebody wants it. */
-type Slot = () => Value | Promise<Value>;
+type Slot = () => Text | Promise<Text>;
 
 export class Patches {
   readonly #storage: Storage;
   readonly #payloads: Payloads;
-  /** Per session, those who wait while another is under way. */
-  readonly #waiting = new Map<string, Asked[]>();
+  readonly #turns: Turns;
+  /** Per session, those who wait for their turn and can be joined, until somebody else comes behind them. */
+  readonly #open = new Map<string, { readonly group: Asked[]; readonly turn: object | undefined }>();
 
-  constructor(storage: Storage, payloads: Payloads) {
+  constructor(storage: Storage, payloads: Payloads, turns: Turns) {
     this.#storage = storage;
     this.#payloads = payloads;
+    this.#turns = turns;
   }
 
-  add(patch: Change): Promise<Versioned> {
+  add(change: Omit<Change, "values">, values: readonly Given[] | Promise<readonly Given[]>): Promise<Versioned> {
     return new Promise((resolve, reject) => {
-      const asked = { patch, resolve, reject };
-      const waiting = this.#waiting.get(patch.session);
-      if (waiting !== undefined) waiting.push(asked);
-      else {
-        this.#waiting.set(patch.session, [asked]);
-        this.#drain(patch.session);
+      const asked = { change, values: Promise.resolve(values), resolve, reject };
+      // Told when its turn comes; until then nobody listens.
+      asked.values.catch(() => {});
+      const { session } = change;
+      const open = this.#open.get(session);
+      if (open !== undefined && open.turn === this.#turns.last(session) && open.group.length < MOST_TOGETHER) {
+        open.group.push(asked);
+        return;
       }
+      const group = [asked];
+      const deciding = this.#turns.take(session, Promise.resolve(), () => {
+        if (this.#open.get(session)?.group === group) this.#open.delete(session);
+        return this.#decide(session, group);
+      });
+      this.#open.set(session, { group, turn: this.#turns.last(session) });
+      deciding.catch(reject);
     });
   }
 
-  async #drain(session: string): Promise<void> {
-    const waiting = this.#waiting.get(session) ?? [];
-    while (waiting.length > 0) await this.#decide(session, waiting.splice(0, MOST_TOGETHER));
-    this.#waiting.delete(session);
-  }
-
-  async #decide(session: string, group: readonly Asked[]): Promise<void> {
+  async #decide(session: string, asked: readonly Asked[]): Promise<void> {
+    const prepared = await Promise.allSettled(asked.map(({ values }) => values));
+    const group: { readonly patch: Change; readonly asked: Asked }[] = [];
+    for (const [i, one] of asked.entries()) {
+      const values = prepared[i];
+      if (values?.status === "fulfilled") group.push({ patch: { ...one.change, values: values.value }, asked: one });
+      else one.reject(values?.reason);
+    }
+    if (group.length === 0) return;
     const patches = group.map(({ patch }) => patch);
     let attempts = 0;
     try {
@@ -70,11 +87,11 @@ export class Patches {
         return this.#rule(session, patches);
       });
       for (const [i, answer] of answers.entries()) {
-        if ("error" in answer) group[i]?.reject(answer.error);
-        else group[i]?.resolve(answer);
+        if ("error" in answer) group[i]?.asked.reject(answer.error);
+        else group[i]?.asked.resolve(answer);
       }
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      for (const one of group) one.asked.reject(error);
     }
   }
 
@@ -106,42 +123,54 @@ export class Patches {
   async #fold(session: string, rows: readonly StateRow[], patches: readonly Change[]): Promise<readonly Fate[]> {
     const now = this.#storage.environment.now();
     const fates: Fate[] = [];
-    let state: ReadonlyMap<string, Slot> = new Map(
-      rows.map((row) => [row.key, once(() => readValue(this.#payloads, session, row))]),
-    );
+    let keys = 0;
+    let state: ReadonlyMap<string, Slot> = new Map(rows.map((row) => [row.key, this.#slotOf(session, row)]));
     for (const patch of patches) {
       const next = patched(state, patch, now);
       try {
         if (next.size > LIMITS.stateKeys) throw limitExceeded("stateKeys", "the state in keys", next.size);
-        const entries: [string, Json][] = [];
-        for (const [key, slot] of next) entries.push([key, decodeValue(await slot())]);
-        // fromEntries defines own properties, so that a key called __proto__ is just a key.
-        fates.push({ value: Object.fromEntries(entries) });
+        const texts: Text[] = [];
+        for (const slot of next.values()) {
+          const text = slot();
+          texts.push(text instanceof Promise ? await text : text);
+        }
+        fates.push({ value: wholeOf(texts) });
         state = next;
       } catch (error) {
         fates.push({ error });
       }
+      keys += next.size;
+      if (keys < MOST_KEYS) continue;
+      keys = 0;
+      await new Promise<void>((go) => this.#storage.environment.defer(go));
     }
     return fates;
   }
-}
 
-function once(read: () => Promise<Value>): Slot {
-  let value: Promise<Value> | undefined;
-  return () => {
-    value ??= read();
-    return value;
-  };
+  /** Read and checked once, however many answers it stands in. */
+  #slotOf(session: string, row: StateRow): Slot {
+    let text: Text | Promise<Text> | undefined;
+    return () => {
+      text ??= readValue(this.#payloads, session, row).then((value) => {
+        decodeValue(value);
+        text = textOf({ key: row.key, bytes: value.bytes });
+        return text;
+      });
+      return text;
+    };
+  }
 }
 
 function patched(state: ReadonlyMap<string, Slot>, patch: Change, now: number): ReadonlyMap<string, Slot> {
-  const { session, values, removed, expiresAt } = patch;
+  const { values, removed, expiresAt } = patch;
   const next = new Map(state);
   for (const key of removed ?? []) next.delete(key);
-  for (const { key, bytes } of values) {
+  for (const value of values) {
     // What is written again stands behind the others, as it will when it is read.
-    next.delete(key);
-    if (expiresAt === null || expiresAt > now) next.set(key, () => ({ name: { kind: "state", session, key }, bytes }));
+    next.delete(value.key);
+    if (expiresAt !== null && expiresAt <= now) continue;
+    const text = textOf(value);
+    next.set(value.key, () => text);
   }
   return next;
 }

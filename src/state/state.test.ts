@@ -2,6 +2,7 @@
 // from what was decided: nothing is asked of the store once it has committed.
 import { describe, expect, test } from "vitest";
 import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
+import type { Storage } from "../contracts/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
@@ -21,6 +22,33 @@ for (const engine of ENGINES) {
         const read = await createState(storage, payloads).getVersioned("s");
         expect(read).toEqual(answer);
         expect(JSON.stringify(answer.value)).toBe(JSON.stringify(read.value));
+      } finally {
+        await ground.end();
+      }
+    });
+
+    test("ME1 a patch that others keep overtaking steps back, and is not lost", async () => {
+      const ground = await engine.fresh();
+      const other = new SqlStorage(await ground.another(), realEnvironment());
+      const theirs = createState(other, createPayloads(other));
+      const waits: number[] = [];
+      const sleep = async (ms: number) => void waits.push(ms);
+      const storage = new SqlStorage(ground.driver, { ...realEnvironment(), sleep });
+      let overtaken = 0;
+      // What another handle does between our look and our commit.
+      const commit: Storage["commit"] = async (ours) => {
+        if (overtaken < 8) await theirs.patch("s", { [`theirs ${overtaken++}`]: true });
+        return storage.commit(ours);
+      };
+      const query: Storage["query"] = (name, ...params) => storage.query(name, ...params);
+      const { engine: kind, environment } = storage;
+      try {
+        await theirs.set("s", {});
+        const ours = createState({ commit, query, engine: kind, environment } as Storage, createPayloads(storage));
+        const { value } = await ours.patch("s", { ours: true });
+        expect(Object.keys(value)).toHaveLength(9);
+        expect(waits.length).toBeGreaterThan(0);
+        expect(waits.length).toBeLessThan(8);
       } finally {
         await ground.end();
       }

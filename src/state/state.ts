@@ -1,91 +1,98 @@
 // State: short-term key/value memory of a session. Every value is a version that holds until it is replaced.
-import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { State, Versioned } from "../contracts/state.ts";
-import type { Commit, Guard, Storage } from "../contracts/storage.ts";
+import type { Guard, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
-import { decide } from "../core/decide.ts";
-import { type Change, changeCommit, type Given } from "./changes.ts";
+import { decide, refusalError } from "../core/decide.ts";
+import { refuseAlias } from "../core/existing.ts";
+import { Turns } from "../core/turns.ts";
+import { type Change, changeCommit, type Encoded, type Given, prepareValues, textOf, wholeOf } from "./changes.ts";
 import { Patches } from "./patches.ts";
 import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 export function createState(storage: Storage, payloads: Payloads): State {
-  const patches = new Patches(storage, payloads);
+  const turns = new Turns();
+  const patches = new Patches(storage, payloads, turns);
   const read = (session: string) => current(storage, payloads, session);
+  // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
   return {
     get: async (session) => (await read(checkId(session, "session"))).value,
     getVersioned: async (session) => read(checkId(session, "session")),
     async getKey(session, key) {
       const id = checkId(session, "session");
       const row = await readKey(storage, id, checkId(key, "key"));
+      if (row === undefined) await refuseAlias(storage, id);
       return row === undefined ? undefined : decodeValue(await readValue(payloads, id, row));
     },
     async set(session, value, options) {
       const id = checkId(session, "session");
-      const values = await prepare(payloads, value, "state");
+      const encoded = encode(value, "state");
       const at = storage.environment.now();
-      const change: Change = {
-        session: id,
-        type: "state/set",
-        at,
-        values,
-        removed: null,
-        expiresAt: expiry(ttlOf(options), at),
-      };
-      return committed(storage, changeCommit([change]), value);
+      const expiresAt = expiry(ttlOf(options), at);
+      const replace = (values: readonly Given[]) =>
+        replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
+      return payloads.preparing(async (prepare) => {
+        const values = prepareValues(prepare, encoded);
+        // In the queue at once, like an append, unless somebody before it is still on the way.
+        if (!(values instanceof Promise) && !turns.taken(id)) return replace(values);
+        return turns.take(id, Promise.resolve(values), (prepared, pass) => {
+          const replacing = replace(prepared);
+          pass();
+          return replacing;
+        });
+      });
     },
     async patch(session, patch, options) {
       const id = checkId(session, "session");
-      const values = await prepare(payloads, patch, "patch");
+      const encoded = encode(patch, "patch");
       const given = checkRecord(options, "options", ["ttlMs", "remove"]);
       const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
       const at = storage.environment.now();
-      const expiresAt = expiry(given.ttlMs, at);
-      return patches.add({ session: id, type: "state/patched", at, values, removed, expiresAt });
+      const change = { session: id, type: "state/patched", at, removed, expiresAt: expiry(given.ttlMs, at) } as const;
+      return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, encoded)));
     },
     async compareAndSet(session, version, value, options) {
       const id = checkId(session, "session");
       const expected = checkInt(version, "version", 0, Number.MAX_SAFE_INTEGER);
-      const values = await prepare(payloads, value, "state");
+      const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
-      return decide<Versioned | null>(storage, async () => {
-        const [row] = await storage.query("session.get", id);
-        const alive = row !== undefined && row.deleted_at === null;
-        if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
-        const guards: Guard[] = [versionGuard(id, alive ? expected : null)];
-        return {
-          commit: changeCommit([{ session: id, type: "state/set", at, values, removed: null, expiresAt }], guards),
-          answer: ({ events }) => ({ value: value as JsonObject, version: events[0]?.seq ?? 0 }),
-        };
-      });
+      return payloads.preparing((prepare) =>
+        turns.take(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
+          decide<Versioned | null>(storage, async () => {
+            const [row] = await storage.query("session.get", id);
+            const alive = row !== undefined && row.deleted_at === null;
+            if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
+            const guards: Guard[] = [versionGuard(id, alive ? expected : null)];
+            return {
+              commit: changeCommit([{ session: id, type: "state/set", at, values, removed: null, expiresAt }], guards),
+              answer: ({ events }) => ({ value: wholeOf(values.map(textOf)), version: events[0]?.seq ?? 0 }),
+            };
+          }),
+        ),
+      );
     },
     async clear(session) {
       const id = checkId(session, "session");
       const at = storage.environment.now();
-      await decide<void>(storage, async () => {
-        const [row] = await storage.query("session.get", id);
-        if (row === undefined || row.deleted_at !== null) return { answer: undefined };
-        const change: Change = {
-          session: id,
-          type: "state/cleared",
-          at,
-          values: [],
-          removed: null,
-          expiresAt: null,
-        };
-        return { commit: changeCommit([change]), answer: () => undefined };
-      });
+      const change: Change = { session: id, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
+      await turns.take(id, Promise.resolve(), () =>
+        decide<void>(storage, async () => {
+          const [row] = await storage.query("session.get", id);
+          if (row === undefined || row.deleted_at !== null) return { answer: undefined };
+          return { commit: changeCommit([change]), answer: () => undefined };
+        }),
+      );
     },
   };
 }
 
-async function committed(storage: Storage, commit: Commit, value: unknown): Promise<Versioned> {
-  return decide(storage, async () => ({
-    commit,
-    answer: ({ events }) => ({ value: value as JsonObject, version: events[0]?.seq ?? 0 }),
-  }));
+async function replaced(storage: Storage, change: Change): Promise<Versioned> {
+  const outcome = await storage.commit(changeCommit([change]));
+  if (!outcome.ok) throw refusalError(outcome.refused);
+  return { value: wholeOf(change.values.map(textOf)), version: outcome.events[0]?.seq ?? 0 };
 }
 
 function ttlOf(options: unknown): unknown {
@@ -96,21 +103,19 @@ function expiry(ttl: unknown, at: number): number | null {
   return ttl === undefined ? null : at + checkInt(ttl, "ttlMs", 0, 1e15);
 }
 
-async function prepare(payloads: Payloads, value: unknown, what: string): Promise<readonly Given[]> {
+function encode(value: unknown, what: string): readonly Encoded[] {
   const given = checkPlain(value, what);
   const entries = Object.entries(given).filter(([, item]) => item !== undefined);
   if (entries.length > LIMITS.stateKeys) throw limitExceeded("stateKeys", `${what} in keys`, entries.length);
-  const prepared: Given[] = [];
-  for (const [name, item] of entries) {
+  return entries.map(([name, item]) => {
     const bytes = encodeJson(item, `${what}.${name.slice(0, 80)}`, "stateValueBytes");
-    const key = checkId(name, "state key");
-    prepared.push({ key, bytes, payload: await payloads.prepare(bytes, { media: "application/json", utf8: true }) });
-  }
-  return prepared;
+    return { key: checkId(name, "state key"), bytes };
+  });
 }
 
 async function current(storage: Storage, payloads: Payloads, session: string): Promise<Versioned> {
   const { rows, version } = await readSnapshot(storage, session);
+  if (version === null) await refuseAlias(storage, session);
   const entries: [string, Json][] = [];
   for (const row of rows) entries.push([row.key, decodeValue(await readValue(payloads, session, row))]);
   // fromEntries defines own properties, so that a key called __proto__ is just a key.

@@ -5,7 +5,7 @@ import type { BoardRow } from "../contracts/queries.ts";
 import type { Commit, Guard, Storage } from "../contracts/storage.ts";
 import type { Task, TaskList, TaskListOptions } from "../contracts/tasks.ts";
 import { encodeText } from "../core/bytes.ts";
-import { checkArray, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
+import { checkArray, checkBoolean, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, taskGuard } from "./rows.ts";
@@ -24,13 +24,16 @@ export async function createBoard(
 ): Promise<TaskList> {
   const session = checkId(conversationId, "conversationId");
   const titles = checkTitles(taskTitles, "taskTitles");
-  const given = checkRecord(options, "options", ["agentId", "agentLabel", "parentAgentId", "maxRetries"]);
+  const known = ["agentId", "agentLabel", "parentAgentId", "maxRetries", "ifAbsent"] as const;
+  const given = checkRecord(options, "options", known);
+  const isNew = given.ifAbsent !== undefined && checkBoolean(given.ifAbsent, "ifAbsent");
   const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
   const chosen = checkOptions(given);
   return decide(storage, async () => {
     const boards = await storage.query("boards.bySession", session);
     const tasks = newTasks(storage, titles, 0);
     const board = boards.find((one) => one.agent === agent);
+    if (isNew && board !== undefined) throw boardExists(board);
     return board === undefined
       ? addBoard(storage, boards, { session, agent, ...chosen }, tasks)
       : replaceTasks(storage, { ...board, ...chosen }, tasks);
@@ -122,6 +125,14 @@ async function replaceTasks(storage: Storage, board: BoardRow, tasks: readonly T
 
 function facts(board: BoardRow): { board: string; agent: string; maxRetries: number } {
   return { board: board.id, agent: board.agent, maxRetries: board.max_retries };
+}
+
+function boardExists({ id, session, agent }: BoardRow): HoldfastError {
+  const whose = agent === "" ? "a root board" : `a board of ${JSON.stringify(agent)}`;
+  return new HoldfastError("AlreadyExists", `${JSON.stringify(session)} has ${whose} already`, {
+    details: { kind: "board", id, session, agent },
+    hint: "Add to it with addTasks().",
+  });
 }
 
 export function noBoard(id: string): HoldfastError {

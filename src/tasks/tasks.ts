@@ -7,6 +7,7 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { TASK_STATUSES, type Task, type TaskList, type Tasks } from "../contracts/tasks.ts";
 import { checkId, checkOneOf, checkRecord, checkText, invalid, limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import { refuseAlias } from "../core/existing.ts";
 import { checkAgent, checkTitles, createBoard, noBoard } from "./boards.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, putTask, taskGuard, taskOf } from "./rows.ts";
 import { changedFields, moveTo, retitle, retry, revive, settled } from "./transitions.ts";
@@ -44,7 +45,9 @@ async function readBoard(storage: Storage, taskListId: string): Promise<TaskList
 }
 
 async function mainBoard(storage: Storage, conversationId: string): Promise<TaskList | null> {
-  const boards = await storage.query("boards.bySession", checkId(conversationId, "conversationId"));
+  const session = checkId(conversationId, "conversationId");
+  const boards = await storage.query("boards.bySession", session);
+  if (boards.length === 0) await refuseAlias(storage, session);
   const board = boards.find((one) => one.agent === "") ?? boards[0];
   if (board === undefined) return null;
   return boardOf(board, (await storage.query("tasks.byBoard", board.id)).map(taskOf));
@@ -56,6 +59,7 @@ async function allBoards(storage: Storage, conversationId: string): Promise<read
     storage.query("boards.bySession", session),
     storage.query("tasks.bySession", session),
   ]);
+  if (boards.length === 0) await refuseAlias(storage, session);
   const tasks = Map.groupBy(rows, (row) => row.board_id);
   return boards.map((board) => boardOf(board, (tasks.get(board.id) ?? []).map(taskOf)));
 }

@@ -34,7 +34,7 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-export type Lineage = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots">;
+export type Lineage = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations">;
 export type Archived = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
 
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */

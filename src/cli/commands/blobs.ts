@@ -3,14 +3,16 @@
 import type { BlobStat, StoreOptions } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
 import { type BytesOut, blobSource, decodeText, fileOut, isTextType, mediaTypeOf } from "../bytes.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { facts } from "../table.ts";
-import { safe, safeText } from "../terminal.ts";
-import { formatBytes, formatSpan, formatTime, parseDuration } from "../units.ts";
+import type { Output } from "../output.ts";
+import { type Column, facts, table } from "../table.ts";
+import { safe, safeLine, safeText, wrap } from "../terminal.ts";
+import { formatAge, formatBytes, formatSpan, formatTime, parseDuration } from "../units.ts";
 
 const REF = [{ name: "REF", need: "one" }] as const;
 
@@ -133,6 +135,65 @@ async function print(holdfast: Holdfast, ref: string, { output }: Context): Prom
   await output.line(safeText(decoder.decode()));
 }
 
+const ls: Command = {
+  name: "ls",
+  aliases: ["list"],
+  summary: "list blobs, newest first",
+  usage: ["blobs [ls] [--limit N] [--cursor C]"],
+  description:
+    "Lists blobs, newest first, a page at a time: what you put, attachments, and what messages, state and blocks are " +
+    "kept in. The chunks that large ones are made of are not listed, nor are short messages, which stand in their rows.",
+  options: {
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
+    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+  },
+  operands: [],
+  examples: [
+    { command: "holdfast blobs", does: "the 50 newest" },
+    { command: "holdfast blobs ls --limit 1000 --json", does: "for a program" },
+  ],
+  next: "holdfast blobs stat REF tells more; holdfast blobs get REF fetches it.",
+  run: async (context) => {
+    const { args, output } = context;
+    const cursor = args.text("cursor");
+    const holdfast = await context.open();
+    const page = await holdfast.blobs.list({
+      limit: args.number("limit") ?? 50,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const now = Date.now();
+    await output.answer(page, () => (page.items.length === 0 ? ["no blobs"] : listLines(page.items, now, output)));
+    if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
+    return undefined;
+  },
+};
+
+/** Narrower terminals have no room beside a ref, and one that is cut cannot be copied. */
+const TABLE_WIDTH = 120;
+
+function listLines(blobs: readonly BlobStat[], now: number, { width, frame, style }: Output): string[] {
+  if (width >= TABLE_WIDTH) return table(columns(now), blobs, frame);
+  return blobs.flatMap((blob) => {
+    const facts = [formatBytes(blob.size), blob.mediaType, formatAge(blob.createdAt, now), kept(blob, now)];
+    return [style.name(blob.ref), ...wrap(safeLine(facts.join(", ")), width - 4).map((line) => `    ${line}`)];
+  });
+}
+
+const columns = (now: number): readonly Column<BlobStat>[] => [
+  { title: "REF", cell: ({ ref }) => ref, keep: true, colour: (text, _, style) => style.name(text) },
+  { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
+  { title: "TYPE", cell: ({ mediaType }) => mediaType, shrink: 3 },
+  { title: "AGE", cell: ({ createdAt }) => formatAge(createdAt, now) },
+  { title: "KEPT", cell: (blob) => kept(blob, now) },
+];
+
+function kept({ pinned: isPinned, references, expiresAt }: BlobStat, now: number): string {
+  if (isPinned) return "pinned";
+  if (references > 0) return "in use";
+  if (expiresAt === null) return "never expires";
+  return expiresAt <= now ? "expired" : `expires in ${formatSpan(expiresAt - now)}`;
+}
+
 const stat: Command = {
   name: "stat",
   summary: "tell how a blob is kept",
@@ -149,7 +210,8 @@ const stat: Command = {
           ["ref", value.ref],
           ["size", formatBytes(value.size)],
           ["stored", `${formatBytes(value.storedSize)} (${value.compression}, in ${value.store || "database"})`],
-          ["type", `${value.mediaType} (${value.encoding})`],
+          ["type", value.mediaType],
+          ["given as", value.encoding === "utf-8" ? "text (UTF-8)" : "bytes"],
           ["references", String(value.references)],
           ["lifetime", lifetime(value)],
           ["created", formatTime(value.createdAt)],
@@ -186,13 +248,16 @@ const rm: Command = {
   name: "rm",
   summary: "delete a blob at once",
   usage: ["blobs rm REF [--yes]"],
-  description: "Deletes a blob now instead of waiting for gc. Refused while a message or another row refers to it.",
+  description:
+    "Deletes a blob now instead of waiting for gc. Refused while a message or another row refers to it, and while it " +
+    "is pinned.",
   options: { yes: YES_OPTION },
   operands: REF,
   examples: [{ command: "holdfast blobs rm sha256:9f86d0… --yes", does: "give the whole ref" }],
   run: async (context) => {
     const holdfast = await context.open();
     const ref = refOf(context);
+    if ((await needStat(holdfast, ref)).pinned) throw pinned(ref);
     await confirm(context, `This deletes ${ref} for good.`);
     if (!(await holdfast.blobs.delete(ref))) throw notFound(ref);
     await context.output.answer({ ref, deleted: true }, () => [`deleted ${ref}`]);
@@ -240,14 +305,22 @@ function notFound(ref: string): HoldfastError {
   return new HoldfastError("BlobNotFound", `no blob ${ref}`, { details: { ref } });
 }
 
+function pinned(ref: string): HoldfastError {
+  return new HoldfastError("Conflict", `the blob ${ref} is pinned`, {
+    hint: `unpin it first: \`holdfast blobs unpin ${ref}\``,
+    details: { ref, pinned: true },
+  });
+}
+
 export const blobs: CommandGroup = {
   name: "blobs",
-  summary: "store and fetch bytes by their hash",
-  usage: [...put.usage, ...get.usage, "blobs stat|pin|unpin|verify REF", ...rm.usage],
+  summary: "store, list and fetch bytes by their hash",
+  usage: [...ls.usage, ...put.usage, ...get.usage, "blobs stat|pin|unpin|verify REF", ...rm.usage],
   description:
     "A blob is bytes of any kind under a ref, sha256:<64 hex digits>, that is the hash of its content. Messages " +
     "refer to blobs, so an attachment used a thousand times is stored once.",
   commands: [
+    ls,
     put,
     get,
     stat,
@@ -256,6 +329,7 @@ export const blobs: CommandGroup = {
     rm,
     verify,
   ],
+  fallback: "ls",
   examples: [...put.examples, ...get.examples.slice(0, 1)],
   next: "holdfast gc deletes what is expired and unreferenced.",
 };

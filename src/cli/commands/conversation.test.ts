@@ -353,4 +353,11 @@ describe("tasks", () => {
     expect(await cli(["tasks", "set", "nope", "1", "planned"])).toMatchObject({ code: 3 });
     expect(await cli(["tasks", "retry", "trip", "nope"])).toMatchObject({ code: 3 });
   });
+
+  test("a blank title is refused before anything is written", async () => {
+    for (const titles of [[""], [" \t"], ["pack", ""]]) {
+      expect(await cli(["tasks", "add", "trip", ...titles])).toMatchObject({ code: 2 });
+    }
+    expect(await cli(["tasks", "trip"])).toMatchObject({ code: 3 });
+  });
 });

@@ -25,7 +25,10 @@ export const demo: Command = {
     "as it can, kills that process with -9, and checks that everything acknowledged is there. Then it changes one " +
     "byte in a copy of the file and checks that verify names the place. No network, no model, nothing left behind. " +
     "With --store it uses that store of yours instead, under ids of its own, and leaves there what it wrote.",
-  options: { keep: { type: "flag", summary: "keep the temporary directory, to look around in it" } },
+  options: {
+    keep: { type: "flag", summary: "keep the temporary directory, to look around in it" },
+  },
+  means: { store: "a store of yours instead of a temporary one; $HOLDFAST_STORE is not looked at" },
   operands: [],
   examples: [
     { command: "holdfast demo", does: "the whole story" },
@@ -195,10 +198,12 @@ async function ending({ story, isTemporary }: Stage, kept: string | null, ms: nu
   else if (isTemporary) await story.say(`The store is kept at ${kept}`);
   await story.title("Try next");
   if (isTemporary && kept !== null) await story.shell(`export HOLDFAST_STORE=${kept}`);
-  await story.say("holdfast init                                     a store of your own");
-  await story.say("holdfast messages add chat-1 --agent helper 'hi'  write to it");
-  await story.say("holdfast log chat-1 --follow                      watch it live");
-  await story.say("holdfast --help                                   everything else");
+  await story.commands([
+    ["init", "a store of your own"],
+    ["messages add chat-1 --agent helper 'hi'", "write to it"],
+    ["log chat-1 --follow", "watch it live"],
+    ["--help", "everything else"],
+  ]);
 }
 
 async function use<T>(choice: StoreChoice, work: (holdfast: Holdfast) => Promise<T>): Promise<T> {

@@ -8,22 +8,35 @@ import { formatBytes, formatCount, plural } from "../units.ts";
 export const gc: Command = {
   name: "gc",
   summary: "delete blobs that nothing refers to",
-  usage: ["gc [--dry-run]"],
+  usage: ["gc [--dry-run | --vacuum]"],
   description:
     "Frees expired blobs that are not pinned and that no row refers to. It works by epochs: every run is one, and a " +
     "blob is freed by the third run after it expired, so that a writer who is just storing the same bytes never " +
-    "loses them. It runs safely beside writers; run it regularly. A dry run tells what can be reclaimed in the end.",
-  options: { "dry-run": { type: "flag", short: "n", summary: "tell what can be reclaimed, delete nothing" } },
+    "loses them. It runs safely beside writers; run it regularly. A dry run tells what can be reclaimed in the end. " +
+    "With --vacuum the whole database is then written anew: copies of erased rows that the engine left in its unused " +
+    "places are gone as well. That needs room for a second copy, on SQLite up to two, and all writers wait until it is " +
+    "done; do it after erasing what must leave no trace, or once in a while.",
+  options: {
+    "dry-run": { type: "flag", short: "n", summary: "tell what can be reclaimed, delete nothing" },
+    vacuum: { type: "flag", summary: "then write the whole database anew; writers wait" },
+  },
   operands: [],
   examples: [
     { command: "holdfast gc --dry-run", does: "what can be reclaimed?" },
     { command: "holdfast gc", does: "one epoch; three of them free what has expired" },
+    { command: "holdfast gc --vacuum", does: "and leave no trace of what was erased" },
   ],
   next: "holdfast stats shows what the store takes.",
   run: async (context) => {
     const { args, output } = context;
-    const report = await (await context.open()).blobs.gc({ dryRun: args.flag("dry-run") });
-    await output.answer(report, () => [...lines(report, { ...output.frame, indent: 2 }), "", ...wrap(EPOCHS, WIDEST)]);
+    const vacuum = args.flag("vacuum");
+    const report = await (await context.open()).blobs.gc({ dryRun: args.flag("dry-run"), vacuum });
+    const text = vacuum ? `The database was written anew. ${EPOCHS}` : EPOCHS;
+    await output.answer(report, () => [
+      ...lines(report, { ...output.frame, indent: 2 }),
+      "",
+      ...wrap(text, Math.min(WIDEST, output.width)),
+    ]);
     return undefined;
   },
 };
@@ -37,7 +50,7 @@ function lines(report: GcReport, frame: Frame): string[] {
   if (report.dryRun) return ["dry run: nothing was changed", ...facts([["can be reclaimed:", freed], orphans], frame)];
   const pairs: [string, string][] = [
     ["deleted", freed],
-    ["condemned", `${plural(report.condemned, "blob")}, freed by the next run unless used meanwhile`],
+    ["condemned", `${plural(report.condemned, "blob")}; the next run frees them unless used`],
     ["sealed", report.sealed === 0 ? "" : formatCount(report.sealed)],
     orphans,
   ];

@@ -65,8 +65,8 @@ describe("heads", () => {
   test("are listed, the current one marked", async () => {
     const lines = (await run("heads", "chat")).trimEnd().split("\n");
     expect(lines[0]).toMatch(/^HEAD +BRANCH +SEQ +MESSAGES +CALLS +PUBLISHED +SUMMARY$/);
-    expect(lines[1]).toMatch(new RegExp(`^${first.id} +1 +2 +1 +0 .*greeted$`));
-    expect(lines[2]).toMatch(new RegExp(`^${second.id} +current +1 +4 +2 +0 `));
+    expect(lines[1]).toMatch(new RegExp(`^${first.id} +1 +3 +1 +0 .*greeted$`));
+    expect(lines[2]).toMatch(new RegExp(`^${second.id} +current +1 +5 +2 +0 `));
     const page = await json("heads", "ls", "chat", "--limit", "1");
     expect(page).toMatchObject({ session: "chat", current: second.id, items: [{ id: first.id }] });
     expect((await json("heads", "chat", "--cursor", page.next)).items).toHaveLength(1);
@@ -160,13 +160,13 @@ describe("sessions tree and show", () => {
     const lines = (await run("sessions", "tree", "fork")).trimEnd().split("\n");
     expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
       "chat  3 messages, on branch 6  A \\x1b[31mtitle",
-      "├─ ● HEAD seq 2 greeted",
-      "├─ branch 6 from seq 2",
-      "│  └─ ● HEAD seq 7 current",
-      "├─ fork at seq 2: fork ←  0 messages, on branch 6",
-      "│  ├─ branch 6 from seq 2",
+      "├─ ● HEAD seq 3 greeted",
+      "├─ branch 6 from seq 3",
+      "│  └─ ● HEAD seq 8 current",
+      "├─ fork at seq 3: fork ←  0 messages, on branch 5",
+      "│  ├─ branch 5 from seq 2",
       "│  └─ ○ HEAD seq 4 aborted",
-      "└─ ● HEAD seq 4",
+      "└─ ● HEAD seq 5",
     ]);
     const drawn = await json("sessions", "tree");
     expect(drawn.sessions.map(({ id }: { id: string }) => id)).toEqual(["fork", "chat"]);
@@ -175,7 +175,7 @@ describe("sessions tree and show", () => {
       sessions: [{ from: { type: "fork", session: "chat", head: first.id } }, {}],
     });
     expect((await cli(["sessions", "tree", "--limit", "1"])).stdout).toContain(
-      "fork  0 messages, on branch 6, a fork of chat at seq 2",
+      "fork  0 messages, on branch 5, a fork of chat at seq 3",
     );
   });
 
@@ -217,7 +217,7 @@ describe("diff and cost", () => {
       await store.calls.add("fork", { type: "leaf", provider: "p", model: "m" });
     });
     const text = await run("diff", "chat", "fork");
-    expect(text).toContain("in common  1 message, up to seq 2 of chat (head hd-");
+    expect(text).toContain("in common  1 message, up to seq 3 of chat (head hd-");
     expect(text).toContain("only in a: 1 message\n  - chat#4 user: and on\n");
     expect(text).toContain("only in b: 1 message\n  + fork#3 user: in the \\x1b[31mfork\n");
     expect(text).toContain("at least $0.5 (1 of 2 calls unknown)");

@@ -168,6 +168,39 @@ describe("verify", () => {
     expect(await cli(["messages", "s"])).toMatchObject({ code: 5, stdout: "" });
   });
 
+  test("says what --blobs read", async () => {
+    const hf = await open(inDirectory("holdfast.db"));
+    const source = { data: Buffer.from("a picture"), mediaType: "image/png" };
+    await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: [{ type: "image", source }] });
+    await hf.state.set("s", { a: 1, b: 2 });
+    await hf.close();
+    await fill("s", 1);
+    expect(await run("verify", "--blobs")).toContain(
+      "all good: 1 session, 4 events, and the content of 2 messages, 1 attachment and 2 state values, verified\n",
+    );
+  });
+
+  test("goes on behind a session whose row is damaged", async () => {
+    for (const id of ["one", "two", "three", "four"]) await fill(id, 1);
+    const db = new DatabaseSync(inDirectory("holdfast.db"));
+    db.exec("UPDATE sessions SET tags = x'00' WHERE id IN ('one', 'three')");
+    db.close();
+    const { code, stdout } = await cli(["verify", "--json"]);
+    const found = JSON.parse(stdout).findings.map(({ session, ok }: { session: string; ok: boolean }) => [session, ok]);
+    expect([code, found]).toEqual([
+      5,
+      [
+        ["four", true],
+        ["three", false],
+        ["two", true],
+        ["one", false],
+      ],
+    ]);
+    const named = await cli(["verify", "one", "two"]);
+    expect([named.code, named.stdout]).toEqual([5, expect.stringMatching(/^one: .* its tags is not /m)]);
+    expect(named.stdout).toMatch(/^ok +two /m);
+  });
+
   test("with --blobs finds a row that is not as it was written, and goes on", async () => {
     await fill("s", 2);
     await fill("fine", 1);
@@ -190,6 +223,44 @@ describe("verify", () => {
     const { stderr } = await cli(["verify"], { columns: 80, env: { NO_COLOR: "1" } });
     expect(stderr).toContain("verified 1 session, 2 events …");
     expect(stderr.endsWith("\r\x1b[K")).toBe(true);
+  });
+});
+
+describe("messages", () => {
+  const spoil = (where: string) => {
+    const db = new DatabaseSync(inDirectory("holdfast.db"));
+    db.exec(`UPDATE events SET words = x'7b7d' WHERE session_no = 1 AND ${where}`);
+    db.close();
+  };
+  const heads = (stdout: string) => [...stdout.matchAll(/^#(\d+) /gm)].map(([, seq]) => Number(seq));
+
+  test("before a damaged one are printed, and the way past it is told", async () => {
+    await fill("s", 40);
+    spoil("seq = 20");
+    const { code, stdout, stderr } = await cli(["messages", "s", "--limit", "30"]);
+    expect([code, heads(stdout)]).toEqual([5, Array.from({ length: 18 }, (_, i) => i + 2)]);
+    expect(stderr).toMatch(/^holdfast: message 20 of "s": .* is damaged/);
+    expect(stderr).toMatch(
+      /hint: only a backup has its text; `holdfast messages s --after 20` reads what follows it\n/,
+    );
+    expect(heads(await run("messages", "s", "--after", "20"))).toHaveLength(21);
+    expect(heads((await cli(["messages", "s", "--last", "25"])).stdout)).toEqual([17, 18, 19]);
+    const { messages, damagedSeq } = JSON.parse((await cli(["messages", "s", "--agent", "a", "--json"])).stdout);
+    expect([messages.length, damagedSeq]).toEqual([18, 20]);
+    expect(await cli(["messages", "s", "--follow"])).toMatchObject({ code: 5 });
+  });
+
+  test("behind a damaged one are read by the library too", async () => {
+    await fill("s", 4);
+    spoil("seq = 2");
+    const hf = await open(inDirectory("holdfast.db"));
+    await expect(hf.history.session("s")).rejects.toMatchObject({
+      code: "BlobCorrupted",
+      details: { session: "s", seq: 2 },
+      hint: "Its text can only come back from a backup; what follows it is read with after: 2.",
+    });
+    expect(await hf.history.session("s", { after: 2 })).toHaveLength(3);
+    await hf.close();
   });
 });
 
@@ -309,6 +380,14 @@ describe("upkeep", () => {
     expect(reports.reduce((sum, report) => sum + report.deleted, 0)).toBe(1);
     expect(reports.at(-1)).toMatchObject({ dryRun: false, deleted: 0 });
     expect(await run("gc")).toMatch(/^collected, epoch \d+\n {2}deleted +0 blobs, 0 bytes\n/);
+  });
+
+  test("LG6 gc --vacuum writes the database anew, and its help says what that takes", async () => {
+    expect(await run("gc", "--vacuum")).toContain("The database was written anew.");
+    expect(await run("gc")).not.toContain("written anew");
+    const help = (await run("gc", "--help")).replace(/\s+/g, " ");
+    expect(help).toContain("needs room for a second copy");
+    expect(help).toContain("all writers wait until it is done");
   });
 
   test("migrate says that there is nothing to do", async () => {

@@ -150,6 +150,7 @@ async function watch(holdfast: Holdfast, session: Session, range: Range, context
   const { args, output, io } = context;
   const types = args.list("type");
   const after = range.last === undefined ? (range.after ?? 0) : Math.max(0, session.seq - range.last);
+  if (output.interactive) await output.note("data is cut to the width of the terminal; --json has all of it");
   return await follow(holdfast, session.id, { after, ...(types.length === 0 ? {} : { types }) }, io, async (event) => {
     if (output.json) await output.record(event);
     else await output.line(eventLine(event, output));

@@ -9,6 +9,7 @@ import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
+import { readUpToDamage as read } from "../reading.ts";
 import { needSession } from "../store.ts";
 import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
@@ -48,12 +49,14 @@ const show: Command = {
     const at = await locate(holdfast, args.operand(0));
     if (at.head !== undefined) return await showAt(holdfast, at, range, context);
     const session = await needSession(holdfast, at.session);
-    const messages = await read(holdfast, session.id, agent, range);
-    if (args.flag("follow")) return await watch(holdfast, session, messages, context);
-    await output.answer({ session: session.id, total: session.messages, messages }, () => {
-      if (messages.length === 0) return ["no messages"];
-      return transcript(messages, context);
+    const { messages, damage } = await read(holdfast, session, agent, range);
+    if (args.flag("follow")) return await watch(holdfast, session, messages, damage, context);
+    const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
+    await output.answer({ session: session.id, total: session.messages, messages, ...damagedSeq }, () => {
+      if (messages.length > 0) return transcript(messages, context);
+      return damage === undefined ? ["no messages"] : [];
     });
+    if (damage !== undefined) throw damage;
     if (agent === undefined) await noteRest(output, range, messages.length, session.messages);
     return undefined;
   },
@@ -76,16 +79,6 @@ async function showAt(holdfast: Holdfast, at: Locator, range: Range, context: Co
   return undefined;
 }
 
-async function read(
-  holdfast: Holdfast,
-  session: string,
-  agent: string | undefined,
-  range: Range,
-): Promise<readonly Message[]> {
-  if (agent === undefined) return await holdfast.history.session(session, range);
-  return await holdfast.history.get({ session, agent }, range);
-}
-
 function transcript(messages: readonly MessageAt[], { output }: Context): string[] {
   const now = Date.now();
   return messages.flatMap((message, i) => [...(i === 0 ? [] : [""]), ...messageLines(message, now, output)]);
@@ -95,6 +88,7 @@ async function watch(
   holdfast: Holdfast,
   session: Session,
   past: readonly Message[],
+  damage: Error | undefined,
   context: Context,
 ): Promise<number> {
   const { args, output, io } = context;
@@ -105,6 +99,7 @@ async function watch(
     else await output.lines([...messageLines(message, Date.now(), output), ""]);
   };
   for (const message of past) await print(message);
+  if (damage !== undefined) throw damage;
   const after = Math.max(session.seq, past.at(-1)?.seq ?? 0);
   return await follow(holdfast, session.id, { after, types: ["message/added"] }, io, async ({ seq }) => {
     // Read by seq: what was cleared meanwhile is not there to print.

@@ -32,6 +32,7 @@ describe("words for a listing", () => {
   test.each([
     ["sessions", ["ls", "list"], []],
     ["agents", ["ls", "list"], []],
+    ["blobs", ["ls", "list"], []],
     ["messages", ["show", "list", "ls"], ["chat-1"]],
     ["log", ["show", "list", "ls"], ["chat-1"]],
     ["tasks", ["show", "list", "ls"], ["chat-1"]],
@@ -147,6 +148,21 @@ describe("blobs", () => {
     expect(got.text === text).toBe(true);
   });
 
+  test("are found again without their refs", async () => {
+    expect(await run("blobs")).toBe("no blobs\n");
+    for (const name of ["a.txt", "b.json"]) writeFileSync(path.join(cwd, name), `"${name}"`);
+    const refs = [await run("blobs", "put", "a.txt"), await run("blobs", "put", "b.json", "--pin")];
+    const [a = "", b = ""] = refs.map((ref) => ref.trim());
+    const listed = await run("blobs", "ls");
+    expect(listed).toMatch(new RegExp(`^REF .*\\n${b} .* application/json .* pinned\\n${a} .* expires in 7 d\\n$`));
+    const { stdout } = await capture(main, ["blobs"], { cwd, columns: 60, env: { NO_COLOR: "1" } });
+    expect(stdout).toMatch(new RegExp(`^${b}\\n {4}8 bytes, application/json, .*, pinned\\n${a}\\n`));
+    const { items, next } = await json("blobs", "ls", "--limit", "1");
+    expect(items).toMatchObject([{ ref: b, size: 8, pinned: true }]);
+    expect(await json("blobs", "ls", "--cursor", next)).toMatchObject({ items: [{ ref: a }], next: null });
+    expect((await cli("blobs", a)).stderr).toContain(`did you mean "blobs stat ${a}"?`);
+  });
+
   test("live as long as they were told", async () => {
     writeFileSync(path.join(cwd, "a.txt"), "words");
     expect((await cli("blobs", "put", "a.txt")).stderr).toContain("expires in 7 d unless");
@@ -238,6 +254,89 @@ describe("nothing that is typed goes unheard", () => {
       tasks: [{ title: "one" }, { title: "two" }],
     });
   });
+});
+
+describe("what is not there is told apart", () => {
+  test("a blob directory from a damaged blob", async () => {
+    const store = ["--store", "files.db", "--blob-dir", "bytes"];
+    expect((await cli("init", ...store)).stderr).toContain('"hello" --store files.db --blob-dir bytes\n');
+    await run("messages", "add", "s", "--agent", "a", "long ".repeat(1000), ...store);
+    await run("verify", "--blobs", ...store);
+    const { code, stdout, stderr } = await cli("verify", "--blobs", "--store", "files.db", "--blob-dir", "nosuch");
+    expect([code, stdout]).toEqual([6, ""]);
+    expect(stderr).toMatch(/there is no directory \S+nosuch, where blobs are kept\n {2}hint: Name the directory/);
+  });
+
+  test("an erased session from one that never was", async () => {
+    await run("messages", "add", "s", "--agent", "a", "hello");
+    await run("sessions", "rm", "s", "--yes");
+    for (const command of ["messages", "log"]) {
+      expect((await cli(command, "s")).stderr).toContain('session "s" was erased\n');
+      expect((await cli(command, "t")).stderr).toContain('no session "t"\n');
+    }
+  });
+});
+
+describe("words for what is shown", () => {
+  test("a blob's type, and how it was given", async () => {
+    writeFileSync(path.join(cwd, "tool.mjs"), "export {};\n");
+    const ref = (await run("blobs", "put", "tool.mjs", "--pin")).trim();
+    expect(await run("blobs", "stat", ref)).toMatch(/^type +text\/javascript\ngiven as +text \(UTF-8\)$/m);
+    const { code, stderr } = await cli("blobs", "rm", ref, "-y");
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringContaining(`hint: unpin it first: \`holdfast blobs unpin ${ref}\``),
+    ]);
+    await run("blobs", "unpin", ref);
+    await run("blobs", "rm", ref, "-y");
+  });
+
+  test("rows and blobs in stats", async () => {
+    for (const value of ["a=1", "a=2"]) await run("state", "set", "s", value);
+    await run("messages", "add", "s", "--agent", "a", "hello");
+    const text = await run("stats");
+    expect(text).toMatch(/^state versions +2$/m);
+    expect(text).toMatch(/^payloads with a row of their own +2$/m);
+    expect(text).toMatch(/^count +3, with the short texts that stand in messages' rows$/m);
+  });
+
+  test("$HOLDFAST_STORE is not the demo's", async () => {
+    expect(await lesson("demo")).not.toContain("default $HOLDFAST_STORE");
+  });
+
+  test("commands from a clone are those that work there", async () => {
+    const env = { npm_package_name: "holdfast", npm_lifecycle_event: "holdfast" };
+    const { stderr } = await capture(main, ["sessions", "show", "nope"], { cwd, env });
+    expect(stderr).toContain("hint: `npm run -s holdfast -- sessions` lists those there are\n");
+    const made = await capture(main, ["init", "--store", "new.db"], { cwd, env });
+    expect(made.stderr).toBe(
+      'next: npm run -s holdfast -- messages add chat-1 --agent helper "hello" --store new.db\n',
+    );
+  });
+});
+
+test("tasks added at once by two are all there", async () => {
+  const titles = ["one", "two", "three", "four"];
+  await Promise.all(titles.map((title) => run("tasks", "add", "s", title)));
+  const { boards } = await json("tasks", "s");
+  expect(boards).toHaveLength(1);
+  expect(boards[0].tasks.map(({ title }: { title: string }) => title).sort()).toEqual(titles.toSorted());
+});
+
+test("on 60 columns refs stay whole and lines end at words", async () => {
+  const ref = `sha256:${"ab".repeat(32)}`;
+  await run("messages", "add", "s", "--agent", "a", `see ${ref} there`);
+  const narrow = { cwd, columns: 60, env: { NO_COLOR: "1" } };
+  expect((await capture(main, ["messages", "s"], narrow)).stdout).toContain(`\n    see\n    ${ref}\n    there\n`);
+  const lines = async (...argv: string[]) => (await capture(main, argv, narrow)).stdout.split("\n");
+  for (const line of [...(await lines("--help")), ...(await lines("gc"))]) expect(line.length, line).toBeLessThan(61);
+  const stop = new AbortController();
+  const watched = await capture(main, ["log", "s", "-f"], {
+    ...narrow,
+    signal: stop.signal,
+    seen: () => stop.abort(),
+  });
+  expect(watched.stderr).toBe("data is cut to the width of the terminal; --json has all of it\n");
 });
 
 test.each([20, 40, 60])("ids come before other columns on a terminal of %i columns", async (columns) => {

@@ -38,11 +38,17 @@ const COLUMNS: readonly Column<SessionSize>[] = [
   { title: "CONTENT", align: "right", cell: ({ bytes }) => formatBytes(bytes) },
 ];
 
+/** Where rows are not what the noun makes one think of. */
+const ROW_NAMES: Readonly<Record<string, string>> = {
+  state: "state versions",
+  blobs: "payloads with a row of their own",
+};
+
 function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeName }: Context): string[] {
   const { frame, style } = output;
   const counts = Object.entries(nouns)
     .flatMap(([noun, { rows, deleted = 0 }]): [string, number][] => [
-      [noun.replaceAll("_", " "), rows],
+      [ROW_NAMES[noun] ?? noun.replaceAll("_", " "), rows],
       [`${noun} deleted`, deleted],
     ])
     .filter(([, count]) => count > 0);
@@ -64,7 +70,7 @@ function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeNa
     style.faint("BLOBS"),
     ...facts(
       [
-        ["count", formatCount(blobs.count)],
+        ["count", `${formatCount(blobs.count)}, with the short texts that stand in messages' rows`],
         ["content", `${formatBytes(blobs.referencedBytes)} referred to, ${formatBytes(blobs.bytes)} kept once each`],
         ["stored", formatBytes(blobs.storedBytes)],
         [

@@ -66,23 +66,46 @@ const add: Command = {
   next: "holdfast tasks SESSION draws the board.",
   run: async (context) => {
     const { args, output } = context;
+    const titles = args.operands.slice(1);
+    // The rules leave blank titles out: said by a person, one is a mistake, and alone it would make an empty board.
+    if (titles.some((title) => title.trim() === "")) throw new UsageError("a TITLE is blank; a task needs one");
     const holdfast = await context.open();
     const named = args.operand(0);
     const conversation = (await holdfast.sessions.get(named))?.id ?? named;
     const agentId = args.text("agent") ?? "";
-    const titles = args.operands.slice(1);
-    const boards = await holdfast.tasks.getBoardsByConversation(conversation);
-    const existing = boards.find((board) => board.agentId === agentId);
     const wanted = newBoard(args);
-    if (existing !== undefined) refuseOther(existing, wanted);
-    const board = existing ?? (await holdfast.tasks.createTaskList(conversation, titles, { ...wanted, agentId }));
-    const added = existing === undefined ? board.tasks : await holdfast.tasks.addTasks(board.id, titles);
-    await output.answer({ board: board.id, created: existing === undefined, tasks: added }, () => [
-      safe`added ${plural(added.length, "task")} to ${existing === undefined ? "the new board" : "board"} ${board.id}`,
+    const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agentId });
+    const board = made ?? (await boardOf(holdfast, conversation, agentId));
+    if (made === null) refuseOther(board, wanted);
+    const added = made?.tasks ?? (await holdfast.tasks.addTasks(board.id, titles));
+    await output.answer({ board: board.id, created: made !== null, tasks: added }, () => [
+      safe`added ${plural(added.length, "task")} to ${made === null ? "board" : "the new board"} ${board.id}`,
     ]);
     return undefined;
   },
 };
+
+/** null when there is one: of several who add at once, one makes the board and the others add to it. */
+async function makeBoard(
+  holdfast: Holdfast,
+  conversation: string,
+  titles: readonly string[],
+  options: TaskListOptions,
+): Promise<TaskList | null> {
+  try {
+    return await holdfast.tasks.createTaskList(conversation, titles, { ...options, ifAbsent: true });
+  } catch (error) {
+    if (!isHoldfastError(error) || error.code !== "AlreadyExists" || error.details.kind !== "board") throw error;
+    return null;
+  }
+}
+
+async function boardOf(holdfast: Holdfast, conversation: string, agentId: string): Promise<TaskList> {
+  const boards = await holdfast.tasks.getBoardsByConversation(conversation);
+  const board = boards.find((one) => one.agentId === agentId);
+  if (board === undefined) throw missing("board", agentId || conversation);
+  return board;
+}
 
 /** A board that is there keeps its label, parent and limit: what is said of them is true of it, or a mistake. */
 function refuseOther(board: TaskList, wanted: TaskListOptions): void {

@@ -4,7 +4,7 @@ import { EXIT } from "../exit.ts";
 import { type Column, ID, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatCount, plural } from "../units.ts";
-import { type Finding, readAnchors, verifyAll } from "../verification.ts";
+import { type Content, type Finding, readAnchors, verifyAll } from "../verification.ts";
 
 /** More sessions than this are not listed one by one unless they are damaged. */
 const LISTED_MAX = 20;
@@ -77,7 +77,7 @@ function lines(findings: readonly Finding[], bad: readonly Finding[], events: nu
   const counted = `${plural(findings.length, "session")}, ${plural(events, "event")}`;
   const verdict =
     bad.length === 0
-      ? style.good(`all good: ${counted} verified`)
+      ? style.good(`all good: ${counted}${contentOf(findings)} verified`)
       : style.bad(`damage in ${bad.length} of ${plural(findings.length, "session")}`);
   return [
     ...(listed.length === 0 ? [] : [...table(COLUMNS, listed, output.frame), ""]),
@@ -86,4 +86,24 @@ function lines(findings: readonly Finding[], bad: readonly Finding[], events: nu
     }),
     verdict,
   ];
+}
+
+/** What --blobs read besides; nothing without it. */
+function contentOf(findings: readonly Finding[]): string {
+  const read = findings.flatMap(({ content }) => (content === undefined ? [] : [content]));
+  if (read.length === 0) return "";
+  const sum = (of: (content: Content) => number) => read.reduce((total, content) => total + of(content), 0);
+  const messages = plural(
+    sum((content) => content.messages),
+    "message",
+  );
+  const attachments = plural(
+    sum((content) => content.attachments),
+    "attachment",
+  );
+  const values = plural(
+    sum((content) => content.stateKeys),
+    "state value",
+  );
+  return `, and the content of ${messages}, ${attachments} and ${values},`;
 }

@@ -50,6 +50,19 @@ export class Story {
     await this.#print([this.#prompt(command)]);
   }
 
+  /** Commands to try, with what they do: beside them, or above them where there is no room. */
+  async commands(pairs: readonly (readonly [string, string])[]): Promise<void> {
+    const lines = pairs.map(([argv, does]) => [`${this.#context.output.command} ${argv}`, does] as const);
+    const column = Math.max(...lines.map(([command]) => command.length)) + 2;
+    const widest = INDENT.length + column + Math.max(...lines.map(([, does]) => does.length));
+    const beside = widest <= Math.min(this.#context.output.width, WIDEST);
+    await this.#print(
+      lines.flatMap(([command, does]) =>
+        beside ? [`${INDENT}${command.padEnd(column)}${does}`] : [`${INDENT}${does}:`, `${INDENT}  ${command}`],
+      ),
+    );
+  }
+
   /** Runs a command of this CLI on the demo's store, and shows both. */
   async run(...argv: readonly string[]): Promise<Captured> {
     const { output, io } = this.#context;

@@ -6,7 +6,7 @@ import type { BlobRow } from "../../contracts/queries.ts";
 import type { Guard, Write } from "../../contracts/storage.ts";
 import { sameBytes, toHex, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
-import { FORM, isPart, unchanged, unheld } from "./claims.ts";
+import { FORM, isExpired, isPart, unchanged, unheld } from "./claims.ts";
 import type { Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
@@ -61,6 +61,17 @@ export async function dropBlobs(depot: Depot, rows: readonly BlobRow[]): Promise
     bytes += await takeApart(depot, holder);
   }
   return { blobs, bytes };
+}
+
+/** Blobs that nobody needs any more go now, with all their parts, and not at the next collection. Answers their bytes. */
+export async function reap(depot: Depot, digests: readonly Uint8Array[]): Promise<number> {
+  let bytes = 0;
+  for (const digest of digests) {
+    const [row] = await depot.storage.query("blob.head", digest);
+    if (row === undefined || !isExpired(row, depot.storage.environment.now())) continue;
+    bytes += (await dropBlobs(depot, [row])).bytes;
+  }
+  return bytes;
 }
 
 /** One commit for all; who turns out to be wanted is left out, and the others are tried again. */

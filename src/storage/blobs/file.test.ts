@@ -38,7 +38,7 @@ async function listed(): Promise<{ key: string; bytes: number; ageMs: number }[]
 describe("BL2 bytes as files", () => {
   test("come back, are replaced by nothing, and go", async () => {
     const blobs = fileBlobs(path.join(directory, "not", "there", "yet"));
-    expect(await blobs.get(KEY)).toBeNull();
+    await expect(blobs.get(KEY)).rejects.toMatchObject({ code: "MissingDirectory" });
     for await (const entry of blobs.list()) expect.unreachable(`listed ${entry.key}`);
     for (const bytes of [new Uint8Array(0), Uint8Array.of(0, 255, 10, 13), new Uint8Array(3_000_000).fill(7)]) {
       await blobs.put(KEY, bytes);

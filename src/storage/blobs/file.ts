@@ -18,7 +18,7 @@ export function fileBlobs(directory: string): BlobBackend {
   return {
     name: "file",
     put: guarded(root, (key, bytes: Uint8Array) => put(root, key, bytes)),
-    get: guarded(root, (key) => get(path.join(root, key))),
+    get: guarded(root, (key) => get(root, key)),
     delete: guarded(root, (key) => rm(path.join(root, key), { force: true })),
     list: () => list(root),
   };
@@ -110,13 +110,19 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-async function get(file: string): Promise<Uint8Array | null> {
+async function get(root: string, key: string): Promise<Uint8Array | null> {
   let handle: FileHandle;
   try {
-    handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    handle = await open(path.join(root, key), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   } catch (error) {
-    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
-    throw error;
+    if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") throw error;
+    // Without the directory nothing is known of the blob: a slip in its name, or a disk that is not mounted.
+    const above = await stat(root).catch(() => null);
+    if (above?.isDirectory()) return null;
+    throw new HoldfastError("MissingDirectory", `there is no directory ${root}, where blobs are kept`, {
+      details: { directory: root },
+      hint: "Name the directory that the store was written with, or mount it.",
+    });
   }
   try {
     return await handle.readFile();

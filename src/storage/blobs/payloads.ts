@@ -1,13 +1,14 @@
 // Payloads of rows: bytes that a rule puts beside its rows in one commit. Small ones in the database are made ready at
 // once, because every append waits for it; the others are on their way before the commit and handed over by it.
 import type { BlobBackend } from "../../contracts/blobs.ts";
-import type { PayloadOptions, Payloads, PreparedPayload, StoredPayload } from "../../contracts/payloads.ts";
+import type { PayloadOptions, Payloads, Prepare, PreparedPayload, StoredPayload } from "../../contracts/payloads.ts";
 import type { BlobWrite, Storage, Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { cut } from "./chunks.ts";
-import { type Claim, FORM, isExpired, NO_TIME, renewal } from "./claims.ts";
-import { dropBlobs } from "./drop.ts";
+import { type Claim, FORM, NO_TIME, renewal } from "./claims.ts";
+import { reap } from "./drop.ts";
 import { createIntake } from "./intake.ts";
+import { Leftovers, leavesOpen } from "./leftovers.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
 import { corrupted, DamagedPart, readBlob, readPlain, streamBlob } from "./read.ts";
@@ -23,9 +24,12 @@ const IN_ROW_BYTES = 1024;
 export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {
   const depot: Depot = { storage, place: createPlace(storage, backend) };
   return {
-    prepare: (bytes, options) => prepare(depot, bytes, options),
+    preparing: (work) => preparing(depot, work),
     read: (stored) => read(depot, stored),
-    inRow: async (digest) => (await findWords(depot, digest))?.body ?? null,
+    inRow: async (digest) => {
+      const found = await findWords(depot, digest);
+      return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
+    },
     intake: () => createIntake(depot),
     stream: (digest) => streamBlob(depot, digest),
     discard: async (erased) => {
@@ -38,7 +42,30 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
   };
 }
 
-function prepare(depot: Depot, given: Uint8Array, options: PayloadOptions): PreparedPayload | Promise<PreparedPayload> {
+async function preparing<T>(depot: Depot, work: (prepare: Prepare) => Promise<T>): Promise<T> {
+  const leftovers = new Leftovers(depot);
+  let known = true;
+  try {
+    return await work((bytes, options) => {
+      const made = prepare(depot, leftovers, bytes, options);
+      // What is ready at once is nowhere but in the commit.
+      if (made instanceof Promise) leftovers.expect(made);
+      return made;
+    });
+  } catch (error) {
+    known = !leavesOpen(error);
+    throw error;
+  } finally {
+    if (known && leftovers.any) await leftovers.letGo();
+  }
+}
+
+function prepare(
+  depot: Depot,
+  leftovers: Leftovers,
+  given: Uint8Array,
+  options: PayloadOptions,
+): PreparedPayload | Promise<PreparedPayload> {
   // Attachments are the caller's arrays, and a commit may wait for its turn.
   const bytes = options.owned === true ? given : new Uint8Array(given);
   const digest = sha256(bytes);
@@ -57,8 +84,8 @@ function prepare(depot: Depot, given: Uint8Array, options: PayloadOptions): Prep
     uses: holder === undefined ? NONE : [[holder, 0, "parts"]],
     words: null,
   });
-  if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, digest, bytes, claim, ready);
-  if (depot.place.store !== "") return prepareOutside(depot, digest, bytes, claim, ready);
+  if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, leftovers, digest, bytes, claim, ready);
+  if (depot.place.store !== "") return prepareOutside(depot, leftovers, digest, bytes, claim, ready);
   const blob = placePlain(depot, digest, bytes, claim);
   return blob instanceof Promise ? blob.then((made) => ready(made, [])) : ready(blob, []);
 }
@@ -68,6 +95,7 @@ type Ready = (blob: BlobWrite, writes: readonly Write[], holder?: Uint8Array) =>
 
 async function prepareLarge(
   depot: Depot,
+  leftovers: Leftovers,
   digest: Uint8Array,
   bytes: Uint8Array,
   claim: Claim,
@@ -80,6 +108,7 @@ async function prepareLarge(
     await upload.abandon();
     throw error;
   }
+  leftovers.held(upload.holder);
   return ready(wholeWrite(depot, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest), upload.holder);
 }
 
@@ -99,6 +128,7 @@ function* batches(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
 /** Bytes that are outside already are not written again: they are held until the commit refers to them. */
 async function prepareOutside(
   depot: Depot,
+  leftovers: Leftovers,
   digest: Uint8Array,
   bytes: Uint8Array,
   claim: Claim,
@@ -107,9 +137,14 @@ async function prepareOutside(
   const [row] = await depot.storage.query("blob.head", digest);
   if (row !== undefined) {
     const holder = depot.storage.environment.random(32);
-    if (await hold(depot, holder, digest)) return ready(renewal(row, claim), dropHolder(holder), holder);
+    if (await hold(depot, holder, digest)) {
+      leftovers.held(holder, digest);
+      return ready(renewal(row, claim), dropHolder(holder), holder);
+    }
   }
-  return ready(await placePlain(depot, digest, bytes, claim), []);
+  const blob = await placePlain(depot, digest, bytes, claim);
+  leftovers.placed(blob);
+  return ready(blob, []);
 }
 
 /** Negative places: the others are for chunks. The same bytes name the same blobs, so these are written anew. */
@@ -133,14 +168,5 @@ function read(depot: Depot, stored: StoredPayload): Uint8Array | Promise<Uint8Ar
     return readPlain(depot, row, "bytes");
   } catch (error) {
     throw error instanceof DamagedPart ? corrupted(stored.sha256, error) : error;
-  }
-}
-
-/** Blobs that nobody needs any more go now, with all their parts, and not at the next collection. */
-async function reap(depot: Depot, digests: readonly Uint8Array[]): Promise<void> {
-  for (const digest of digests) {
-    const [row] = await depot.storage.query("blob.head", digest);
-    if (row === undefined || !isExpired(row, depot.storage.environment.now())) continue;
-    await dropBlobs(depot, [row]);
   }
 }

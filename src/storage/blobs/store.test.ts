@@ -2,7 +2,7 @@
 // that never end, bytes without rows and rows without bytes, memory, and many callers doing everything at once.
 
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import type { BlobBackend, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
-import type { Storage } from "../../contracts/storage.ts";
+import type { Commit, Storage } from "../../contracts/storage.ts";
 import { sha256, toRef } from "../../core/bytes.ts";
 import { checkRef } from "../../core/check.ts";
 import { open } from "../../open.ts";
@@ -108,16 +108,16 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
       storage.commit({ writes: [{ op: "run", statement: "blob.pin", params: [1, checkRef(ref)] }] }),
     "named by a payload": async ({ storage, backend }, ref) => {
       const child = checkRef(ref);
-      const made = await createPayloads(storage, backend).prepare(Buffer.from("names it"), {
-        media: "text/plain",
-        utf8: true,
-        children: [child],
+      return createPayloads(storage, backend).preparing(async (prepare) => {
+        const made = await prepare(Buffer.from("names it"), { media: "text/plain", utf8: true, children: [child] });
+        return storage.commit({ blobs: made.blobs, writes: made.writes, uses: [[child, 0]] });
       });
-      return storage.commit({ blobs: made.blobs, writes: made.writes, uses: [[child, 0]] });
     },
     "a row's payload": async ({ storage, backend }, _, bytes) => {
-      const made = await createPayloads(storage, backend).prepare(bytes, { media: "text/plain", utf8: true });
-      return storage.commit({ blobs: made.blobs, writes: made.writes });
+      return createPayloads(storage, backend).preparing(async (prepare) => {
+        const made = await prepare(bytes, { media: "text/plain", utf8: true });
+        return storage.commit({ blobs: made.blobs, writes: made.writes });
+      });
     },
   };
 
@@ -180,9 +180,11 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
     const { storage, blobs, backend } = given;
     const named = checkRef(await blobs.store(noise(1_300_000, 7), { ttlMs: 0 }));
     const options = { media: "text/plain", utf8: true, children: [named] };
-    const made = await createPayloads(storage, backend).prepare(Buffer.from("a message"), options);
-    const refsZero = made.blobs.map((blob) => ({ ...blob, refs: 0 }));
-    await storage.commit({ blobs: refsZero, writes: made.writes, uses: [[named, 0]] });
+    await createPayloads(storage, backend).preparing(async (prepare) => {
+      const made = await prepare(Buffer.from("a message"), options);
+      const refsZero = made.blobs.map((blob) => ({ ...blob, refs: 0 }));
+      await storage.commit({ blobs: refsZero, writes: made.writes, uses: [[named, 0]] });
+    });
     expect(await blobs.gc({ dryRun: true })).toMatchObject({ deleted: 2 });
     expect(await collect(given, 6)).toBe(2);
     expect(await counts(given)).toEqual({});
@@ -292,15 +294,35 @@ describe("BL2 bytes outside the database", () => {
     await Promise.all(range(6).map(() => given.blobs.store(bytes)));
     expect(files()).toHaveLength(1);
     const payloads = createPayloads(given.storage, given.backend);
-    const made = await payloads.prepare(bytes, { media: "image/png", utf8: false });
-    expect(files()).toHaveLength(1);
-    await given.storage.commit({ blobs: made.blobs, writes: made.writes });
+    await payloads.preparing(async (prepare) => {
+      const made = await prepare(bytes, { media: "image/png", utf8: false });
+      expect(files()).toHaveLength(1);
+      await given.storage.commit({ blobs: made.blobs, writes: made.writes });
+    });
     expect(await counts(given)).toEqual({ blobs: 1 });
     expect((await given.blobs.stat(refOf(bytes)))?.references).toBe(1);
   });
 
+  test("of a message that two handles send at once are one file, and leave with it", async () => {
+    const url = path.join(directory, "store.db");
+    const [one, two] = [
+      await open(url, { blobs: fileBlobs(outside()) }),
+      await open(url, { blobs: fileBlobs(outside()) }),
+    ];
+    opened.push(one, two);
+    const scope = { session: "s", agent: "a" };
+    for (const key of range(10).map(String)) {
+      const message = { role: "user", key, content: `${key} ${"words ".repeat(500)}` } as const;
+      await Promise.all([one.history.append(scope, message), two.history.append(scope, message)]);
+    }
+    expect(files()).toHaveLength(10);
+    await one.sessions.delete("s");
+    expect(files()).toEqual([]);
+  });
+
   test("that the backend did not keep are never committed", async () => {
     const given = await fixture("sqlite");
+    mkdirSync(outside(), { recursive: true });
     const wrong: BlobBackend = { ...fileBlobs(outside()), put: async () => {} };
     const blobs = createBlobs(given.storage, { ttlMs: null, backend: wrong });
     for (const bytes of [noise(10, 1), noise(2_000_000, 1)]) {
@@ -319,13 +341,16 @@ describe.each(KINDS)("BL2 payloads of rows (%s)", (kind) => {
     const options = { media: "application/json", utf8: true };
     for (const references of [1, 2]) {
       const copy = new Uint8Array(bytes);
-      const prepared = payloads.prepare(copy, options);
-      expect(prepared instanceof Promise).toBe(size >= 1_048_576 || kind.endsWith("files"));
-      const made = await prepared;
-      copy.fill(0);
-      expect(made.salt).toHaveLength(16);
-      const outcome = await given.storage.commit({ blobs: made.blobs, writes: made.writes });
-      expect(outcome.ok).toBe(true);
+      const made = await payloads.preparing(async (prepare) => {
+        const prepared = prepare(copy, options);
+        expect(prepared instanceof Promise).toBe(size >= 1_048_576 || kind.endsWith("files"));
+        const ready = await prepared;
+        copy.fill(0);
+        expect(ready.salt).toHaveLength(16);
+        const outcome = await given.storage.commit({ blobs: ready.blobs, writes: ready.writes });
+        expect(outcome.ok).toBe(true);
+        return ready;
+      });
       expect((await given.blobs.stat(toRef(made.sha256)))?.references).toBe(references);
       const row = present((await given.storage.query("blob.get", made.sha256))[0]);
       const read = payloads.read({ ...row, blob_key: row.key });
@@ -334,6 +359,61 @@ describe.each(KINDS)("BL2 payloads of rows (%s)", (kind) => {
     await expect(given.blobs.delete(refOf(bytes))).rejects.toMatchObject({ code: "Conflict" });
     const uploads = (await given.storage.query("stats.blobs")).filter((row) => row.form === 4);
     expect(uploads, "no holder is left").toEqual([]);
+  });
+
+  test.each([900, 100_000, 3_000_000])("of %i bytes that no commit took are gone, and others' stay", async (size) => {
+    const given = await fixture(kind);
+    const payloads = createPayloads(given.storage, given.backend);
+    const options = { media: "application/json", utf8: true };
+    const unused = (bytes: Uint8Array) => payloads.preparing(async (prepare) => void (await prepare(bytes, options)));
+    await unused(noise(size, 1));
+    expect(await counts(given)).toEqual({});
+    expect(files()).toEqual([]);
+
+    const kept = noise(size, 2);
+    const ref = await given.blobs.store(kept, { ttlMs: null });
+    const [before, beforeOutside] = [await counts(given), files()];
+    await unused(kept);
+    await expect(
+      payloads.preparing(async (prepare) => {
+        await prepare(kept, options);
+        throw new HoldfastError("Conflict", "decided otherwise");
+      }),
+    ).rejects.toMatchObject({ code: "Conflict" });
+    expect(await counts(given)).toEqual(before);
+    expect(files()).toEqual(beforeOutside);
+    expect(Buffer.compare(await given.blobs.resolve(ref), kept)).toBe(0);
+  });
+
+  test("are left alone while nobody knows whether their commit happened", async () => {
+    const given = await fixture(kind);
+    const payloads = createPayloads(given.storage, given.backend);
+    const bytes = noise(3_000_000, 3);
+    let late: Commit = {};
+    const lost = payloads.preparing(async (prepare) => {
+      late = await prepare(bytes, { media: "application/json", utf8: true });
+      throw new HoldfastError("StoreUnreachable", "the answer was lost");
+    });
+    await expect(lost).rejects.toMatchObject({ code: "StoreUnreachable" });
+    const { blobs = [], writes = [], uses = [] } = late;
+    expect(await given.storage.commit({ blobs, writes, uses })).toMatchObject({ ok: true });
+    expect(Buffer.compare(await given.blobs.resolve(refOf(bytes)), bytes)).toBe(0);
+  });
+
+  test("that waited until their parts were collected are refused", async () => {
+    const given = await fixture(kind);
+    // In chunks, and, where bytes are outside the database, those that are there already.
+    for (const bytes of [noise(1_500_000, 24), ...(kind.endsWith("files") ? [noise(50_000, 25)] : [])]) {
+      await given.blobs.store(bytes, { ttlMs: 0 });
+      const payloads = createPayloads(given.storage, given.backend);
+      const outcome = await payloads.preparing(async (prepare) => {
+        const { blobs, writes, uses } = await prepare(bytes, { media: "text/plain", utf8: false });
+        await collect(given, 6);
+        return given.storage.commit({ blobs, writes, uses });
+      });
+      expect(outcome).toMatchObject({ ok: false, refused: { reason: "parts-missing" } });
+      expect(await given.blobs.stat(refOf(bytes))).toBeNull();
+    }
   });
 });
 

@@ -5,7 +5,7 @@ import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { Storage, Write } from "../../contracts/storage.ts";
-import { decodeText, encodeText, toHex, toRef } from "../../core/bytes.ts";
+import { decodeText, encodeText, toRef } from "../../core/bytes.ts";
 import {
   checkBoolean,
   checkId,
@@ -16,15 +16,16 @@ import {
   invalid,
   limitExceeded,
 } from "../../core/check.ts";
-import { type Claim, FORM, isExpired, NO_TIME } from "./claims.ts";
+import { type Claim, FORM, isExpired } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
 import { collectGarbage, foreseeGarbage, type GcSettings } from "./gc.ts";
 import { storeGrown } from "./grow.ts";
+import { listBlobs, statOf } from "./list.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { sealBlob } from "./seal.ts";
-import { countWords, findWords, IN_ROW, pinWords } from "./words.ts";
+import { findWords, IN_ROW, pinWords } from "./words.ts";
 import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
 
 export interface BlobsOptions {
@@ -61,6 +62,7 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
       return row !== null && !isExpired(row, storage.environment.now());
     },
     stat: async (ref) => stat(depot, checkRef(ref)),
+    list: async (range) => listBlobs(depot, range),
     pin: async (ref) => setPinned(depot, checkRef(ref), 1),
     unpin: async (ref) => setPinned(depot, checkRef(ref), 0),
     delete: async (ref) => deleteBlob(depot, checkRef(ref)),
@@ -69,7 +71,13 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
       const row = await findLiveRow(depot, checkRef(ref));
       if (row.form === FORM.segments) await sealBlob(depot, row);
     },
-    gc: async (given) => (isDryRun(given) ? foreseeGarbage(depot, settings) : collectGarbage(depot, settings)),
+    gc: async (given) => {
+      const { dryRun, vacuum } = readGcOptions(given);
+      if (dryRun) return foreseeGarbage(depot, settings);
+      const report = await collectGarbage(depot, settings);
+      if (vacuum) await storage.rewrite();
+      return report;
+    },
   };
   return blobs;
 }
@@ -172,29 +180,9 @@ async function setPinned(depot: Depot, digest: Uint8Array, pinned: 0 | 1): Promi
   if (pinned === 1 && !(await pinWords(depot, digest, pin))) throw notFound(digest);
 }
 
-const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
-
 async function stat(depot: Depot, digest: Uint8Array): Promise<BlobStat | null> {
   const row = await find(depot, digest);
-  if (row === null) return null;
-  const inParts = row.form === FORM.chunks || row.form === FORM.segments;
-  const own = inParts ? ((await depot.storage.query("blob.ownBytes", row.no))[0]?.n ?? 0) : row.stored;
-  return {
-    ref: toRef(digest),
-    sha256: toHex(digest),
-    size: row.size,
-    mediaType: row.media,
-    encoding: row.utf8 === 1 ? "utf-8" : "binary",
-    compression: COMPRESSION[row.form] ?? "none",
-    storedSize: own,
-    store: row.store === "" ? "database" : row.store,
-    key: row.key ?? toHex(digest),
-    createdAt: row.created_at,
-    // What lives only by rows and pins has no time of its own.
-    expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
-    pinned: row.pinned === 1,
-    references: row.no === IN_ROW ? await countWords(depot, digest) : row.refs + row.linked,
-  };
+  return row === null ? null : statOf(depot, row);
 }
 
 async function readText(depot: Depot, digest: Uint8Array): Promise<string> {
@@ -234,7 +222,11 @@ async function verify(depot: Depot, digest: Uint8Array): ReturnType<Blobs["verif
   }
 }
 
-function isDryRun(given: unknown): boolean {
-  const { dryRun } = checkRecord(given, "options", ["dryRun" satisfies keyof GcOptions]);
-  return dryRun === undefined ? false : checkBoolean(dryRun, "dryRun");
+function readGcOptions(given: unknown): Required<GcOptions> {
+  const known = ["dryRun", "vacuum"] as const satisfies readonly (keyof GcOptions)[];
+  const options = checkRecord(given, "options", known);
+  const asked = (name: keyof GcOptions) => options[name] !== undefined && checkBoolean(options[name], name);
+  const [dryRun, vacuum] = [asked("dryRun"), asked("vacuum")];
+  if (dryRun && vacuum) throw new HoldfastError("InvalidArgument", "a dry run changes nothing: it cannot vacuum");
+  return { dryRun, vacuum };
 }

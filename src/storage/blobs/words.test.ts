@@ -44,6 +44,45 @@ for (const engine of ENGINES) {
       expect(left?.n).toBe(0);
     });
 
+    test("LG6 what was indexed leaves the index, be it cleared, cleared by its run or deleted", async () => {
+      const cleared = { session: "cleared", agent: "a" };
+      const run = { session: "run", agent: "a" };
+      const deleted = { session: "deleted", agent: "a" };
+      for (const scope of [cleared, run, deleted]) {
+        await hf.history.appendMany(scope, say(scope.session, "erased", MANY), { run: "r" });
+      }
+      const indexed = async () => (await ground.driver.read("SELECT count(*) AS n FROM word_refs", []))[0]?.n;
+      // Who looks once has all of them indexed, in as many commits as it takes.
+      await hf.blobs.exists(NOBODY);
+      await expect.poll(indexed, { timeout: 20_000 }).toBe(3 * MANY);
+      await hf.history.clear(cleared);
+      expect(await indexed()).toBe(2 * MANY);
+      await hf.history.clearRun(run, "r");
+      expect(await indexed()).toBe(MANY);
+      await hf.sessions.delete(deleted.session);
+      expect(await indexed()).toBe(0);
+    });
+
+    test("BL1 contents whose hashes begin alike are told apart", async () => {
+      const scope = { session: "s", agent: "a" };
+      const [other, said] = (await hf.history.appendMany(scope, say("s", "alike", 2))) as [Message, Message];
+      const alike = `${said.ref.slice(0, -2)}${said.ref.endsWith("00") ? "01" : "00"}`;
+      const prefix = Buffer.from(said.ref.slice("sha256:".length), "hex").subarray(0, 8);
+      await ground.driver.transact(function* () {
+        const sql = "INSERT INTO word_refs (prefix, event_no) SELECT ?, no FROM events WHERE words IS NOT NULL";
+        const done = "UPDATE counters SET n = (SELECT max(no) FROM events) WHERE name = 'word_refs'";
+        const steps = [
+          { kind: "query", sql, params: [prefix] },
+          { kind: "query", sql: done, params: [] },
+        ] as const;
+        yield { steps, last: true };
+      });
+      expect(other.seq).toBeLessThan(said.seq);
+      expect(await hf.blobs.resolveJson(said.ref)).toEqual({ content: said.content });
+      expect((await hf.blobs.stat(said.ref))?.references).toBe(1);
+      expect(await hf.blobs.exists(alike)).toBe(false);
+    });
+
     test("BL1 refs resolve though the newest rows are deleted while the index is filled", async () => {
       for (let round = 0; round < 6; round++) {
         const gone = { session: `gone${round}`, agent: "a" };

@@ -1,7 +1,8 @@
 // Short contents are kept in the rows of their messages, and are blobs all the same: whoever has the ref can resolve it.
 // They are found by an index that is brought up to date only when somebody looks for one, so that no append pays for it.
 import type { BlobRow, Queries } from "../../contracts/queries.ts";
-import type { Write } from "../../contracts/storage.ts";
+import type { BlobWrite, Guard, Write } from "../../contracts/storage.ts";
+import { decide } from "../../core/decide.ts";
 import { type Claim, FORM, NO_TIME } from "./claims.ts";
 import type { Depot } from "./place.ts";
 import { commitOrThrow, placePlain } from "./put.ts";
@@ -18,10 +19,10 @@ const PREFIX_BYTES = 8;
 /** Number of a row that is no row of blobs. */
 export const IN_ROW = -1;
 
-export async function findWords(
-  depot: Depot,
-  digest: Uint8Array,
-): Promise<(BlobRow & { readonly body: Uint8Array }) | null> {
+/** The session of the row it stands in, and the guard that says that it still does. */
+type FoundWords = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
+
+export async function findWords(depot: Depot, digest: Uint8Array): Promise<FoundWords | null> {
   const found = (await indexed(depot, digest)) ?? (await unindexed(depot, digest));
   if (found === null) return null;
   return {
@@ -42,6 +43,8 @@ export async function findWords(
     created_at: found.created_at,
     linked: 0,
     body: found.body,
+    session: found.session,
+    guard: { check: "words.there", key: [found.no, found.sha256], expect: found.no },
   };
 }
 
@@ -102,13 +105,23 @@ async function catchUp(depot: Depot, newest: number): Promise<void> {
   }
 }
 
-/** Becomes a blob of its own together with the pin, which may outlive the message; false when there is none. */
+/**
+ * Becomes a blob of its own together with the pin, which may outlive the message; false when there is none. Only while
+ * the message has it: a clear at the same moment either sees the pin, or leaves nothing to be pinned.
+ */
 export async function pinWords(depot: Depot, digest: Uint8Array, pin: Write): Promise<boolean> {
-  const found = await findWords(depot, digest);
-  if (found === null) return false;
-  const at = depot.storage.environment.now();
-  const claim: Claim = { media: found.media, utf8: true, refs: 0, expiresAt: NO_TIME, at };
-  const blob = await placePlain(depot, digest, found.body, claim);
-  await commitOrThrow(depot, { blobs: [blob], writes: [pin] });
-  return true;
+  const { storage, place } = depot;
+  const made: BlobWrite[] = [];
+  const pinned = await decide(storage, async () => {
+    const found = await findWords(depot, digest);
+    if (found === null) return { answer: false };
+    const at = storage.environment.now();
+    const claim: Claim = { media: found.media, utf8: true, refs: 0, expiresAt: NO_TIME, at };
+    const blob = await placePlain(depot, digest, found.body, claim);
+    made.push(blob);
+    const sessions = [{ id: found.session, mode: "still", at }] as const;
+    return { commit: { sessions, guards: [found.guard], blobs: [blob], writes: [pin] }, answer: () => true };
+  });
+  await place.drop(made);
+  return pinned;
 }

@@ -39,6 +39,7 @@ export const queries = {
   "blob.get": `SELECT ${HEAD}, b.body FROM blobs b WHERE b.sha256 = ?`,
   "blob.payload": "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?",
   "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = ?`,
+  "blobs.list": `SELECT ${HEAD} FROM blobs b WHERE b.no < ? ORDER BY b.no DESC LIMIT ?`,
   "blob.chunks": `
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
     FROM blob_links l JOIN blobs b ON b.no = l.child_no

@@ -5,6 +5,7 @@ import type { Commit, EventDraft, Outcome } from "../../contracts/storage.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
 import { genesis, nextHash } from "../../core/chain.ts";
 import { realEnvironment } from "../../core/environment.ts";
+import { open } from "../../open.ts";
 import { SqlStorage } from "./store.ts";
 
 const at = 1;
@@ -125,6 +126,13 @@ for (const engine of ENGINES) {
       expect(await storage.query("session.get", "s")).toEqual([]);
     });
 
+    test("ST2 a guard that fails is told before a ref that is missing: the decision may no longer need it", async () => {
+      const missing = sha256(encodeText("missing"));
+      const guards = [{ check: "session.version", key: ["s"], expect: 1 }] as const;
+      const outcome = await storage.commit(append("s", "x", { guards, uses: [[missing, 1]] }));
+      expect(seqs([outcome])).toEqual(["guard"]);
+    });
+
     test("LG1 a handle that remembers a session is not fooled by another handle's writes to it", async () => {
       const other = new SqlStorage(await ground.another(), realEnvironment());
       for (let i = 0; i < 10; i++) {
@@ -157,6 +165,28 @@ for (const engine of ENGINES) {
         expect(Buffer.from(event.hash)).toEqual(Buffer.from(chain));
       }
       expect(events).toHaveLength(4);
+    });
+
+    test("LG1 a handle that remembers a session trusts no agent's number once the session has moved", async () => {
+      const scope = { session: "s", agent: "a" };
+      const hf = await open(ground.url);
+      const other = await open(ground.url);
+      try {
+        await hf.history.append(scope, { role: "user", content: "1" });
+        await other.history.append({ ...scope, agent: "b" }, { role: "user", content: "2" });
+        // What a server does that was put back to a time before both agents, and met the other one first.
+        const rename = (from: string, to: string) => `UPDATE agents SET id = '${to}' WHERE id = '${from}'`;
+        const swapped = "UPDATE events SET agent_no = 3 - agent_no WHERE agent_no IS NOT NULL";
+        const texts = [rename("a", "first"), rename("b", "a"), rename("first", "b"), swapped];
+        await ground.driver.transact(function* () {
+          yield { steps: texts.map((sql) => ({ kind: "query", sql, params: [] })), last: true };
+        });
+        for (const content of ["3", "4"]) await hf.history.append(scope, { role: "user", content });
+        expect(await hf.history.count(scope)).toBe(3);
+      } finally {
+        await hf.close();
+        await other.close();
+      }
     });
 
     test("LG6 a handle that remembers a session cannot write to it after another handle deleted it", async () => {

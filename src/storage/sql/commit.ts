@@ -1,10 +1,10 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
-import type { Commit, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
+import type { Commit, Found, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
-import { LOOKUP } from "./driver.ts";
+import { LOOKUP, LostRace } from "./driver.ts";
 import { Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS } from "./statements.ts";
@@ -48,8 +48,18 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
   const created = yield* createMissing(accepted, snapshot);
   const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created);
   const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map(({ now }) => advanced(now)) };
-  yield { steps: [...writing.steps, advance], last: true };
-  return result(verdicts, snapshot.agents, writing);
+  const steps = [...writing.steps, advance];
+  const reads = steps.some((step) => step.kind === "query" && step.answers !== undefined);
+  if (reads && accepted.length > 1) throw new Error("bug: a commit that reads is not alone");
+  const rows = yield { steps, last: true };
+  return result(verdicts, snapshot.agents, writing, reads ? foundBy(steps, rows) : undefined);
+}
+
+function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Found {
+  const found = steps.flatMap((step, i) =>
+    step.kind === "query" && step.answers !== undefined ? [[step.answers, [...(rows[i] ?? [])]] as const] : [],
+  );
+  return Object.fromEntries(found) as Found;
 }
 
 /** On remembered sessions, without guards: the fence and everything else in one trip. */
@@ -101,6 +111,11 @@ function agentIds(batch: readonly Commit[]): string[] {
 
 function guardKey(guard: Guard): string {
   return JSON.stringify([guard.check, ...guard.key.map((part) => (part instanceof Uint8Array ? toHex(part) : part))]);
+}
+
+/** The name a guard keeps free of sessions. */
+function namedBy({ check, key, expect }: Guard): string[] {
+  return check === "session.id" && expect === null ? [String(key[0])] : [];
 }
 
 function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapshot> {
@@ -157,7 +172,9 @@ function sessionOf(row: Row): { position: Position; deleted: boolean } {
 }
 
 /** What anyone who uses a session may change without a guard of their own. */
-const MOVING: ReadonlySet<string> = new Set(["state.version", "session.seq", "session.branch"]);
+const MOVING: ReadonlySet<string> = new Set([
+  ...["state.version", "session.seq", "session.branch", "session.head", "invocation.waits"],
+]);
 
 type Verdict = "accepted" | "later" | Refusal;
 
@@ -169,24 +186,31 @@ type Verdict = "accepted" | "later" | Refusal;
 function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
   const touched = new Set<string>();
   const created = new Set<string>();
+  const named = new Set<string>();
   return batch.map((commit) => {
     const guards = (commit.guards ?? []).map(guardKey);
+    const names = (commit.guards ?? []).flatMap(namedBy);
     const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
     const alone =
       (commit.guards ?? []).some(({ check }) => MOVING.has(check)) ||
       (commit.sessions ?? []).some((use) => use.mode === "create" || use.mode === "restore");
     if (guards.some((key) => touched.has(key))) return "later";
+    if (names.some((name) => created.has(name))) return "later";
     if (alone && sessions.some((key) => touched.has(key))) return "later";
     const refusal = refuse(commit, snapshot, created);
     if (refusal !== null) return refusal;
+    const creates = (commit.sessions ?? []).filter((use) => use.mode !== "still" && !snapshot.sessions.has(use.id));
+    if (creates.some((use) => named.has(use.id))) return "later";
+    for (const name of names) named.add(name);
     for (const key of [...guards, ...sessions]) touched.add(key);
-    for (const use of commit.sessions ?? []) if (!snapshot.sessions.has(use.id)) created.add(use.id);
+    for (const use of creates) created.add(use.id);
     return "accepted";
   });
 }
 
 function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>): Refusal | null {
   for (const use of commit.sessions ?? []) {
+    if (use.mode === "still") continue;
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
     if (found?.deleted) return { reason: "session-deleted", session: use.id };
@@ -195,23 +219,30 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
     if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
   }
+  // Before the blobs: a blob may be gone because what the decision relied on is, and then that must be decided again.
+  for (const guard of commit.guards ?? []) {
+    const actual = snapshot.guards.get(guardKey(guard)) ?? null;
+    if (actual !== guard.expect) return { reason: "guard", guard, actual: actual as number | string | null };
+  }
   for (const [sha256, , holds] of commit.uses ?? []) {
     const until = snapshot.blobs.get(toHex(sha256));
     if (until === undefined) return { reason: holds === "parts" ? "parts-missing" : "blob-missing", sha256 };
     if (holds === undefined && until <= (commit.sessions?.[0]?.at ?? 0)) return { reason: "blob-expired", sha256 };
   }
-  for (const guard of commit.guards ?? []) {
-    const actual = snapshot.guards.get(guardKey(guard)) ?? null;
-    if (actual !== guard.expect) return { reason: "guard", guard, actual: actual as number | string | null };
-  }
   return null;
 }
 
-/** Registers agents and creates sessions that are missing; says which sessions this transaction created. */
+/**
+ * Registers agents and creates sessions that are missing; says which sessions this transaction created.
+ *
+ * A session's id and an alias share one space of names but stand in two tables, and a row that is not there cannot be
+ * locked: who creates a session goes beside others at the table of aliases, who names one goes alone, and both look once
+ * more. After all rows are locked, because here nobody who has the table waits for a row of somebody who wants it.
+ */
 function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<ReadonlySet<string>> {
   const uses = new Map<string, SessionUse>();
   for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
-    if (use.mode === "restore") continue;
+    if (use.mode === "still" || use.mode === "restore") continue;
     if (!snapshot.sessions.has(use.id) && !uses.has(use.id)) uses.set(use.id, use);
   }
   const at = new Map(accepted.flatMap((commit) => (commit.agents ?? []).map((agent) => [agent.id, agent.at] as const)));
@@ -220,21 +251,31 @@ function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<R
   }
   const agents = [...at].filter(([id]) => !snapshot.agents.has(id)).sort(([a], [b]) => (a < b ? -1 : 1));
   const sessions = [...uses.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  if (agents.length === 0 && sessions.length === 0) return new Set();
+  const named = accepted.flatMap((commit) => (commit.guards ?? []).flatMap(namedBy));
+  if (agents.length === 0 && sessions.length === 0 && named.length === 0) return new Set();
+  const settle: Step[] =
+    sessions.length === 0 && named.length === 0
+      ? []
+      : [{ kind: "settle", table: "aliases", how: named.length === 0 ? "beside" : "alone" }];
   const script = new Script();
   for (const [id, time] of agents) script.row(REGISTER_AGENT, [id, encodeText(id), time, time]);
   for (const use of sessions) script.row(CREATE_SESSION, [use.id, use.agent ?? null, use.at, use.at, genesis(use.id)]);
   const inserts = script.steps();
   const rows = yield {
     steps: [
+      ...settle,
       ...inserts,
       { kind: "lookup", sql: AGENT_LOOKUP, keys: agents.map(([id]) => id), lock: false },
       { kind: "lookup", sql: SESSION_LOOKUP, keys: sessions.map((use) => use.id), lock: true },
+      { kind: "lookup", sql: SESSION_LOOKUP, keys: named, lock: true },
+      { kind: "lookup", sql: ALIAS_LOOKUP, keys: sessions.map((use) => use.id), lock: false },
     ],
     last: false,
   };
-  for (const row of rows[inserts.length] ?? []) snapshot.agents.set(String(row.id), Number(row.no));
-  for (const row of rows[inserts.length + 1] ?? []) snapshot.sessions.set(String(row.id), sessionOf(row));
+  const [agentRows, sessionRows, ...taken] = rows.slice(settle.length + inserts.length);
+  if (taken.some((found) => found.length > 0)) throw new LostRace("a name was taken in the meantime");
+  for (const row of agentRows ?? []) snapshot.agents.set(String(row.id), Number(row.no));
+  for (const row of sessionRows ?? []) snapshot.sessions.set(String(row.id), sessionOf(row));
   // A session never leaves its first transaction without an event: seq 0 means that it is ours.
   return new Set(sessions.map((use) => use.id).filter((id) => positionOf(snapshot, id).seq === 0));
 }
@@ -245,8 +286,13 @@ function positionOf(snapshot: Snapshot, id: string): Position {
   return found.position;
 }
 
-function result(verdicts: readonly Verdict[], agents: ReadonlyMap<string, number>, writing: Writing): BatchResult {
-  const written = writing.outcomes.values();
+function result(
+  verdicts: readonly Verdict[],
+  agents: ReadonlyMap<string, number>,
+  writing: Writing,
+  found: Found | undefined,
+): BatchResult {
+  const written = writing.outcomes.map((one) => (found === undefined ? one : { ...one, found })).values();
   const outcomes = verdicts.map((verdict): Outcome | null => {
     if (verdict === "later") return null;
     if (verdict === "accepted") return written.next().value ?? null;

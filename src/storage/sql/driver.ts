@@ -1,6 +1,7 @@
 // What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
+import type { QueryName } from "../../contracts/queries.ts";
 import type { InspectLimits, SqlWords } from "../../contracts/storage.ts";
 
 export type Param = null | number | string | Uint8Array;
@@ -30,12 +31,14 @@ export interface BulkColumn {
 }
 
 export type Step =
-  | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[] }
+  /** `answers`: its rows are for the outcome, under this name. */
+  | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[]; readonly answers?: QueryName }
   /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
   | { readonly kind: "lookup"; readonly sql: Sql; readonly keys: readonly Param[]; readonly lock: boolean }
   /**
-   * First of all, before any row is locked. "alone" waits for those who write to the table and keeps others out until the
-   * end; "beside" waits only for who is alone. SQLite's write lock does both anyway.
+   * "alone" waits for those who write to the table and keeps others out until the end; "beside" waits only for who is
+   * alone. A table has its place in the order of everybody's locks: the one who takes it says where. SQLite's write lock
+   * does both anyway.
    */
   | { readonly kind: "settle"; readonly table: string; readonly how: "alone" | "beside" }
   | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
@@ -54,6 +57,9 @@ export const LOOKUP = "/*lookup*/";
 /** A session was not where the commit remembered it: it must be read again. Nothing was written. */
 export class StaleFence extends Error {}
 
+/** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
+export class LostRace extends Error {}
+
 export interface Driver {
   readonly dialect: Dialect;
   /** Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. */
@@ -68,6 +74,7 @@ export interface Driver {
   /** Calls back when another process may have written; null stands for any session. Returns how to stop. */
   watch(heard: (sessions: readonly string[] | null) => void): () => void;
   reclaim(): Promise<void>;
+  rewrite(): Promise<void>;
   size(): Promise<number>;
   close(): Promise<void>;
 }

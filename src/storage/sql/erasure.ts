@@ -6,7 +6,9 @@ import type { ErasedScope } from "../../contracts/storage.ts";
 import { PREFIX } from "./words.ts";
 
 interface Where {
+  /** What follows FROM, and the name by which its columns are known. */
   readonly table: string;
+  readonly name: string;
   readonly column: string;
   /** Parameters: session number, then agent number, run and highest seq where asked. */
   readonly rows: string;
@@ -21,25 +23,48 @@ const FORGET =
 const MINE = `session_no = ? AND agent_no = ? AND seq <= ? AND ${LIVE}`;
 const OF_RUN = `session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND ${LIVE}`;
 const OF_SESSION = "session_no = ?";
-const MESSAGES_OF_SESSION = `${OF_SESSION} AND agent_no IS NOT NULL AND ${LIVE}`;
+/** What a live fork inherits of a session that goes is kept for it; parameters: the session's number. */
+const kept = (name: string) =>
+  `EXISTS (SELECT 1 FROM remains k WHERE k.session_no = ${name}.session_no AND k.branch = ${name}.branch AND ${name}.seq <= k.upto)`;
+const goes = (name: string) => `${OF_SESSION} AND NOT ${kept(name)}`;
+const MESSAGES_OF_SESSION = `agent_no IS NOT NULL AND ${LIVE}`;
+/** Payloads of what agents did, one row each. */
+const PAYLOADS: readonly (readonly [table: string, column: string])[] = [
+  ...["code", "result", "final", "error"].map((column) => ["evals", column] as const),
+  ...["request", "response", "result", "error"].map((column) => ["calls", column] as const),
+  ["snapshots", "vars"],
+  ["heads", "final"],
+];
+const WORK = `(${PAYLOADS.map(
+  ([table, column]) => `SELECT session_no, branch, seq, ${column} AS payload FROM ${table} WHERE ${column} IS NOT NULL`,
+).join(" UNION ALL ")}) AS w`;
+
+const EVENTS = { table: "events", name: "events", column: "content" } as const;
+const STATE = { table: "state", name: "state", column: "value" } as const;
+const OF_WORK = { table: WORK, name: "w", column: "payload" } as const;
 
 const SCOPES: Readonly<Record<ErasedScope, Where>> = {
-  messages: { table: "events", column: "content", rows: MINE, erase: FORGET + MINE },
-  run: { table: "events", column: "content", rows: OF_RUN, erase: FORGET + OF_RUN },
+  messages: { ...EVENTS, rows: MINE, erase: FORGET + MINE },
+  run: { ...EVENTS, rows: OF_RUN, erase: FORGET + OF_RUN },
   allMessages: {
-    table: "events",
-    column: "content",
-    rows: MESSAGES_OF_SESSION,
-    erase: `DELETE FROM events WHERE ${OF_SESSION}`,
+    ...EVENTS,
+    rows: `${goes("events")} AND ${MESSAGES_OF_SESSION}`,
+    // Of the log only the messages that are kept for others stay.
+    erase: `DELETE FROM events WHERE ${OF_SESSION} AND (agent_no IS NULL OR NOT ${kept("events")})`,
   },
-  allState: { table: "state", column: "value", rows: OF_SESSION, erase: `DELETE FROM state WHERE ${OF_SESSION}` },
+  allState: { ...STATE, rows: goes("state"), erase: `DELETE FROM state WHERE ${goes("state")}` },
   allAnnotations: {
     table: "annotations",
+    name: "annotations",
     column: "payload",
     rows: OF_SESSION,
     erase: `DELETE FROM annotations WHERE ${OF_SESSION}`,
   },
+  allWork: { ...OF_WORK, rows: goes("w"), erase: `DELETE FROM clears WHERE ${goes("clears")}` },
 };
+
+/** Rows of a session that hold no payloads, or are rid of them. */
+const ROW_TABLES = ["turns", "evals", "calls", "snapshots", "heads", "invocations"] as const;
 
 /** Parameters: now, then the scope's. */
 function dead(where: Where): string {
@@ -66,7 +91,8 @@ function texts(where: Where): Record<Part, string> {
 
 function erasable(where: Where): string {
   return (
-    "SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key " +
+    "SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, " +
+    "CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked " +
     `FROM (SELECT ${where.column} AS no FROM ${where.table} WHERE ${where.rows}) r JOIN blobs b ON b.no = r.no ` +
     "GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key"
   );
@@ -114,15 +140,50 @@ function each<S extends ErasedScope, P extends string>(
   return Object.fromEntries(made) as Record<`${S}.${P}`, string>;
 }
 
-const ALL = ["messages", "run", "allMessages", "allState", "allAnnotations"] as const;
+const ALL = ["messages", "run", "allMessages", "allState", "allAnnotations", "allWork"] as const;
 const OF_MESSAGES = ["messages", "run", "allMessages"] as const;
+
+const dropRows = Object.fromEntries(
+  ROW_TABLES.map((table) => [`${table}.dropAll`, `DELETE FROM ${table} WHERE ${goes(table)}`]),
+) as Readonly<Record<`${(typeof ROW_TABLES)[number]}.dropAll`, string>>;
+
+/** What is kept for others, without its content. Parameters: the seq to name as that of the erasure, session number. */
+const FORGOTTEN = (table: string, columns: readonly string[]) =>
+  `UPDATE ${table} SET ${columns.map((column) => `${column} = NULL`).join(", ")}, erased_seq = ? WHERE ${OF_SESSION} AND ${LIVE}`;
 
 export const statements = {
   ...each(ALL, texts),
   ...each(OF_MESSAGES, (where) => ({ unindex: unindex(where) })),
+  ...dropRows,
+  "remains.clear": `DELETE FROM remains WHERE ${OF_SESSION}`,
+  "derivations.dropAll": `DELETE FROM derivations WHERE ${OF_SESSION}`,
+  // What leads from the kept rows to theirs stays with them.
+  "branches.dropAll":
+    `DELETE FROM branches WHERE ${OF_SESSION} AND NOT EXISTS (SELECT 1 FROM remains k ` +
+    "WHERE k.session_no = branches.session_no AND k.branch = branches.branch)",
+  "remains.forgetMessages": `${FORGET}${OF_SESSION} AND ${MESSAGES_OF_SESSION}`,
+  "remains.forgetEvals": FORGOTTEN("evals", ["code", "result", "final", "error", "salts"]),
+  "remains.forgetCalls": FORGOTTEN("calls", ["request", "response", "result", "error", "salts"]),
+  "remains.forgetSnapshots": FORGOTTEN("snapshots", ["vars", "salt"]),
+  "remains.forgetHeads": `UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE ${OF_SESSION}`,
+  "remains.forgetState": `DELETE FROM state WHERE ${OF_SESSION}`,
 };
 
+/** Which stretches others need: of every fork that is there, or of which something is kept, where it branched off. */
 export const queries = {
   ...each(ALL, (where) => ({ erasable: erasable(where), named: named(where) })),
   ...each(OF_MESSAGES, (where) => ({ words: words(where), copies: copies(where) })),
+  "branches.needed":
+    "SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no " +
+    "WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k " +
+    "WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch",
+  "branches.forks": "SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = ? AND b.session_no <> ?",
+  "remains.messages": `SELECT count(*) AS n FROM events WHERE ${OF_SESSION} AND agent_no IS NOT NULL AND ${LIVE} AND ${kept("events")}`,
+  "remains.list": "SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch",
 };
+
+export const guards = {
+  "session.forks":
+    "SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value " +
+    "FROM sessions s WHERE s.id = ?",
+} as const;

@@ -65,7 +65,9 @@ const TURNS: Versioned = {
 const EVAL_BLOBS = ["code", "result", "final", "error"];
 const EVALS: Versioned = {
   table: "evals",
-  columns: `r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, ${EVAL_BLOBS.map(blob).join(", ")}, r.salts, r.at, r.erased_seq`,
+  columns:
+    "r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, " +
+    EVAL_BLOBS.map(blob).join(", "),
   joins: EVAL_BLOBS.map(blobJoin).join(" "),
 };
 const CALL_BLOBS = ["request", "response", "result", "error"];
@@ -87,7 +89,9 @@ const INVOCATIONS: Versioned = {
   table: "invocations",
   columns:
     "r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, " +
-    `r.source_fingerprint, r.created_at, r.completed_at, ${INVOCATION_HEADS.map(({ column }) => column).join(", ")}`,
+    `r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, ` +
+    "r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, " +
+    INVOCATION_HEADS.map(({ column }) => column).join(", "),
   joins:
     "LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no " +
     INVOCATION_HEADS.map(({ join }) => join).join(" "),
@@ -110,6 +114,12 @@ function newest({ table, columns, joins }: Versioned): string {
   );
 }
 
+/** From a session on to those that wait for it. */
+const waiting = (start: string) =>
+  `WITH RECURSIVE up (no) AS (${start} UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no ` +
+  "WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no " +
+  "AND n.first_seq = r.first_seq AND n.seq > r.seq))";
+
 const SNAPSHOTS =
   "SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r.at, r.erased_seq FROM snapshots r " +
   "JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b ON b.no = r.vars";
@@ -120,7 +130,7 @@ export const queries = {
   ),
   "lineage.at": lineage("SELECT 0, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"),
   "lineage.clears":
-    "SELECT a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
+    "SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
     "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
@@ -132,7 +142,7 @@ export const queries = {
     "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
   "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
   "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
-  "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? AND h.status = 'complete' ORDER BY h.seq DESC, h.no DESC LIMIT 1`,
+  "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? ORDER BY h.seq DESC LIMIT 1`,
   "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.no > ? ORDER BY h.no LIMIT ?`,
   "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
   "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
@@ -146,6 +156,9 @@ export const queries = {
   "snapshot.get": `${SNAPSHOTS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.seq = ?`,
   "invocations.at": versionsAt(INVOCATIONS),
   "invocation.get": newest(INVOCATIONS),
+  "invocations.waiting":
+    `${waiting("SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL")} ` +
+    "SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no",
 } as const;
 
 /** The seq of the newest version: whoever ends something ends it once. */
@@ -154,9 +167,15 @@ const version = (table: string) =>
 
 export const guards = {
   "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "session.head":
+    "SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = ? AND s.deleted_at IS NULL",
   "call.version": version("calls"),
   "eval.version": version("evals"),
   "invocation.version": version("invocations"),
+  /** 1 when the second waits for the first. */
+  "invocation.waits":
+    `SELECT (${waiting("SELECT c.no FROM sessions c WHERE c.id = ?")} SELECT count(*) FROM up WHERE up.no = s.no) AS value ` +
+    "FROM sessions s WHERE s.id = ?",
 } as const;
 
 export const statements = {

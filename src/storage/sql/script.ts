@@ -4,7 +4,7 @@ import { type RowOf, type Slot, TABLES, type TableName, type TableShape } from "
 import type { Cell, Write } from "../../contracts/storage.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { INSERT, PUT, REMOVE } from "./specs.ts";
-import { STATEMENTS } from "./statements.ts";
+import { QUERIES, STATEMENTS } from "./statements.ts";
 
 /** Numbers that stand for the slots of a write. */
 export interface Context {
@@ -12,6 +12,7 @@ export interface Context {
   readonly branch?: number;
   readonly seq?: number;
   agent(id: string): number;
+  sessionNo(id: string): number;
 }
 
 const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
@@ -53,6 +54,15 @@ export class Script {
           sql: STATEMENTS[write.statement],
           params: write.params.map((cell) => param(cell, context)),
         });
+        return;
+      case "read":
+        this.flush();
+        this.#steps.push({
+          kind: "query",
+          sql: QUERIES[write.query],
+          params: write.params.map((cell) => param(cell, context)),
+          answers: write.query,
+        });
     }
   }
 
@@ -92,6 +102,7 @@ function param(cell: Cell, context: Context): Param {
 
 function slot(cell: Slot, context: Context): number {
   if ("agent" in cell) return context.agent(cell.agent);
+  if ("session" in cell) return context.sessionNo(cell.session);
   return known(context[cell.slot], "a statement", cell.slot);
 }
 

@@ -40,6 +40,7 @@ export const statements = {
 } as const;
 
 export const guards = {
+  "session.id": "SELECT id AS value FROM sessions WHERE id = ?",
   "session.version": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "session.seq": "SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "alias.session":

@@ -17,7 +17,7 @@ WITH RECURSIVE l (depth, session_no, branch, upto) AS (SELECT 0, c.no, c.branch,
 -- lineage.at
 WITH RECURSIVE l (depth, session_no, branch, upto) AS (SELECT 0, CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT) UNION ALL SELECT l.depth + 1, b.parent_session_no, b.parent_branch, b.cut_seq FROM l JOIN branches b ON b.session_no = l.session_no AND b.branch = l.branch) SELECT s.id AS session, l.session_no, l.branch, l.upto, (SELECT count(*) FROM clears c WHERE c.session_no = l.session_no AND c.branch = l.branch AND c.seq <= l.upto) AS clears FROM l JOIN sessions s ON s.no = l.session_no ORDER BY l.depth;
 -- lineage.clears
-SELECT a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no WHERE c.session_no = $1 AND c.branch = $2 AND c.seq <= $3 ORDER BY c.seq;
+SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no WHERE c.session_no = $1 AND c.branch = $2 AND c.seq <= $3 ORDER BY c.seq;
 -- messages.at
 SELECT s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, m.erased_seq, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT e.session_no, e.agent_no, e.seq, e.role, e.run, e.key, e.at, e.sha256, e.words, e.content, e.erased_seq FROM events e WHERE e.session_no = $1 AND e.branch = $2 AND e.seq > $3 AND e.seq <= $4 AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > $5) ORDER BY e.seq ASC LIMIT $6) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.seq;
 -- messages.lastAt
@@ -29,7 +29,7 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 -- head.current
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = $1 AND c.deleted_at IS NULL);
 -- head.before
-SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq <= $3 AND h.status = 'complete' ORDER BY h.seq DESC, h.no DESC LIMIT 1;
+SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq <= $3 ORDER BY h.seq DESC LIMIT 1;
 -- heads.list
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.no > $2 ORDER BY h.no LIMIT $3;
 -- heads.between
@@ -41,9 +41,9 @@ SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r
 -- turn.get
 SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r.run, r.at FROM turns r JOIN sessions s ON s.no = r.session_no LEFT JOIN agents a ON a.no = r.agent_no WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
 -- evals.at
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error, r.salts, r.at, r.erased_seq FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM evals n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM evals n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
 -- eval.get
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error, r.salts, r.at, r.erased_seq FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, b_code.sha256 AS code, b_result.sha256 AS result, b_final.sha256 AS final, b_error.sha256 AS error FROM evals r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_code ON b_code.no = r.code LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_final ON b_final.no = r.final LEFT JOIN blobs b_error ON b_error.no = r.error WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
 -- calls.at
 SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.type, r.status, r.model, r.provider, b_request.sha256 AS request, b_response.sha256 AS response, b_result.sha256 AS result, b_error.sha256 AS error, r.salts, r.tokens_in, r.tokens_out, r.tokens_cached, r.cost_usd, r.created_at, r.completed_at, r.erased_seq FROM calls r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b_request ON b_request.no = r.request LEFT JOIN blobs b_response ON b_response.no = r.response LEFT JOIN blobs b_result ON b_result.no = r.result LEFT JOIN blobs b_error ON b_error.no = r.error WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
 -- call.get
@@ -53,9 +53,11 @@ SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r
 -- snapshot.get
 SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r.at, r.erased_seq FROM snapshots r JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b ON b.no = r.vars WHERE s.id = $1 AND s.deleted_at IS NULL AND r.seq = $2;
 -- invocations.at
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_fingerprint, r.created_at, r.completed_at, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE r.session_no = $1 AND r.branch = $2 AND r.seq > $3 AND r.seq <= $4 AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= $5) ORDER BY r.first_seq;
 -- invocation.get
-SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_fingerprint, r.created_at, r.completed_at, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
+SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
+-- invocations.waiting
+WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = $1 AND c.deleted_at IS NULL UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no;
 -- archive.events
 SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.type, r.at, r.body, r.hash, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.role, r.run, r.key, r.sha256, r.words, (SELECT x.sha256 FROM blobs x WHERE x.no = r.content) AS content, r.salt, r.chars, r.erased_seq FROM events r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
 -- archive.branches
@@ -101,9 +103,9 @@ SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs 
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.whole
-SELECT e.seq, e.type, e.at, e.body, e.hash, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.content, e.chars, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.at
-SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
 -- annotation.get
 SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM annotations n LEFT JOIN blobs b ON b.no = n.payload WHERE n.session_no = (SELECT no FROM sessions WHERE id = $1) AND n.seq = $2;
 -- history.range
@@ -133,25 +135,29 @@ SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq
 -- history.countRun
 SELECT count(*) AS n FROM events WHERE session_no = $1 AND branch = $2 AND seq <= $3 AND erased_seq IS NULL AND agent_no = (SELECT no FROM agents WHERE id = $4) AND run = $5;
 -- messages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- messages.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL);
 -- run.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- run.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL);
 -- allMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT content AS no FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allMessages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL);
 -- allState.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT value AS no FROM state WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT value AS no FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allState.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT value FROM state WHERE session_no = $1);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT value FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto));
 -- allAnnotations.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key FROM (SELECT payload AS no FROM annotations WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT payload AS no FROM annotations WHERE session_no = $1) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allAnnotations.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM annotations WHERE session_no = $1);
+-- allWork.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT payload AS no FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- allWork.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto));
 -- messages.words
 SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL;
 -- messages.copies
@@ -161,9 +167,17 @@ SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes F
 -- run.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- allMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
-SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+-- branches.needed
+SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = $1 AND b.session_no <> $2 AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch;
+-- branches.forks
+SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = $1 AND b.session_no <> $2;
+-- remains.messages
+SELECT count(*) AS n FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL AND EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
+-- remains.list
+SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch;
 -- state.current
 SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = $1 AND st.branch = $2 AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
 -- state.key
@@ -234,6 +248,8 @@ SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key
 SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = $1;
 -- blob.head
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.sha256 = $1;
+-- blobs.list
+SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.no < $1 ORDER BY b.no DESC LIMIT $2;
 -- blob.chunks
 
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
@@ -302,9 +318,9 @@ SELECT 1 AS n FROM blobs WHERE key = $1 UNION ALL SELECT 1 FROM segment_frames W
 -- words.lag
 SELECT (SELECT n FROM counters WHERE name = 'word_refs') AS upto, coalesce((SELECT max(no) FROM events), 0) AS newest;
 -- words.get
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND e.sha256 = $2 AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
+SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND e.sha256 = $2 AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
 -- words.scan
-SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > $1 AND e.no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
+SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > $1 AND e.no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
 -- words.count
 SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = $1 AND r.event_no <= $2 AND e.sha256 = $3 AND e.words IS NOT NULL LIMIT $4) c;
 -- words.countUnindexed
@@ -362,21 +378,21 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- run.erase
 UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL;
 -- allMessages.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- allMessages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
-DELETE FROM events WHERE session_no = $1;
+DELETE FROM events WHERE session_no = $1 AND (agent_no IS NULL OR NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto));
 -- allState.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = $1 GROUP BY value) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto) GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT value FROM state WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allState.erase
-DELETE FROM state WHERE session_no = $1;
+DELETE FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto);
 -- allAnnotations.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM annotations WHERE session_no = $1 GROUP BY payload) AS g WHERE g.no = blobs.no;
 -- allAnnotations.dropLinks
@@ -385,12 +401,50 @@ DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form
 DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM annotations WHERE session_no = $2) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allAnnotations.erase
 DELETE FROM annotations WHERE session_no = $1;
+-- allWork.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto) GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- allWork.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allWork.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- allWork.erase
+DELETE FROM clears WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = clears.session_no AND k.branch = clears.branch AND clears.seq <= k.upto);
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL AND words IS NOT NULL);
 -- allMessages.unindex
-DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+-- turns.dropAll
+DELETE FROM turns WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
+-- evals.dropAll
+DELETE FROM evals WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = evals.session_no AND k.branch = evals.branch AND evals.seq <= k.upto);
+-- calls.dropAll
+DELETE FROM calls WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = calls.session_no AND k.branch = calls.branch AND calls.seq <= k.upto);
+-- snapshots.dropAll
+DELETE FROM snapshots WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = snapshots.session_no AND k.branch = snapshots.branch AND snapshots.seq <= k.upto);
+-- heads.dropAll
+DELETE FROM heads WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = heads.session_no AND k.branch = heads.branch AND heads.seq <= k.upto);
+-- invocations.dropAll
+DELETE FROM invocations WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = invocations.session_no AND k.branch = invocations.branch AND invocations.seq <= k.upto);
+-- remains.clear
+DELETE FROM remains WHERE session_no = $1;
+-- derivations.dropAll
+DELETE FROM derivations WHERE session_no = $1;
+-- branches.dropAll
+DELETE FROM branches WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = branches.session_no AND k.branch = branches.branch);
+-- remains.forgetMessages
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+-- remains.forgetEvals
+UPDATE evals SET code = NULL, result = NULL, final = NULL, error = NULL, salts = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
+-- remains.forgetCalls
+UPDATE calls SET request = NULL, response = NULL, result = NULL, error = NULL, salts = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
+-- remains.forgetSnapshots
+UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
+-- remains.forgetHeads
+UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = $1;
+-- remains.forgetState
+DELETE FROM state WHERE session_no = $1;
 -- state.close
 UPDATE state SET until_seq = $1 WHERE session_no = $2 AND branch = $3 AND key = $4 AND until_seq IS NULL;
 -- state.hide
@@ -475,6 +529,8 @@ INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM ev
 UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= $1) WHERE name = 'word_refs';
 -- words.shorten
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
+-- session.id
+SELECT id AS value FROM sessions WHERE id = $1 FOR UPDATE;
 -- session.version
 SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- session.seq
@@ -483,14 +539,20 @@ SELECT seq AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDAT
 SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
 -- session.branch
 SELECT branch AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+-- session.head
+SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = $1 AND s.deleted_at IS NULL FOR UPDATE;
 -- call.version
 SELECT (SELECT max(r.seq) FROM calls r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- eval.version
 SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- invocation.version
 SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+-- invocation.waits
+SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = $1 UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- remains.upto
 SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = $1) AND r.branch = $2 FOR UPDATE;
+-- session.forks
+SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value FROM sessions s WHERE s.id = $1 FOR UPDATE;
 -- messages.live
 SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= $1 AND m.agent_no = (SELECT no FROM agents WHERE id = $2)) AS value FROM sessions s WHERE s.id = $3 FOR UPDATE;
 -- message.key
@@ -517,6 +579,8 @@ SELECT size AS value FROM segments WHERE id = $1 FOR UPDATE;
 SELECT (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS value FROM segments s WHERE s.id = $1 FOR UPDATE;
 -- gc.epoch
 SELECT n AS value FROM counters WHERE name = 'gc' FOR UPDATE;
+-- words.there
+SELECT no AS value FROM events WHERE no = $1 AND sha256 = $2 AND words IS NOT NULL FOR UPDATE;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, id FROM agents WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ANY($1) ORDER BY no FOR UPDATE;

@@ -46,9 +46,11 @@ export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...sessions.guards,
   ...lineage.guards,
   ...archive.guards,
+  ...erasure.guards,
   ...history.guards,
   ...state.guards,
   ...agents.guards,
   ...tasks.guards,
   ...blobs.guards,
+  ...words.guards,
 };

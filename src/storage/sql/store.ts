@@ -113,6 +113,10 @@ export class SqlStorage implements Storage {
     return this.#driver.reclaim();
   }
 
+  rewrite(): Promise<void> {
+    return this.#driver.rewrite();
+  }
+
   size(): Promise<number> {
     return this.#driver.size();
   }

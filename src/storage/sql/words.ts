@@ -8,16 +8,18 @@ const UPTO = "(SELECT n FROM counters WHERE name = 'word_refs')";
 const NEWEST = "coalesce((SELECT max(no) FROM events), 0)";
 const UNINDEXED = `no > ${UPTO} AND no <= ?`;
 
+const FOUND =
+  "SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, " +
+  "length(e.words) AS size, e.at AS created_at FROM ";
+
 export const queries = {
   "words.lag": `SELECT ${UPTO} AS upto, ${NEWEST} AS newest`,
   "words.get":
-    "SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r " +
-    "JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL " +
+    `${FOUND}word_refs r JOIN events e ON e.no = r.event_no ` +
+    "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL " +
     "ORDER BY r.event_no LIMIT 1",
   // What is not in the index yet, a page at a time.
-  "words.scan":
-    "SELECT e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e " +
-    "WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1",
+  "words.scan": `${FOUND}events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1`,
   "words.count":
     "SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no " +
     "WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c",
@@ -35,4 +37,9 @@ export const statements = {
     "UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?) WHERE name = 'word_refs'",
   // After rows were deleted: SQLite gives the highest numbers again.
   "words.shorten": `UPDATE counters SET n = ${NEWEST} WHERE name = 'word_refs' AND n > ${NEWEST}`,
+} as const;
+
+export const guards = {
+  /** By the hash as well: SQLite may give the number to another row. */
+  "words.there": "SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL",
 } as const;

@@ -87,9 +87,9 @@ class Batch {
 
   #context(commit: Commit): Context {
     const first = commit.sessions?.find(({ mode }) => mode !== "restore");
-    if (first === undefined) return { agent: this.#agent };
+    if (first === undefined) return { agent: this.#agent, sessionNo: this.#sessionNo };
     const { no, branch } = this.#session(first.id).position;
-    return { agent: this.#agent, session: no, branch };
+    return { agent: this.#agent, sessionNo: this.#sessionNo, session: no, branch };
   }
 
   #session(id: string): LiveSession {
@@ -100,6 +100,8 @@ class Batch {
     this.#live.set(id, made);
     return made;
   }
+
+  readonly #sessionNo = (id: string): number => this.#session(id).position.no;
 
   readonly #agent = (id: string): number => {
     const no = this.#agents.get(id);
@@ -130,7 +132,8 @@ class Batch {
       this.script.row(ADD_EVENT, row);
     }
     if (draft.writes !== undefined) {
-      const context: Context = { agent: this.#agent, session: before.no, branch, seq };
+      const { no } = before;
+      const context: Context = { agent: this.#agent, sessionNo: this.#sessionNo, session: no, branch, seq };
       for (const one of draft.writes) this.script.write(one, context);
     }
     return { session: draft.session, seq, hash };

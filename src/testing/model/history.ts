@@ -96,9 +96,8 @@ function alreadyThere(session: ModelSession, drafted: Draft): Message | undefine
   if (drafted.key === undefined) return undefined;
   const found = session.messages.find(({ message }) => message.key === drafted.key)?.message;
   if (found === undefined) return undefined;
-  const { role, agent, ref } = found;
-  if (isDeepStrictEqual({ role, agent, ref }, { role: drafted.role, agent: drafted.agent, ref: drafted.ref }))
-    return found;
+  const same = ({ role, agent, run, ref }: Draft) => ({ role, agent, run, ref });
+  if (isDeepStrictEqual(same(found), same(drafted))) return found;
   throw new HoldfastError("Conflict", `another message has the key ${drafted.key}`);
 }
 

@@ -38,6 +38,7 @@ export function modelTasks(world: World): Tasks {
       const session = world.ensure(conversationId);
       const agentId = options.agentId ?? "";
       const old = session.boards.find((board) => board.agentId === agentId);
+      if (old !== undefined && options.ifAbsent === true) throw new HoldfastError("AlreadyExists", `it is ${old.id}`);
       // What is not said of a board that is there already stays as it is.
       const { agentLabel, parentAgentId, maxRetries } = {
         ...(old ?? { agentLabel: "", parentAgentId: null, maxRetries: 3 }),

@@ -100,6 +100,20 @@ const expiryCases: readonly Case[] = [
     await refuses("BlobExpired", () => blobs.resolve(ref));
   }),
 
+  prove(
+    "LG6 a vacuum keeps what is in use, and no dry run does it",
+    ["blobs", "history"],
+    async ({ blobs, history }) => {
+      const refs = [await blobs.store(noise(2_000_000, 1)), await blobs.store("small")];
+      const scope = { session: "chat", agent: "helper" };
+      const message = await history.append(scope, { role: "user", content: "said" });
+      await refuses("InvalidArgument", () => blobs.gc({ dryRun: true, vacuum: true }));
+      assert.equal((await blobs.gc({ vacuum: true })).dryRun, false);
+      for (const ref of refs) assert.equal((await blobs.verify(ref)).ok, true);
+      assert.deepEqual(await history.get(scope), [message]);
+    },
+  ),
+
   prove("BL4 delete reclaims at once", ["blobs", "stats"], async ({ blobs, stats }) => {
     const before = await counts(stats);
     for (const size of [10, 10_000, 5_000_000]) {

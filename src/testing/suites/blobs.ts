@@ -1,6 +1,7 @@
 // The suite of the blobs contract: exact bytes here; lifetime and collection, and large and growing blobs, in the
 // files beside.
 import assert from "node:assert/strict";
+import { LIMITS } from "../../contracts/limits.ts";
 import { collect, isSameBytes, noise, present, prose, range, refOf, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { blobGrowthCases } from "./blobs-growth.ts";
@@ -12,6 +13,7 @@ export function runBlobsSuite(name: string, make: MakeFixture, options?: SuiteOp
   const cases = [
     ...exactCases,
     ...statCases,
+    ...listCases,
     ...refusedCases,
     ...blobLifetimeCases,
     ...blobLargeCases,
@@ -194,6 +196,47 @@ const statCases: readonly Case[] = [
       assert.equal((await given.stats()).blobs.bytes, 50_000);
     },
   ),
+];
+
+const listCases: readonly Case[] = [
+  prove("BL1 blobs are listed newest first, in pages, as stat tells them", ["blobs"], async ({ blobs }) => {
+    assert.deepEqual(await blobs.list(), { items: [], next: null });
+    const refs: string[] = [];
+    for (const n of range(7)) refs.push(await blobs.store(noise(2_000, n), { mediaType: `x/${n}` }));
+    await blobs.pin(present(refs[2]));
+    await blobs.store(noise(2_000, 0));
+    const newest = refs.toReversed();
+    const { items, next } = await blobs.list();
+    assert.deepEqual([items.map(({ ref }) => ref), next], [newest, null]);
+    for (const item of items) assert.deepEqual(item, await blobs.stat(item.ref));
+    assert.equal(items.find(({ pinned }) => pinned)?.ref, refs[2]);
+
+    const pages: string[][] = [];
+    for (let cursor: { cursor?: string } | null = {}; cursor !== null; ) {
+      const page: Awaited<ReturnType<typeof blobs.list>> = await blobs.list({ limit: 3, ...cursor });
+      pages.push(page.items.map(({ ref }) => ref));
+      cursor = page.next === null ? null : { cursor: page.next };
+    }
+    assert.deepEqual(pages, [newest.slice(0, 3), newest.slice(3, 6), newest.slice(6)]);
+    assert.equal((await blobs.list({ limit: 7 })).next, null);
+    await blobs.delete(present(refs[6]));
+    assert.equal((await blobs.list({ limit: 1 })).items[0]?.ref, refs[5]);
+    await refuses("InvalidArgument", () => blobs.list({ cursor: "not one of ours" }));
+    await refuses("LimitExceeded", () => blobs.list({ limit: LIMITS.page + 1 }));
+  }),
+
+  prove("BL3 what a blob is made of is not listed", ["blobs", "history"], async ({ blobs, history }) => {
+    const before = await blobs.store("first");
+    const large = noise(3_000_000, 1);
+    const whole = await blobs.store(large);
+    const grown = await blobs.store("first and more", { growsFrom: before });
+    const listed = async () => (await blobs.list({ limit: 5 })).items.map(({ ref }) => ref);
+    assert.deepEqual(await listed(), [grown, whole, before]);
+    // Short content stands in its message's row; stat finds it, the list does not.
+    const { ref } = await history.append({ session: "s", agent: "a" }, { role: "user", content: "short" });
+    assert.notEqual(await blobs.stat(present(ref)), null);
+    assert.deepEqual(await listed(), [grown, whole, before]);
+  }),
 ];
 
 const refusedCases: readonly Case[] = [

@@ -154,12 +154,39 @@ export const historyContentCases: readonly Case[] = [
     assert.ok(two.blobs.dedupSavings > one.blobs.dedupSavings);
   }),
 
+  prove("BL1 a message's content counts as a blob, whatever its length", ["history", "stats"], async (given) => {
+    for (const length of [10, 50_000]) {
+      const before = await given.stats();
+      const text = Buffer.from(noise(length, 8)).toString("hex");
+      const { content } = await given.history.append(scope, { role: "user", content: text });
+      const after = await given.stats();
+      const size = Buffer.byteLength(JSON.stringify({ content }));
+      assert.equal(after.blobs.count, before.blobs.count + 1);
+      assert.equal(after.blobs.bytes, before.blobs.bytes + size);
+      assert.equal(after.blobs.referencedBytes, before.blobs.referencedBytes + size);
+      assert.ok(after.blobs.storedBytes > before.blobs.storedBytes);
+    }
+  }),
+
   prove("ST8 a message over a limit is refused and nothing is written", ["history"], async ({ history }) => {
     const text = "x".repeat(LIMITS.messageBytes + 1);
     await refuses("LimitExceeded", () => history.append(scope, { role: "user", content: text }));
     const blocks = Array.from({ length: LIMITS.blocksPerMessage + 1 }, () => ({ type: "text" as const, text: "" }));
     await refuses("LimitExceeded", () => history.append(scope, { role: "user", content: blocks }));
     assert.equal(await history.count(scope), 0);
+  }),
+
+  prove("HI1 a message is what was given when it was appended", ["history"], async ({ history }) => {
+    const block = { type: "tool_use" as const, id: "c", name: "look", input: { for: ["one"] } };
+    const metadata = { of: { n: 1 } };
+    const appending = history.append(scope, { role: "assistant", content: [block], metadata });
+    block.input.for.push("two");
+    metadata.of.n = 2;
+    const message = await appending;
+    block.input.for.push("three");
+    assert.deepEqual(message.content, [{ type: "tool_use", id: "c", name: "look", input: { for: ["one"] } }]);
+    assert.deepEqual(message.metadata, { of: { n: 1 } });
+    assert.deepEqual(await history.get(scope), [message]);
   }),
 
   prove("ST7 what a message cannot be is refused and nothing is written", ["history"], async ({ history }) => {

@@ -1,6 +1,6 @@
 // History suite: clear and clearRun. They remove exactly what they name, say so, and leave the log verifiable.
 import assert from "node:assert/strict";
-import { present, range, refuses } from "../expect.ts";
+import { present, prose, range, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
 const scope = { session: "chat", agent: "helper" };
@@ -103,6 +103,27 @@ export const historyErasureCases: readonly Case[] = [
     assert.ok((await blobs.resolve(twin.ref)).byteLength > 0);
     assert.deepEqual(await history.get(other), [twin]);
   }),
+
+  prove(
+    "LG6 a message that was sent twice is erased whole",
+    ["history", "blobs", "stats", "another"],
+    async (given) => {
+      const { history, blobs, stats, another } = given;
+      const { history: elsewhere } = await another();
+      for (const size of [2_000, 1_500_000]) {
+        const message = { role: "user", key: "once", content: Buffer.from(prose(size, 1)).toString() } as const;
+        const sent = await Promise.all([history.append(scope, message), elsewhere.append(scope, message)]);
+        sent.push(await history.append(scope, message));
+        assert.equal(new Set(sent.map(({ seq }) => seq)).size, 1, "it is one message");
+        await refuses("Conflict", () =>
+          history.append(scope, { ...message, content: Buffer.from(prose(size, 2)).toString() }),
+        );
+        assert.deepEqual((await history.clear(scope)).kept, { blobs: 0 });
+        for (const { ref } of sent) assert.equal(await blobs.exists(ref), false);
+        assert.equal((await stats()).blobs.storedBytes, 0, `of ${size}`);
+      }
+    },
+  ),
 
   prove("LG6 appends and clears at once end in one order", ["history", "log"], async ({ history, log }) => {
     await history.append(scope, say("first"));

@@ -1,5 +1,6 @@
 // History suite: every message has a ref, and the ref is a blob's, wherever a backend keeps content of that length.
 import assert from "node:assert/strict";
+import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
@@ -96,11 +97,68 @@ export const historyRefsCases: readonly Case[] = [
     await refuses("BlobNotFound", () => history.append(scope, { role: "user", content: [{ type: "image", source }] }));
   }),
 
+  prove("HI1 a message that names another's content keeps its caller's order", ["history"], async ({ history }) => {
+    for (const text of ["short", "long ".repeat(1000)]) {
+      const { ref } = await history.append(elsewhere, say(text));
+      const content = [{ type: "document", source: { ref } }] as const;
+      const [naming, behind] = await Promise.all([
+        history.append(scope, { role: "user", content }),
+        history.append(scope, say("behind")),
+      ]);
+      assert.ok(naming.seq < behind.seq, `${naming.seq} before ${behind.seq}`);
+    }
+  }),
+
+  prove(
+    "LG6 a clear beside who pins or names its words tells what stays",
+    ["history", "blobs", "another"],
+    async (given) => {
+      const { history, blobs, another } = given;
+      const other = await another();
+      const acts = {
+        pin: ({ ref }: Message) => other.blobs.pin(ref),
+        name: ({ ref }: Message) =>
+          other.history.append(elsewhere, { role: "user", content: [{ type: "document", source: { ref } }] }),
+      };
+      for (const text of ["short", "long ".repeat(1000)]) {
+        for (const [name, act] of Object.entries(acts)) {
+          for (const round of range(20)) {
+            const said = await history.append(scope, say(`${text} ${name} ${round}`));
+            const acting = act(said);
+            // Sometimes it is nearly done when the clear begins.
+            for (const _ of range(round % 4)) await new Promise((next) => setImmediate(next));
+            const [acted, cleared] = await Promise.allSettled([acting, history.clear(scope)]);
+            assert.ok(cleared.status === "fulfilled");
+            const stays = acted.status === "fulfilled";
+            assert.equal(await blobs.exists(said.ref), stays, `${name} ${round}`);
+            assert.equal(cleared.value.kept.blobs, stays ? 1 : 0, `${name} ${round}`);
+            if (!stays) await refuses(["BlobNotFound", "BlobExpired"], () => Promise.reject(acted.reason));
+          }
+        }
+      }
+    },
+  ),
+
+  prove("BL4 a message may name what was pinned and let go", ["history", "blobs"], async ({ history, blobs }) => {
+    const { ref, content } = await history.append(scope, say("short"));
+    await blobs.pin(ref);
+    await blobs.unpin(ref);
+    await history.append(elsewhere, { role: "user", content: [{ type: "document", source: { ref } }] });
+    await history.clear(scope);
+    assert.deepEqual(await blobs.resolveJson(ref), { content });
+  }),
+
   prove("BL4 bytes that expired live on as a message's content", ["history", "blobs"], async ({ history, blobs }) => {
     const text = JSON.stringify({ content: [{ type: "text", text: "short" }] });
     const ref = await blobs.store(text, { ttlMs: 0 });
     assert.equal(await blobs.exists(ref), false);
     assert.equal((await history.append(scope, say("short"))).ref, ref);
+    assert.equal(await blobs.resolveText(ref), text);
+    assert.equal(await blobs.exists(ref), true);
+    const { expiresAt, references } = present(await blobs.stat(ref));
+    assert.deepEqual({ expiresAt, references }, { expiresAt: null, references: 1 });
+    await blobs.pin(ref);
+    await history.clear(scope);
     assert.equal(await blobs.resolveText(ref), text);
   }),
 

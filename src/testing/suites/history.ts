@@ -300,6 +300,9 @@ const keyCases: readonly Case[] = [
     await refuses("Conflict", () =>
       history.append(scope, { role: "user", content: "one", key: "k", metadata: { added: true } }),
     );
+    const another = { ...scope, agent: "another" };
+    await refuses("Conflict", () => history.append(another, { role: "user", content: "one", key: "k" }));
+    await refuses("Conflict", () => history.append(scope, { role: "user", content: "one", key: "k" }, { run: "r" }));
     assert.deepEqual(await history.get(scope), [first]);
   }),
 

@@ -17,6 +17,7 @@ import {
   speech,
   text,
   word,
+  work,
 } from "./hostile-values.ts";
 
 /** Things that are there already when the calls are made. */
@@ -27,6 +28,7 @@ export interface World {
   readonly ref: string;
   readonly hash: string;
   readonly sessionCursor: string;
+  readonly blobCursor: string;
   readonly agentCursor: string;
 }
 
@@ -51,7 +53,9 @@ export async function makeWorld(store: Holdfast): Promise<World> {
   await store.sessions.create({ id: "second" });
   const sessionCursor = present((await store.sessions.list({ limit: 1 })).next);
   const agentCursor = present((await store.agents.list({ limit: 1 })).next);
-  return { store, board: board.id, task: present(board.tasks[0]).id, ref: stored, hash, sessionCursor, agentCursor };
+  const blobCursor = present((await store.blobs.list({ limit: 1 })).next);
+  const cursors = { sessionCursor, agentCursor, blobCursor };
+  return { store, board: board.id, task: present(board.tasks[0]).id, ref: stored, hash, ...cursors };
 }
 
 /** A method as plain JavaScript sees it: anything may be handed in. */
@@ -166,6 +170,7 @@ function taskCalls({ store, board, task }: World): Call[] {
     agentLabel: text("Sub"),
     parentAgentId: id("a", "empty", "null"),
     maxRetries: int(3),
+    ifAbsent: flag(false),
   };
   return callsOf("tasks", store.tasks, {
     createTaskList: [[2, id("chat"), [text("t")], options]],
@@ -212,7 +217,7 @@ function agentCalls({ store, agentCursor }: World): Call[] {
   });
 }
 
-function blobCalls({ store, ref: stored }: World): Call[] {
+function blobCalls({ store, ref: stored, blobCursor }: World): Call[] {
   const options = { ttlMs: int(1_000, "null"), growsFrom: ref(stored) };
   const calls = callsOf("blobs", store.blobs, {
     store: [[1, bytes(noise(5, 5)), { ...options, mediaType: word("text/plain") }]],
@@ -223,6 +228,7 @@ function blobCalls({ store, ref: stored }: World): Call[] {
     stream: [[1, ref(stored)]],
     exists: [[1, ref(stored)]],
     stat: [[1, ref(stored)]],
+    list: [[0, { limit: int(5), cursor: choice(blobCursor, "null") }]],
     pin: [[1, ref(stored)]],
     unpin: [[1, ref(stored)]],
     verify: [[1, ref(stored)]],
@@ -246,6 +252,36 @@ function logCalls({ store, hash }: World): Call[] {
   return calls.map((call) => (call.name === "log.tail" ? pulled(call) : call));
 }
 
+function invocationCalls({ store }: World): Call[] {
+  const asked = { label: text("l"), call: word("chat#1") };
+  const described = { title: text("t"), tags: [id("x")], metadata: object({ m: 1 }), request: id("q") };
+  const session = { id: id("sub"), agent: id("a"), origin: id("o"), cacheId: id("c"), ...described };
+  const branch = { ...asked, mode: choice("branch"), session };
+  const leaf = { model: id("m"), provider: id("p"), turn: word("chat#1"), request: json({ q: 1 }) };
+  const batch = { concurrency: int(2) };
+  const done = work(() => 1);
+  return [
+    ...callsOf("invocations", store.invocations, {
+      spawn: [[1, id("chat"), { ...asked, session }, done]],
+      attach: [[3, id("chat"), id("second"), branch, done]],
+      spawnAll: [[2, id("chat"), [{ ...asked, session }], done, batch]],
+      attachAll: [[2, id("chat"), [{ at: id("second"), ...branch }], done, batch]],
+      start: [[1, id("chat"), { ...asked, session }]],
+      finish: [[1, word("chat#1"), { status: choice("failed"), error: json("lost") }]],
+      get: [[1, word("chat#1")]],
+      error: [[1, word("chat#1")]],
+    }),
+    ...callsOf("calls", store.calls, {
+      leaf: [[1, id("chat"), leaf, done]],
+      leafAll: [[2, id("chat"), [leaf], done, batch]],
+    }),
+    ...callsOf("sessions", store.sessions, {
+      attach: [[2, id("second"), { caller: id("chat"), ...branch }]],
+      context: [[1, id("chat"), { agent: id("a"), budget: int(9), tokenizer: done }]],
+    }),
+  ];
+}
+
 /** A stream shows its mistakes when it is read, at the latest. */
 function pulled(call: Call): Call {
   return { ...call, run: async (...args) => collect(call.run(...args) as AsyncIterable<unknown>, 1) };
@@ -263,5 +299,6 @@ export const CALLS = {
   agents: agentCalls,
   blobs: blobCalls,
   log: logCalls,
+  invocations: invocationCalls,
   store: storeCalls,
 } as const;

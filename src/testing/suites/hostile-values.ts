@@ -17,7 +17,8 @@ export type Kind =
   | "ref"
   | "bytes"
   | "binary"
-  | "signal";
+  | "signal"
+  | "work";
 
 export class Leaf {
   readonly kind: Kind;
@@ -69,6 +70,7 @@ export const ref = leaf("ref");
 export const bytes = leaf("bytes");
 export const binary = leaf("binary");
 export const signal = leaf("signal");
+export const work = leaf("work");
 
 /** A value that must be refused, its name, and the codes it may be refused with. */
 export interface Wrong {
@@ -106,6 +108,7 @@ const FITTING: Readonly<Record<Kind, readonly string[]>> = {
   bytes: ["string", "array"],
   binary: [],
   signal: [],
+  work: ["function"],
 };
 
 const LONE = "lone surrogate \ud800";

@@ -73,5 +73,9 @@ const typeCases: readonly Case[] = [
   prove("ST7 agents: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "agents")),
   prove("ST7 blobs: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "blobs")),
   prove("ST7 log: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "log")),
+  prove("ST7 invocations: wrong things are refused in every place", [...WHOLE, "lineage"], (given) =>
+    // Whoever offers the lineage offers the whole store.
+    everyCall(given.lineage as Holdfast, "invocations"),
+  ),
   prove("ST7 the store itself: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "store")),
 ];

@@ -4,10 +4,13 @@ import type { MessageAt } from "../../contracts/lineage.ts";
 import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { contextCases } from "./lineage-context.ts";
+import { invocationCases } from "./lineage-invocations.ts";
+import { leafCases } from "./lineage-leaf.ts";
 
 export function runLineageSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   const cases = [...headCases, ...turnCases, ...branchCases, ...forkCases, ...stateCases, ...rowCases, ...hostileCases];
-  runCases(`lineage: ${name}`, cases, make, options);
+  runCases(`lineage: ${name}`, [...cases, ...invocationCases, ...leafCases, ...contextCases], make, options);
 }
 
 const NEEDS = ["lineage", "sessions", "history", "state", "log"] as const;

@@ -59,6 +59,28 @@ export const sessionRaceCases: readonly Case[] = [
   ),
 
   prove(
+    "ST5 a name given at once to an alias and to a new session is one of them",
+    ["sessions", "history", "another"],
+    async (given) => {
+      const stores = [given, await given.another()];
+      for (const round of range(2 * ROUNDS)) {
+        const [home, name] = [`home${round}`, `name${round}`];
+        await given.sessions.create({ id: home });
+        // Both through one handle, so that they meet in one batch, and through two.
+        const { sessions, history } = present(stores[round % 2]);
+        const creation =
+          round % 4 < 2
+            ? () => history.append({ session: name, agent: "a" }, { role: "user", content: "hi" }).then(() => name)
+            : () => sessions.create({ id: name }).then(() => name);
+        const naming = () => given.sessions.setAlias(home, name).then(() => home);
+        const owner = await oneHolds(round % 8 < 4 ? [naming, creation] : [creation, naming], `taking ${name}`);
+        assert.equal(present(await given.sessions.get(name)).id, owner);
+        assert.deepEqual(present(await given.sessions.get(home)).aliases, owner === home ? [name] : []);
+      }
+    },
+  ),
+
+  prove(
     "LG6 a delete and an append at once through two handles end in one order",
     ["sessions", "history", "another"],
     async (given) => {
@@ -269,6 +291,25 @@ export const agentRaceCases: readonly Case[] = [
       assert.equal(shared?.value, held.length === 2 ? "we" : undefined);
     }
   }),
+
+  prove(
+    "ME8 a block restored while its agent is deleted is restored or not there",
+    ["agents", "another"],
+    async (given) => {
+      const other = await given.another();
+      // Few: every deletion gives its space back, which takes a server its time.
+      for (const round of range(5)) {
+        await given.agents.saveBlocks(`a${round}`, [{ label: "notes", value: `one ${round}` }]);
+        await given.agents.rethinkBlock(`a${round}`, "notes", "two");
+        const { lost } = await both<unknown>([
+          () => given.agents.delete(`a${round}`),
+          () => other.agents.restoreBlock(`a${round}`, "notes", 1),
+        ]);
+        for (const reason of lost) await refuses("NotFound", () => Promise.reject(reason));
+        assert.equal(await given.agents.getBlock(`a${round}`, "notes"), null);
+      }
+    },
+  ),
 ];
 
 const HOUR = 3_600_000;

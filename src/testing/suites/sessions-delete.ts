@@ -1,6 +1,6 @@
 // Sessions suite: delete erases everything the session holds, says what it removed and kept, and leaves a tombstone.
 import assert from "node:assert/strict";
-import { noise, present, refuses } from "../expect.ts";
+import { noise, present, prose, refuses } from "../expect.ts";
 import { type Case, type Offers, prove } from "../suite.ts";
 
 /** A session with something in every noun. */
@@ -97,6 +97,61 @@ export const sessionDeleteCases: readonly Case[] = [
     assert.ok((await blobs.resolve(kept.ref)).byteLength > 0);
     assert.deepEqual(await history.session("kept"), [kept]);
   }),
+
+  prove(
+    "LG6 a delete beside those who never stop appending takes what they wrote last",
+    ["sessions", "history", "blobs", "another"],
+    async ({ sessions, history, blobs, another }) => {
+      const other = await another();
+      const refs: string[] = [];
+      let messages = 0;
+      const lane = async (to: Pick<Offers, "history">, name: string) => {
+        for (let n = 0; ; n++) {
+          const data = new TextEncoder().encode(`${name} ${n} ${"z".repeat(2000)}`);
+          const content = [{ type: "document", source: { data, mediaType: "text/plain" } }] as const;
+          const message = await to.history.append({ session: "chat", agent: "a" }, { role: "user", content });
+          messages += 1;
+          const [block] = message.content;
+          if (block?.type === "document") refs.push(message.ref, present(block.source.ref));
+        }
+      };
+      const lanes = [0, 1, 2, 3, 4, 5].map((n) =>
+        refuses("SessionDeleted", () => lane(n % 2 ? other : { history }, `${n}`)),
+      );
+      while (messages < 30) await new Promise((next) => setImmediate(next));
+      const { removed, kept } = present(await sessions.delete("chat"));
+      await Promise.all(lanes);
+      assert.equal(removed.messages, messages, "the report is of what was there");
+      assert.equal(removed.events, messages + 1);
+      assert.deepEqual(kept, { tombstone: 1, blobs: 0 });
+      for (const ref of refs) assert.equal(await blobs.stat(ref), null);
+    },
+  ),
+
+  prove(
+    "LG6 what was refused leaves nothing behind",
+    ["sessions", "history", "state", "agents", "stats"],
+    async (given) => {
+      const { sessions, history, state, agents, stats } = given;
+      const large = Buffer.from(prose(1_500_000, 3)).toString();
+      await state.set("chat", { small: 1 });
+      assert.equal(await state.compareAndSet("chat", 99, { large }), null);
+      await sessions.delete("chat");
+      await refuses("SessionDeleted", () => state.set("chat", { large }));
+      await refuses("SessionDeleted", () => state.patch("chat", { large }));
+      const message = { role: "user", content: large } as const;
+      await refuses("SessionDeleted", () => history.append({ session: "chat", agent: "a" }, message));
+      const image = { type: "image", source: { data: noise(1_500_000, 4), mediaType: "image/png" } } as const;
+      await refuses("SessionDeleted", () =>
+        history.append({ session: "chat", agent: "a" }, { role: "user", content: [image] }),
+      );
+      assert.equal((await stats()).blobs.storedBytes, 0);
+      const value = "é".repeat(900_000);
+      await Promise.all([1, 2].map(() => agents.saveBlocks("a", [{ label: "notes", value, limit: 1_000_000 }])));
+      await agents.delete("a");
+      assert.equal((await stats()).blobs.storedBytes, 0);
+    },
+  ),
 
   prove("LG6 appends and a delete at once end in one order", ["sessions", "history"], async ({ sessions, history }) => {
     const scope = { session: "chat", agent: "a" };

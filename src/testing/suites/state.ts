@@ -6,11 +6,21 @@ import type { State, Versioned } from "../../contracts/state.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { stateRaceCases } from "./races.ts";
+import { stateCallCases } from "./state-calls.ts";
 
 export function runStateSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `state: ${name}`,
-    [...wholeCases, ...exactCases, ...limitCases, ...concurrentCases, ...ttlCases, ...logCases, ...stateRaceCases],
+    [
+      ...wholeCases,
+      ...exactCases,
+      ...limitCases,
+      ...concurrentCases,
+      ...ttlCases,
+      ...logCases,
+      ...stateCallCases,
+      ...stateRaceCases,
+    ],
     make,
     options,
   );
@@ -216,6 +226,17 @@ const limitCases: readonly Case[] = [
     assert.equal(Object.keys(await state.get("chat")).length, LIMITS.stateKeys);
   }),
 
+  prove("ST8 a patch that is refused leaves nothing to those decided with it", ["state"], async ({ state }) => {
+    await nearlyFull(state, 0);
+    // While the first is under way, the others wait and are then decided together.
+    const [, refused, fits] = await Promise.allSettled(
+      ["k0", "more", "k1"].map((key) => state.patch("chat", { [key]: 1 })),
+    );
+    assert.equal(refused?.status, "rejected");
+    assert.ok(fits?.status === "fulfilled", "it adds no key");
+    assert.deepEqual(fits.value, await state.getVersioned("chat"));
+  }),
+
   prove("ST8 patches of two handles at once do not go over the limit", ["state", "another"], async (given) => {
     const handles = [given.state, (await given.another()).state];
     await nearlyFull(given.state, 3);
@@ -346,6 +367,13 @@ const ttlCases: readonly Case[] = [
     const { value } = await state.patch("chat", { fresh: 2 });
     assert.deepEqual(value, { fresh: 2 });
     assert.deepEqual(await state.get("chat"), { fresh: 2 });
+  }),
+
+  prove("ME1 a patch is not answered with what it wrote for no time", ["state"], async ({ state }) => {
+    await state.set("chat", { kept: 1, brief: 1 });
+    const answer = await state.patch("chat", { brief: 2 }, { ttlMs: 0 });
+    assert.deepEqual(answer.value, { kept: 1 });
+    assert.deepEqual(await state.getVersioned("chat"), answer);
   }),
 
   prove("ME1 compareAndSet takes a time to live too", ["state", "clock"], async ({ state, clock }) => {

@@ -70,13 +70,15 @@ const selfCases: readonly Case[] = [
 
 /** One call of every noun. */
 function calls(store: Pick<Offers, (typeof ALL)[number]>): readonly (() => Promise<unknown>)[] {
-  const { heads, turns, calls, evals, snapshots } = store.lineage;
+  const { heads, turns, calls, evals, snapshots, invocations } = store.lineage;
   return [
     () => heads.current("chat"),
     () => turns.begin("chat"),
     () => calls.get("chat#1"),
     () => evals.get("chat#1"),
     () => snapshots.get("chat#1"),
+    () => invocations.get("chat#1"),
+    () => invocations.spawn("chat", {}, () => 1),
     () => store.lineage.sessions.fork("chat"),
     () => store.agents.get("a"),
     () => store.agents.create(),

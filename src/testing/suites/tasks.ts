@@ -66,6 +66,16 @@ const boardCases: readonly Case[] = [
     for (const board of boards) assert.deepEqual(await tasks.getTaskList(board.id), board);
   }),
 
+  prove("TA1 of 8 who make a board if there is none, one does", ["tasks"], async ({ tasks }) => {
+    const make = (n: number) => tasks.createTaskList("chat", [`t${n}`], { agentId: "sub", ifAbsent: true });
+    const made = await Promise.allSettled(range(8).map(make));
+    const [winner, ...others] = made.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    assert.deepEqual([winner?.tasks.length, others], [1, []]);
+    assert.deepEqual(await tasks.getBoardsByConversation("chat"), [winner]);
+    await refuses("AlreadyExists", () => make(8));
+    assert.deepEqual(titles(await tasks.createTaskList("chat", ["x"], { agentId: "sub", ifAbsent: false })), ["x"]);
+  }),
+
   prove("TA1 creating a board again keeps its id and gives it the new tasks", ["tasks", "clock"], async (given) => {
     const { tasks, clock } = given;
     const first = await tasks.createTaskList("chat", ["one", "two"]);

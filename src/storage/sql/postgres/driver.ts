@@ -4,7 +4,16 @@ import { createHash } from "node:crypto";
 import type { Environment } from "../../../contracts/environment.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
-import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
+import {
+  type BulkSpec,
+  type Driver,
+  LostRace,
+  type Param,
+  type Plan,
+  type Row,
+  StaleFence,
+  type Step,
+} from "../driver.ts";
 import { timedOut, tooManyRows } from "../inspection.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isRace, isStale, isUnreachable, postgresError, sqlState } from "./errors.ts";
@@ -59,7 +68,8 @@ class PostgresDriver implements Driver {
       } catch (error) {
         if (isStale(error)) throw new StaleFence();
         // A race was lost before anything happened: the plan is made again from what is there now.
-        if (!isRace(error) || attempt >= MOST_RACES || environment.monotonic() >= deadline) {
+        const isLost = isRace(error) || error instanceof LostRace;
+        if (!isLost || attempt >= MOST_RACES || environment.monotonic() >= deadline) {
           throw postgresError(error, this.#pool.target);
         }
       }
@@ -270,6 +280,17 @@ class PostgresDriver implements Driver {
       await this.#pool.sql.unsafe(`VACUUM ${table}`).catch((error) => {
         this.#options.environment.log("warn", "postgres.vacuum", { table, error: String(error) });
       });
+    }
+  }
+
+  /** Table by table, each into a new file; the old one is deleted and not overwritten. */
+  async rewrite(): Promise<void> {
+    for (const table of Object.keys(TABLES)) {
+      try {
+        await this.#pool.sql.unsafe(`VACUUM (FULL) ${table}`);
+      } catch (error) {
+        throw postgresError(error, this.#pool.target);
+      }
     }
   }
 

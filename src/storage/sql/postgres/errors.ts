@@ -70,7 +70,7 @@ export function postgresError(error: unknown, target: string): unknown {
     case "3D000":
       return new HoldfastError("NotFound", `${target}: ${messageOf(error)}`, {
         ...at,
-        hint: "Create the database first.",
+        hint: "Create the database first, for example with `createdb`; a store makes its own schema in it.",
       });
     case "53100":
       return new HoldfastError("StoreFull", `no space left on ${target}`, { ...at, retryable: true });

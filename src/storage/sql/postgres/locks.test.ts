@@ -114,6 +114,31 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       expect(await storage.query("state.key", row?.no ?? 0, 1, "k")).toMatchObject([{ key: "k", body: bytes }]);
     });
 
+    test.each([
+      ["alias", "session"],
+      ["session", "alias"],
+    ])("ST5 a name for the %s here is wanted for the %s there", async (mine) => {
+      await storage.commit(append("home"));
+      const naming: Commit = {
+        sessions: [{ id: "home", mode: "existing", at }],
+        guards: [
+          { check: "alias.session", key: ["name"], expect: null },
+          { check: "session.id", key: ["name"], expect: null },
+        ],
+        events: [
+          {
+            ...{ session: "home", type: "alias/set", at, data: { name: "name" } },
+            writes: [{ op: "insert", table: "aliases", row: { name: "name", created_at: at } }],
+          },
+        ],
+      };
+      const both = [naming, append("name")] as const;
+      const { ours, theirs } = mine === "alias" ? await amid(both[0], both[1]) : await amid(both[1], both[0]);
+      expect([ours?.ok, theirs.ok].filter((ok) => ok)).toHaveLength(1);
+      const taken = [await storage.query("session.get", "name"), await storage.query("session.byAlias", "name")];
+      expect(taken.flat()).toHaveLength(1);
+    });
+
     test("ST2 of two commits that rely on the same version one is refused", async () => {
       const agents = [{ id: "a", at }];
       await storage.commit({ agents });

@@ -6,9 +6,9 @@ import { Worker } from "node:worker_threads";
 const PROGRAM = `
 const { workerData } = require("node:worker_threads");
 const { DatabaseSync } = require("node:sqlite");
-const { path, shared, restartFrames } = workerData;
+const { path, shared, restartFrames, waitMs } = workerData;
 const db = new DatabaseSync(path);
-db.exec("PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+db.exec("PRAGMA busy_timeout = " + waitMs + "; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 const passive = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
 const restart = db.prepare("PRAGMA wal_checkpoint(RESTART)");
 for (let seen = 0; ; ) {
@@ -27,6 +27,8 @@ db.close();
 
 /** From this many frames on, the WAL is begun anew; writers wait for that moment, by timers. */
 const RESTART_FRAMES = 8000;
+/** How long it waits for its turn among writers that hardly let go; and then for readers, while the writers wait. */
+const WAIT_MS = 20;
 
 const ASKED = 0;
 const ENDING = 1;
@@ -38,7 +40,7 @@ export class Checkpointer {
   constructor(path: string) {
     this.#worker = new Worker(PROGRAM, {
       eval: true,
-      workerData: { path, shared: this.#shared, restartFrames: RESTART_FRAMES },
+      workerData: { path, shared: this.#shared, restartFrames: RESTART_FRAMES, waitMs: WAIT_MS },
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
     // A thread that cannot start or dies is missed by nobody: commits checkpoint when the WAL gets long.

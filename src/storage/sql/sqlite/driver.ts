@@ -1,15 +1,17 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
 // two handles on a file never block each other's event loop: who finds the file locked waits by timers.
 import { statSync } from "node:fs";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
 import { CHECKPOINT_FRAMES, Checkpoints } from "./checkpoints.ts";
+import { bindable, Connection } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
-import { busyError, isBusy, isOutOfRange, sqliteError } from "./errors.ts";
+import { busyError, isBusy, sqliteError } from "./errors.ts";
 import { Inspector } from "./inspector.ts";
+import { reclaim, rewrite, type Space } from "./space.ts";
 
 export interface SqliteOptions {
   /** A file path, or ":memory:". */
@@ -22,65 +24,8 @@ export interface SqliteOptions {
 /** Rows per multi-row insert; the rest goes one by one, so that there are two constant texts per table. */
 const WIDE = 16;
 const POLL_MS = 20;
-const VACUUM_PAGES = 1000;
 /** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;
-
-const NO_BYTES = new Uint8Array(1).subarray(0, 0);
-
-/** Before Node 24 an array without memory of its own is bound as NULL: no bytes must be a place with none in it. */
-const bindable =
-  Number.parseInt(process.versions.node, 10) >= 24
-    ? (params: readonly Param[]) => params
-    : (params: readonly Param[]) =>
-        params.map((param) => (param instanceof Uint8Array && param.byteLength === 0 ? NO_BYTES : param));
-
-class Connection {
-  readonly db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-
-  constructor(path: string) {
-    this.db = new DatabaseSync(path);
-  }
-
-  statement(text: string): StatementSync {
-    const known = this.#statements.get(text);
-    if (known !== undefined) return known;
-    const made = this.db.prepare(text);
-    this.#statements.set(text, made);
-    return made;
-  }
-
-  all(text: string, params: readonly Param[]): readonly Row[] {
-    return this.statement(text).all(...bindable(params)) as readonly Row[];
-  }
-
-  /**
-   * The same for whoever decodes rows: a number that is larger than any we write comes as the nearest one there is, so
-   * that the row it stands in can be named.
-   */
-  rows(text: string, params: readonly Param[]): readonly Row[] {
-    try {
-      return this.all(text, params);
-    } catch (error) {
-      if (!isOutOfRange(error)) throw error;
-    }
-    const statement = this.db.prepare(text);
-    statement.setReadBigInts(true);
-    return statement.all(...bindable(params)).map(nearest);
-  }
-
-  /** How many rows it changed. */
-  run(text: string, params: readonly Param[]): number {
-    return Number(this.statement(text).run(...bindable(params)).changes);
-  }
-}
-
-function nearest(row: Row): Row {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, cell]) => [name, typeof cell === "bigint" ? Number(cell) : cell]),
-  );
-}
 
 class SqliteDriver implements Driver {
   readonly dialect = sqlite;
@@ -150,7 +95,9 @@ class SqliteDriver implements Driver {
   #step(step: Step): readonly Row[] {
     switch (step.kind) {
       case "query":
-        return this.#writer.all(step.sql, step.params);
+        return step.answers === undefined
+          ? this.#writer.all(step.sql, step.params)
+          : this.#writer.rows(step.sql, step.params);
       case "lookup": {
         const text = this.#lookupText(step.sql);
         return step.keys.flatMap((key) => this.#writer.all(text, [key]));
@@ -223,9 +170,10 @@ class SqliteDriver implements Driver {
   }
 
   async migrate(
-    _create: boolean,
+    create: boolean,
     run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
   ): Promise<void> {
+    if (create) await this.#whenFree(() => makeReady(this.#writer.db, this.#options.path));
     await this.#whenFree(() => this.#writer.run("BEGIN IMMEDIATE", []));
     try {
       // Nothing inside waits for anything but these synchronous statements, so the lock spans no macrotask.
@@ -259,23 +207,17 @@ class SqliteDriver implements Driver {
     return () => stop.abort();
   }
 
-  /** What was deleted is overwritten (secure_delete), leaves the WAL, and its pages go back to the file system. */
-  async reclaim(): Promise<void> {
-    if (this.#options.path === ":memory:") return;
-    const { environment, busyMs } = this.#options;
-    const number = (pragma: string, column: string) => Number(this.#writer.all(pragma, [])[0]?.[column]);
-    // A bounded piece at a time: giving back hundreds of megabytes in one go would hold up the event loop.
-    const free = () => number("PRAGMA freelist_count", "freelist_count");
-    for (let before = Number.POSITIVE_INFINITY, now = free(); now > 0 && now < before; before = now, now = free()) {
-      await this.#whenFree(() => this.#writer.db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`));
-      await new Promise<void>((next) => environment.defer(next));
-    }
-    const deadline = environment.monotonic() + Math.min(busyMs, 2000);
-    while (number("PRAGMA wal_checkpoint(TRUNCATE)", "busy") !== 0) {
-      // A reader of another process still looks at the old pages; the next checkpoint takes them.
-      if (environment.monotonic() >= deadline) return environment.log("info", "sqlite.reclaim.later", {});
-      await environment.sleep(5);
-    }
+  reclaim(): Promise<void> {
+    return reclaim(this.#space());
+  }
+
+  rewrite(): Promise<void> {
+    return rewrite(this.#space());
+  }
+
+  #space(): Space {
+    const { path, environment, busyMs } = this.#options;
+    return { db: this.#writer.db, path, environment, busyMs, whenFree: (run) => this.#whenFree(run) };
   }
 
   async size(): Promise<number> {
@@ -299,12 +241,19 @@ class SqliteDriver implements Driver {
   }
 }
 
+const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";
+
+function makeReady(db: DatabaseSync, path: string): void {
+  // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
+  if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  if (path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
+}
+
 function prepare(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
   const { db } = connection;
   if (role === "writer") {
-    // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
-    if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    if (options.path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
+    // A file that is not ours stays as it is, and an empty one until a store is to be made of it.
+    if (db.prepare(OUR_TABLE).get() !== undefined) makeReady(db, options.path);
     db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
     db.exec("PRAGMA secure_delete = ON");

@@ -1,6 +1,6 @@
 // Opening a file that is a store already is reading it: nobody is waited for and nothing is written.
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -44,9 +44,33 @@ describe("opening a SQLite store", () => {
     expect(digest()).toBe(before);
   });
 
+  test("ST4 another application's file is refused and stays as it is, byte for byte", async () => {
+    file = path.join(folder, "other.db");
+    const db = new DatabaseSync(file);
+    db.exec("CREATE TABLE t (x); INSERT INTO t VALUES (1)");
+    db.close();
+    const before = digest();
+    for (const options of [{}, { create: false }, { migrate: false }]) {
+      await expect(open(file, options)).rejects.toMatchObject({ code: "NotAStore" });
+    }
+    expect(digest()).toBe(before);
+    expect(readdirSync(folder).filter((name) => name.startsWith("other"))).toEqual(["other.db"]);
+  });
+
+  test("ST4 an empty file stays empty unless a store may be made of it", async () => {
+    file = path.join(folder, "empty.db");
+    writeFileSync(file, "");
+    await expect(open(file, { create: false })).rejects.toMatchObject({ code: "NotFound" });
+    expect(readFileSync(file)).toHaveLength(0);
+    const hf = await open(file);
+    await hf.close();
+    expect(digest()).not.toBe(createHash("sha256").digest("hex"));
+  });
+
   test("LG6 a new store is one whose free pages can be given back", () => {
     const db = new DatabaseSync(file, { readOnly: true });
     expect(db.prepare("PRAGMA auto_vacuum").get()?.auto_vacuum).toBe(2);
+    expect(db.prepare("PRAGMA journal_mode").get()?.journal_mode).toBe("wal");
     db.close();
   });
 });

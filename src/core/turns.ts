@@ -1,11 +1,16 @@
-// The order of appends that cannot be handed over at once, because their payloads take their time (bytes outside the
-// database, very large messages) or because a key must be looked up first: what was asked for first is handed over
+// The order of changes that cannot be handed over at once, because their payloads take their time (bytes outside the
+// database, very large messages) or because something must be looked up first: what was asked for first is handed over
 // first, session by session, while the preparing goes on meanwhile.
 
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** True while an append of the session has not had its turn: those behind it must wait for theirs. */
+  /** Stands for the last turn in line: as long as it is the same, nobody came behind. */
+  last(session: string): object | undefined {
+    return this.#last.get(session);
+  }
+
+  /** True while a change of the session has not had its turn: those behind it must wait for theirs. */
   taken(session: string): boolean {
     return this.#last.has(session);
   }

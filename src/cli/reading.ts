@@ -1,0 +1,78 @@
+// Messages up to the first one that is damaged: one bad message must not hide those before it, and the way past it is
+// told.
+import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
+import type { HistoryRange } from "../contracts/history.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Message } from "../contracts/messages.ts";
+import type { Session } from "../contracts/sessions.ts";
+import type { Range } from "./range.ts";
+import { quoted } from "./terminal.ts";
+
+export interface Reading {
+  readonly messages: readonly Message[];
+  /** Why there are no more. */
+  readonly damage?: HoldfastError;
+}
+
+export async function readUpToDamage(
+  holdfast: Holdfast,
+  { id: session, messages: total }: Session,
+  agent: string | undefined,
+  range: Range,
+): Promise<Reading> {
+  const read = (part: HistoryRange) =>
+    agent === undefined ? holdfast.history.session(session, part) : holdfast.history.get({ session, agent }, part);
+  try {
+    return { messages: await read(range) };
+  } catch (error) {
+    if (damagedSeq(error) === undefined) throw error;
+  }
+  const counted = agent === undefined ? total : await holdfast.history.count({ session, agent });
+  const { last = counted, after = 0, limit = last } = range;
+  return await pages(read, after, Math.max(0, counted - last), limit, hintFor(session, agent));
+}
+
+/** In pages that grow smaller where one cannot be read, until the bad message stands alone. */
+async function pages(
+  read: (part: HistoryRange) => Promise<readonly Message[]>,
+  from: number,
+  skipped: number,
+  most: number,
+  hint: (seq: number) => string,
+): Promise<Reading> {
+  const messages: Message[] = [];
+  let size: number = LIMITS.page;
+  while (messages.length < most) {
+    const limit = Math.min(size, most - messages.length);
+    const last = messages.at(-1);
+    const start = last === undefined ? { after: from, offset: skipped } : { after: last.seq };
+    try {
+      const page = await read({ ...start, limit });
+      messages.push(...page);
+      if (page.length < limit) break;
+    } catch (error) {
+      const seq = damagedSeq(error);
+      if (seq === undefined || !isHoldfastError(error)) throw error;
+      if (limit === 1) return { messages, damage: withHint(error, hint(seq)) };
+      size = Math.ceil(limit / 2);
+    }
+  }
+  return { messages };
+}
+
+function damagedSeq(error: unknown): number | undefined {
+  if (!isHoldfastError(error) || (error.code !== "BlobCorrupted" && error.code !== "StoreCorrupted")) return undefined;
+  const { seq } = error.details;
+  return typeof seq === "number" ? seq : undefined;
+}
+
+function hintFor(session: string, agent: string | undefined): (seq: number) => string {
+  const only = agent === undefined ? "" : ` --agent ${quoted(agent)}`;
+  return (seq) =>
+    `only a backup has its text; \`holdfast messages ${quoted(session)}${only} --after ${seq}\` reads what follows it`;
+}
+
+function withHint(error: HoldfastError, hint: string): HoldfastError {
+  return new HoldfastError(error.code, error.message, { hint, details: error.details, cause: error });
+}

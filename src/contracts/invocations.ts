@@ -1,0 +1,167 @@
+// Sessions that work for other sessions: spawned or attached to, waited for, and answered with an envelope; and leaf
+// calls, which answer in the same shape and make no session.
+// Promise: an invocation is in its caller's log before its work begins, in one commit with the session it creates; it ends
+// once. One whose process died stays "running" until somebody finishes it by its id.
+import type { Json } from "./json.ts";
+import type { At, Call, CallInput, CallOutcome, Counts, Invocation, InvocationStatus } from "./lineage.ts";
+import type { SessionInput } from "./sessions.ts";
+
+/** continue: the work goes on in the session itself. branch: in a new session that goes on from one of its heads. */
+export type AttachMode = "continue" | "branch";
+
+export interface InvocationInput {
+  /** One line for lists and traces. */
+  readonly label?: string;
+  /** The call of the caller's that asked for it. */
+  readonly call?: string;
+}
+
+export interface SpawnInput extends InvocationInput {
+  /** What the new session says of itself; its id is given when left out. */
+  readonly session?: SessionInput;
+}
+
+export interface AttachOptions extends InvocationInput {
+  /** There is no default: to go on in somebody's session and to branch from it are different things. */
+  readonly mode: AttachMode;
+  /** Of the session that "branch" makes. */
+  readonly session?: SessionInput;
+}
+
+export interface AttachInput extends AttachOptions {
+  /** The session that asks, by id or alias. The invocation is in its log. */
+  readonly caller: string;
+}
+
+export interface InvocationOutcome {
+  /** "failed" when an error is given, "done" otherwise. */
+  readonly status?: Exclude<InvocationStatus, "running">;
+  /** Kept in the caller's log as an annotation; see `error()`. */
+  readonly error?: Json;
+}
+
+/** What the work of an invocation is given. */
+export interface Child {
+  /** The session to work in. */
+  readonly session: string;
+  readonly invocation: Invocation;
+}
+
+/** What work answers with, wherever it was done. */
+export interface Envelope<T, M = InvocationMeta> {
+  /** null when it failed. */
+  readonly value: T | null;
+  /** Where it was done: the child, or the caller itself for a leaf call. null when it could not begin. */
+  readonly session: string | null;
+  /** The current head of that session when the work had ended; null when it has none, and for a leaf call. */
+  readonly head: string | null;
+  readonly status: "done" | "failed";
+  /** What was thrown; only in slots of a batch that failed. */
+  readonly error?: unknown;
+  /**
+   * Read from the rows that were written, without times: the same work on the same ids has the same. null when it could
+   * not begin, or its end could not be recorded.
+   */
+  readonly meta: M | null;
+}
+
+export interface InvocationMeta {
+  readonly invocation: string;
+  readonly type: "spawn" | "attach";
+  readonly mode: AttachMode | null;
+  readonly label: string | null;
+  /** How many rows of each kind the child's lineage held when the work had ended. */
+  readonly counts: Counts;
+}
+
+export interface LeafMeta {
+  readonly call: string;
+  readonly type: "leaf";
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedTokens: number | null;
+  /** null: unknown, which is not 0. */
+  readonly costUsd: number | null;
+}
+
+export interface BatchOptions {
+  /** How many slots are worked on at the same time; 4 when not given. */
+  readonly concurrency?: number;
+}
+
+type Work<T> = (child: Child, index: number) => T | Promise<T>;
+
+export interface Invocations {
+  /**
+   * Creates a session of kind "spawned", does the work and ends the invocation. What the work throws is recorded, the
+   * invocation is "failed", and the same thing is thrown on. The work publishes heads of the child where it wants them.
+   */
+  spawn<T>(caller: string, input: SpawnInput, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
+  /** Like spawn, in a session that is there already or in a branch of it; see sessions.attach(). */
+  attach<T>(
+    caller: string,
+    at: At,
+    options: AttachOptions,
+    work: (child: Child) => T | Promise<T>,
+  ): Promise<Envelope<T>>;
+  /** Answers in the order of the inputs. A slot that fails is marked; the others go on. */
+  spawnAll<T>(
+    caller: string,
+    inputs: readonly SpawnInput[],
+    work: Work<T>,
+    options?: BatchOptions,
+  ): Promise<readonly Envelope<T>[]>;
+  attachAll<T>(
+    caller: string,
+    inputs: readonly (AttachOptions & { readonly at: At })[],
+    work: Work<T>,
+    options?: BatchOptions,
+  ): Promise<readonly Envelope<T>[]>;
+  /** For loops of your own: the spawned session and its running invocation, in one commit. sessions.attach() is its twin. */
+  start(caller: string, input?: SpawnInput): Promise<Invocation>;
+  /** Once; InvalidTransition when it has ended already. */
+  finish(id: string, outcome?: InvocationOutcome): Promise<Invocation>;
+  get(id: string): Promise<Invocation | null>;
+  /** What was recorded when it failed; null when nothing was. */
+  error(id: string): Promise<Json | null>;
+}
+
+export type LeafInput = Omit<CallInput, "type" | "descriptor">;
+
+export type LeafReport = Omit<CallOutcome, "status" | "result" | "error">;
+
+export interface Leaf {
+  readonly call: Call;
+  /** What it cost and what came back, told as soon as it is known: it is recorded also when the work then throws. */
+  report(spent: LeafReport): void;
+}
+
+export interface LeafCalls {
+  /**
+   * A call that stands for itself: recorded before the work, its outcome after. The value is kept as the call's result. What
+   * the work throws is recorded with what was reported, and thrown on.
+   */
+  leaf<T extends Json>(
+    session: string,
+    input: LeafInput,
+    work: (leaf: Leaf) => T | Promise<T>,
+  ): Promise<Envelope<T, LeafMeta>>;
+  /** Answers in the order of the inputs. A slot that fails is marked; the others go on. */
+  leafAll<T extends Json>(
+    session: string,
+    inputs: readonly LeafInput[],
+    work: (leaf: Leaf, index: number) => T | Promise<T>,
+    options?: BatchOptions,
+  ): Promise<readonly Envelope<T, LeafMeta>[]>;
+}
+
+/** What an invocation attached to, as it was then. */
+export interface AttachSource {
+  readonly session: string;
+  readonly head: string | null;
+  /** The snapshot of that head's variables. */
+  readonly snapshot: string | null;
+  readonly fingerprint: string | null;
+}

@@ -1,0 +1,254 @@
+// The beginning of an invocation: a session spawned, continued or branched from, and the row in the caller's log that says
+// so, in one commit.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { AttachMode } from "../contracts/invocations.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { Invocation, Locator } from "../contracts/lineage.ts";
+import type { HeadRow } from "../contracts/lineage-queries.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Slot } from "../contracts/rows.ts";
+import type { Commit, EventDraft, Guard, Storage } from "../contracts/storage.ts";
+import { encodeText } from "../core/bytes.ts";
+import { checkId, checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
+import { type Decision, decide } from "../core/decide.ts";
+import { newId } from "../core/environment.ts";
+import { parseRowId } from "../core/row-id.ts";
+import { derivation, positionOf } from "./branching.ts";
+import { facts, noRow, onBranch } from "./calls.ts";
+import { type Birth, checkDescribed, createCommit, type Described, INPUT } from "./describe.ts";
+import { type Found, findAt, findHead, findSession } from "./find.ts";
+import { invocationOf } from "./view.ts";
+
+const MODES: readonly AttachMode[] = ["continue", "branch"];
+
+/** What the caller says of an invocation, checked. */
+interface Asked {
+  readonly label: Uint8Array | null;
+  readonly call: { readonly session: string; readonly seq: number } | null;
+}
+
+function checkAsked(given: Readonly<Record<string, unknown>>): Asked {
+  return {
+    label: given.label === undefined ? null : encodeText(checkText(given.label, "label", "titleBytes")),
+    call: given.call === undefined ? null : parseRowId(given.call, "call"),
+  };
+}
+
+/** A session that is to be created. */
+interface Child {
+  readonly id: string | undefined;
+  readonly described: Described;
+  readonly origin: string | null;
+  readonly cacheId: string | null;
+}
+
+function checkChild(input: unknown): Child {
+  const given = checkRecord(input, "session", INPUT);
+  return {
+    id: checkOptionalId(given.id, "session.id"),
+    described: checkDescribed(given),
+    origin: checkOptionalId(given.origin, "session.origin") ?? null,
+    cacheId: checkOptionalId(given.cacheId, "session.cacheId") ?? null,
+  };
+}
+
+export interface Spawn extends Asked {
+  readonly child: Child;
+}
+
+export function checkSpawn(input: unknown): Spawn {
+  const given = checkRecord(input, "spawn", ["label", "call", "session"]);
+  return { ...checkAsked(given), child: checkChild(given.session) };
+}
+
+export interface Attachment extends Asked {
+  readonly mode: AttachMode;
+  readonly child: Child;
+}
+
+/** `more` names the fields that belong to whoever asks. */
+export function checkAttach(input: unknown, more: readonly string[] = []): Attachment {
+  const given = checkRecord(input, "attach", ["mode", "label", "call", "session", ...more]);
+  const mode = checkOneOf(given.mode, "attach.mode", MODES);
+  if (mode === "continue" && given.session !== undefined) {
+    throw invalid("attach", "without a session to create when it continues one", "session");
+  }
+  return { ...checkAsked(given), mode, child: checkChild(given.session) };
+}
+
+export async function startSpawn(storage: Storage, name: string, spawn: Spawn): Promise<Invocation> {
+  const { child } = spawn;
+  const id = child.id ?? newId(storage.environment, "ses");
+  return decide(storage, async () => {
+    const caller = await findSession(storage, name);
+    const at = storage.environment.now();
+    const described = { ...child.described, request: child.described.request ?? caller.request };
+    const birth: Birth = { kind: "spawned", origin: child.origin, cacheId: child.cacheId };
+    return begin(storage, spawn, {
+      ...{ type: "spawn", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null, source: null },
+      ...{ commit: createCommit(id, described, birth, at), data: {} },
+    });
+  });
+}
+
+export async function startAttach(
+  storage: Storage,
+  locator: Locator,
+  name: string,
+  attachment: Attachment,
+): Promise<Invocation> {
+  const id = attachment.child.id ?? newId(storage.environment, "ses");
+  return decide(storage, async () => {
+    const caller = await findSession(storage, name);
+    const found = await findAt(storage, locator);
+    return attachment.mode === "continue"
+      ? continued(storage, attachment, caller, found)
+      : branched(storage, attachment, caller, found, id);
+  });
+}
+
+async function continued(
+  storage: Storage,
+  attachment: Attachment,
+  caller: SessionRow,
+  { session, head: named }: Found,
+): Promise<Decision<Invocation>> {
+  if (named !== null && named.id !== session.head) throw notCurrent(session, named.id);
+  const waiting = (await storage.query("invocations.waiting", caller.id)).map(({ id }) => id);
+  if (waiting.includes(session.id)) throw cycle(caller, session, waiting);
+  const at = storage.environment.now();
+  const head = session.head === null ? null : await findHead(storage, session.head);
+  return begin(storage, attachment, {
+    ...{ type: "attach", caller, at, callee: session.id, calleeNo: session.no, calleeHead: head },
+    ...{ source: { session, head }, data: { mode: "continue" } },
+    commit: {
+      // Whoever closes a circle with others at the same time shares a session with each of them, and comes after them.
+      sessions: [session.id, ...waiting.filter((id) => id !== caller.id)].map((id) => ({ id, mode: "existing", at })),
+      guards: [onHead(session), { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
+    },
+  });
+}
+
+async function branched(
+  storage: Storage,
+  attachment: Attachment,
+  caller: SessionRow,
+  { session, head: named }: Found,
+  id: string,
+): Promise<Decision<Invocation>> {
+  const { child } = attachment;
+  const head = named ?? (session.head === null ? null : await findHead(storage, session.head));
+  const { no, branch, seq } = session;
+  const from = head === null ? { session: session.id, no, branch, seq } : positionOf(head);
+  const at = storage.environment.now();
+  const { agent, request } = child.described;
+  const described = { ...child.described, agent: agent ?? session.agent, request: request ?? caller.request };
+  const cacheId = child.cacheId ?? session.cache_id ?? session.id;
+  const birth: Birth = { kind: "attached", origin: child.origin, cacheId };
+  const derived = derivation("attach", id, from, head, at);
+  const created = createCommit(id, described, birth, at, derived.data, derived.branch);
+  return begin(storage, attachment, {
+    ...{ type: "attach", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null },
+    ...{ source: { session, head }, data: { mode: "branch" } },
+    commit: {
+      ...created,
+      // The source is there, and stays until this is done.
+      guards: [{ check: "session.version", key: [session.id], expect: session.version }],
+      events: [...(created.events ?? []), derived.event],
+    },
+  });
+}
+
+interface Beginning {
+  readonly type: Invocation["type"];
+  readonly caller: SessionRow;
+  readonly at: number;
+  readonly callee: string;
+  readonly calleeNo: number | Slot;
+  readonly calleeHead: HeadRow | null;
+  readonly source: { readonly session: SessionRow; readonly head: HeadRow | null } | null;
+  readonly data: JsonObject;
+  /** What comes before it, in the same commit. */
+  readonly commit: Commit;
+}
+
+async function begin(storage: Storage, asked: Asked, beginning: Beginning): Promise<Decision<Invocation>> {
+  const { type, caller, at, callee, calleeNo, calleeHead, source, commit } = beginning;
+  const before = caller.head === null ? null : await findHead(storage, caller.head);
+  const callSeq = await checkCall(storage, caller, asked.call);
+  const shared = {
+    ...{ type, status: "running", label: asked.label, call_seq: callSeq, created_at: at, completed_at: null },
+    ...{ caller_head_before: before?.no ?? null, callee_head_before: calleeHead?.no ?? null },
+    ...{ source_session_no: source?.session.no ?? null, source_snapshot_seq: source?.head?.snapshot_seq ?? null },
+    source_fingerprint: source?.head?.fingerprint ?? null,
+  };
+  const sourceNo = source?.head?.no ?? null;
+  const event: EventDraft = {
+    ...{ session: caller.id, type: "invocation/started", at },
+    data: {
+      ...facts({ type, status: "running", callee, call: callSeq }),
+      ...beginning.data,
+      ...(source === null ? {} : { source: { session: source.session.id, head: source.head?.id ?? null } }),
+    },
+    writes: [
+      {
+        op: "insert",
+        table: "invocations",
+        row: { first_seq: { slot: "seq" }, ...shared, callee_session_no: calleeNo, source_head: sourceNo },
+      },
+    ],
+  };
+  return {
+    commit: {
+      ...commit,
+      sessions: [...(commit.sessions ?? []), { id: caller.id, mode: "existing", at }],
+      guards: [...(commit.guards ?? []), onBranch(caller), onHead(caller)],
+      events: [...(commit.events ?? []), event],
+    },
+    answer: ({ events }) => {
+      const seq = events.at(-1)?.seq ?? 0;
+      return invocationOf({
+        ...shared,
+        ...{ session: caller.id, first_seq: seq, seq, branch: caller.branch, callee, callee_session_no: null },
+        ...{ caller_before: before?.id ?? null, caller_after: null },
+        ...{ callee_before: calleeHead?.id ?? null, callee_after: null },
+        ...{ source: source?.session.id ?? null, source_head: source?.head?.id ?? null, source_head_no: sourceNo },
+      });
+    },
+  };
+}
+
+/** The session's current head is still the one that the row says. */
+export function onHead({ id, head }: SessionRow): Guard {
+  return { check: "session.head", key: [id], expect: head };
+}
+
+async function checkCall(storage: Storage, caller: SessionRow, call: Asked["call"]): Promise<number | null> {
+  if (call === null) return null;
+  const [row] = call.session === caller.id ? await storage.query("call.get", call.session, call.seq) : [];
+  if (row === undefined) throw noRow(`call of ${JSON.stringify(caller.id)}`, `${call.session}#${call.seq}`);
+  return row.first_seq;
+}
+
+export function checkCaller(input: unknown): string {
+  return checkId(input, "caller");
+}
+
+function notCurrent(session: SessionRow, head: string): HoldfastError {
+  return new HoldfastError("Conflict", `the head ${head} is not the current one of ${JSON.stringify(session.id)}`, {
+    details: { session: session.id, head, current: session.head },
+    hint: 'Attach with mode: "branch" to go on from an older head, or name no head to continue from the current one.',
+  });
+}
+
+function cycle(caller: SessionRow, callee: SessionRow, waiting: readonly string[]): HoldfastError {
+  const [from, to] = [JSON.stringify(caller.id), JSON.stringify(callee.id)];
+  const own = caller.id === callee.id;
+  const why = own ? `${from} cannot continue itself` : `${to} waits for ${from}, which cannot wait for it`;
+  return new HoldfastError("Conflict", `${why}: that would be a circle`, {
+    details: { kind: "cycle", caller: caller.id, callee: callee.id, waiting },
+    hint: own
+      ? 'Attach with mode: "branch".'
+      : 'Attach with mode: "branch", or end an invocation left behind by a crash with invocations.finish().',
+  });
+}

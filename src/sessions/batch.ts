@@ -1,0 +1,71 @@
+// Many pieces of work side by side, a bounded number at a time; what one of them throws is its own affair.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Envelope } from "../contracts/invocations.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import { checkInt, checkRecord, invalid } from "../core/check.ts";
+
+const CONCURRENCY = 4;
+/** An error's message is cut where nobody reads on. */
+const MESSAGE_CHARS = 20_000;
+
+/** An envelope, and what was thrown when there was something. */
+export interface Done<T, M> {
+  readonly envelope: Envelope<T, M>;
+  readonly thrown: { readonly error: unknown } | null;
+}
+
+/** `meta` is missing where the work could not begin, or its end could not be recorded. */
+export function failed<M>(
+  error: unknown,
+  {
+    session,
+    head,
+    meta = null,
+  }: { readonly session: string | null; readonly head: string | null; readonly meta?: M | null },
+): Done<never, M> {
+  return { envelope: { value: null, session, head, status: "failed", error, meta }, thrown: { error } };
+}
+
+/** One piece of work alone: what it throws is thrown on. */
+export function alone<T, M>({ envelope, thrown }: Done<T, M>): Envelope<T, M> {
+  if (thrown !== null) throw thrown.error;
+  return envelope;
+}
+
+export function checkConcurrency(options: unknown): number {
+  const { concurrency } = checkRecord(options, "options", ["concurrency"]);
+  return concurrency === undefined ? CONCURRENCY : checkInt(concurrency, "concurrency", 1, LIMITS.batchConcurrency);
+}
+
+export function checkWork(work: unknown): void {
+  if (typeof work !== "function") throw invalid("work", "a function", work);
+}
+
+/** Answers in the order of the items, whichever ends first. */
+export async function inOrder<I, T, M>(
+  items: readonly I[],
+  concurrency: number,
+  each: (item: I, index: number) => Promise<Done<T, M>>,
+): Promise<readonly Envelope<T, M>[]> {
+  const envelopes: Envelope<T, M>[] = [];
+  const next = items.entries();
+  // They share one iterator: each takes the next item when it is done with the one before.
+  const worker = async () => {
+    for (const [index, item] of next) envelopes[index] = (await each(item, index)).envelope;
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
+  return envelopes;
+}
+
+/** What is kept of something thrown, whatever it is. */
+export function errorJson(thrown: unknown): JsonObject {
+  try {
+    if (!(thrown instanceof Error)) return { message: String(thrown).slice(0, MESSAGE_CHARS) };
+    const name = String(thrown.name).slice(0, MESSAGE_CHARS);
+    const message = String(thrown.message).slice(0, MESSAGE_CHARS);
+    return thrown instanceof HoldfastError ? { name, message, code: thrown.code } : { name, message };
+  } catch {
+    return { message: "something that cannot be shown as text" };
+  }
+}

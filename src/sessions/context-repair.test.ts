@@ -1,0 +1,144 @@
+// Any transcript, however broken, becomes one that every provider accepts; a sound one is left alone.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ContextMessage } from "../contracts/context.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
+import { cut, estimate } from "./context.ts";
+import { EARLIER, INTERRUPTED, repair } from "./context-repair.ts";
+
+const id = fc.constantFrom("a", "b", "c", "a-2");
+const word = fc.constantFrom("yes", "no", "perhaps");
+const text = word.map((said): ContentBlock => ({ type: "text", text: said }));
+const use = id.map((one): ContentBlock => ({ type: "tool_use", id: one, name: "look", input: { at: one } }));
+const result = fc
+  .tuple(id, fc.oneof(word, fc.array(fc.oneof(text, use), { maxLength: 2 })))
+  .map(([toolUseId, content]): ContentBlock => ({ type: "tool_result", toolUseId, content }));
+
+function said(role: ContextMessage["role"], blocks: fc.Arbitrary<ContentBlock>): fc.Arbitrary<ContextMessage> {
+  return fc
+    .array(blocks, { minLength: 1, maxLength: 4 })
+    .map((content) => ({ id: "s#1", agent: "ada", role, content: structuredClone(content), repaired: false }));
+}
+
+const transcript = fc.array(
+  fc.oneof(
+    said("assistant", fc.oneof(text, use)),
+    said("tool", result),
+    said("user", fc.oneof(text, result)),
+    said("assistant", fc.oneof(text, use, result)),
+    said("user", fc.oneof(use, result)),
+    said("system", text),
+  ),
+  { maxLength: 12 },
+);
+
+const resultsIn = ({ content }: ContextMessage) => content.filter(({ type }) => type === "tool_result");
+
+/** Why a provider would refuse it; written without a look at the repair. */
+function fault(messages: readonly ContextMessage[]): string | null {
+  const seen = new Set<string>();
+  let answered = 0;
+  for (const [i, { content }] of messages.entries()) {
+    const calls = content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+    if (new Set([...seen, ...calls]).size < seen.size + calls.length) return `an id is used twice before ${i}`;
+    for (const call of calls) seen.add(call);
+    const waiting = new Set(calls);
+    for (let next = i + 1; waiting.size > 0; next++) {
+      const answer = messages[next];
+      if (answer === undefined) return `nothing follows the call ${i}`;
+      const leading = answer.content.findIndex(({ type }) => type !== "tool_result");
+      const results = leading === -1 ? answer.content : answer.content.slice(0, leading);
+      if (!["tool", "user"].includes(answer.role)) return `the ${answer.role} answers the call ${i}`;
+      if (results.length === 0) return `something stands between the call ${i} and its results`;
+      for (const block of results) {
+        if (block.type !== "tool_result" || !waiting.delete(block.toolUseId)) return `a stray result behind ${i}`;
+        answered += 1;
+      }
+      if (leading !== -1 && waiting.size > 0) return `something stands between results of ${i}`;
+    }
+  }
+  const results = messages.flatMap(resultsIn).length;
+  if (results !== answered) return `${results - answered} results without a call`;
+  if (messages.some((one) => one.role === "tool" && resultsIn(one).length === 0)) return "a tool that has no result";
+  return messages.some(({ content }) => content.length === 0) ? "an empty message" : null;
+}
+
+const fixed = (messages: readonly ContextMessage[]) => repair(messages).flat();
+
+describe("repair", () => {
+  test("SE8 any list of calls and results becomes one that every provider accepts", () => {
+    fc.assert(
+      fc.property(transcript, (messages) => {
+        expect(fault(fixed(messages))).toBeNull();
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("SE8 what is sound is left alone, and repaired once is repaired for good", () => {
+    fc.assert(
+      fc.property(transcript, (messages) => {
+        const once = fixed(messages);
+        const twice = fixed(once);
+        expect(twice).toEqual(once);
+        expect(twice.every((message, i) => message === once[i])).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("SE8 every call is still there, in order, and so is everything that was said or came back", () => {
+    const names = (messages: readonly ContextMessage[]) =>
+      messages.flatMap(({ content }) =>
+        content.flatMap((b) => (b.type === "tool_use" ? [JSON.stringify(b.input)] : [])),
+      );
+    const texts = (messages: readonly ContextMessage[]) =>
+      messages
+        .flatMap(({ content }) => content.flatMap((block) => contentsOf(block)))
+        .filter((one) => one !== INTERRUPTED && one !== "")
+        .sort();
+    const contentsOf = (block: ContentBlock): readonly string[] => {
+      if (block.type === "text") return [block.text.replace(EARLIER, "").trim()];
+      if (block.type !== "tool_result") return [];
+      return typeof block.content === "string" ? [block.content] : block.content.flatMap(contentsOf);
+    };
+    fc.assert(
+      fc.property(transcript, (messages) => {
+        expect(names(fixed(messages))).toEqual(names(messages));
+        expect(texts(fixed(messages))).toEqual(texts(messages));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("SE8 whatever a budget leaves is as sound, the newest, and counted", () => {
+    const summary: ContextMessage = { id: "s#9", agent: "ada", role: "user", content: [], repaired: false };
+    fc.assert(
+      fc.property(transcript, fc.nat(200), fc.boolean(), (messages, budget, compacted) => {
+        const units = repair(messages);
+        const whole = cut(compacted ? summary : undefined, units, null, estimate);
+        const part = cut(compacted ? summary : undefined, units, budget, estimate);
+        const kept = compacted ? part.messages.slice(1) : part.messages;
+        expect(fault(kept)).toBeNull();
+        expect(units.flat().slice(units.flat().length - kept.length)).toEqual(kept);
+        expect(part.tokens + part.leftOut.tokens).toBe(whole.tokens);
+        expect(kept.length + part.leftOut.messages).toBe(units.flat().length);
+        expect(part.tokens <= budget || kept.length === 0).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("SE8 the estimate is what its promise says", () => {
+    const message = (content: readonly ContentBlock[]): ContextMessage => ({
+      ...{ id: null, agent: null, role: "user", content, repaired: false },
+    });
+    expect(estimate(message([]))).toBe(4);
+    expect(estimate(message([{ type: "text", text: "12345678" }]))).toBe(6);
+    expect(estimate(message([{ type: "text", text: "ééé" }]))).toBe(6);
+    expect(estimate(message([{ type: "image", source: { url: "https://example.com/a.png" } }]))).toBe(1004);
+    const inner: ContentBlock = { type: "tool_result", toolUseId: "call", content: [{ type: "text", text: "1234" }] };
+    expect(estimate(message([inner]))).toBe(6);
+    expect(estimate(message([{ type: "tool_use", id: "ab", name: "cd", input: {} }]))).toBe(6);
+  });
+});

@@ -1,0 +1,144 @@
+// What every provider insists on: a tool's result directly follows the message that called it, each call has exactly one,
+// and there is no result without its call. Work that was cut off left transcripts that are not so; here they are made so,
+// without a change to those that are. Pure: messages in, messages out.
+import type { ContextMessage } from "../contracts/context.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
+
+type ToolUse = Extract<ContentBlock, { type: "tool_use" }>;
+type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;
+
+export const INTERRUPTED = "interrupted, no result";
+export const EARLIER = "[result of an earlier tool call]";
+
+/** Messages that are only understood together: a call and its results, or one message by itself. */
+export type Unit = readonly ContextMessage[];
+
+/** A call as it is shown: under an id that no other has. */
+interface Use {
+  readonly message: number;
+  readonly block: ToolUse;
+  readonly id: string;
+  result: ToolResult | null;
+}
+
+interface Pairs {
+  readonly uses: ReadonlyMap<ContentBlock, Use>;
+  /** Results that belong to a call before them; the others are strays. */
+  readonly results: ReadonlyMap<ContentBlock, Use>;
+}
+
+export function repair(messages: readonly ContextMessage[]): readonly Unit[] {
+  const pairs = pairUp(messages);
+  const units: Unit[] = [];
+  for (let i = 0; i < messages.length; ) {
+    const message = messages[i] as ContextMessage;
+    const uses = message.content.flatMap((block) => pairs.uses.get(block) ?? []);
+    const shown = withoutResults(message, pairs);
+    if (uses.length === 0) {
+      if (shown !== null) units.push([shown]);
+      i += 1;
+      continue;
+    }
+    const answers = answersOf(messages, i, pairs);
+    const answered = new Set(answers.flatMap(({ content }) => content.flatMap((b) => pairs.results.get(b) ?? [])));
+    const missing = uses.filter((use) => !answered.has(use)).map(answer);
+    const filled: readonly ContextMessage[] =
+      missing.length === 0 ? [] : [{ id: null, agent: null, role: "tool", content: missing, repaired: true }];
+    units.push([...(shown === null ? [] : [shown]), ...filled, ...answers.map((one) => resultsFirst(one, pairs))]);
+    i += 1 + answers.length;
+  }
+  return units;
+}
+
+/** A result belongs to the newest call of that id before it; of several in one message, to the first without one. */
+function pairUp(messages: readonly ContextMessage[]): Pairs {
+  const uses = new Map<ContentBlock, Use>();
+  const results = new Map<ContentBlock, Use>();
+  const open = new Map<string, Use[]>();
+  const taken = new Set<string>();
+  for (const [message, { content }] of messages.entries()) {
+    for (const block of content) {
+      if (block.type === "tool_use") {
+        const use: Use = { message, block, id: unused(block.id, taken), result: null };
+        uses.set(block, use);
+        const same = open.get(block.id)?.filter((one) => one.message === message) ?? [];
+        open.set(block.id, [...same, use]);
+      } else if (block.type === "tool_result") {
+        const waiting = open.get(block.toolUseId) ?? [];
+        const use = waiting[0];
+        if (use === undefined) continue;
+        open.set(block.toolUseId, waiting.slice(1));
+        use.result = block;
+        results.set(block, use);
+      }
+    }
+  }
+  return { uses, results };
+}
+
+function unused(id: string, taken: Set<string>): string {
+  let free = id;
+  for (let n = 2; taken.has(free); n++) free = `${id}-${n}`;
+  taken.add(free);
+  return free;
+}
+
+/** The messages directly behind a call that hold nothing but its results, and the last of them perhaps more. */
+function answersOf(messages: readonly ContextMessage[], caller: number, pairs: Pairs): readonly ContextMessage[] {
+  const found: ContextMessage[] = [];
+  for (let i = caller + 1; i < messages.length; i++) {
+    const message = messages[i] as ContextMessage;
+    const { role, content } = message;
+    const owners = content.flatMap((block) => pairs.results.get(block) ?? []);
+    const ours = owners.length > 0 && owners.every((use) => use.message === caller);
+    if (!ours || (role !== "tool" && role !== "user") || content.some((block) => pairs.uses.has(block))) break;
+    found.push(message);
+    if (owners.length < content.length) break;
+  }
+  return found;
+}
+
+function answer({ id, result }: Use): ContentBlock {
+  if (result !== null) return { ...result, toolUseId: id };
+  return { type: "tool_result", toolUseId: id, content: INTERRUPTED, isError: true };
+}
+
+/** Its results stand with their calls, strays become text. null when nothing is left. */
+function withoutResults(message: ContextMessage, pairs: Pairs): ContextMessage | null {
+  const content = message.content.flatMap((block) => (pairs.results.has(block) ? [] : plain(block, pairs)));
+  if (content.length === 0 && message.content.length > 0) return null;
+  return changed(message, content);
+}
+
+function resultsFirst(message: ContextMessage, pairs: Pairs): ContextMessage {
+  const results: ContentBlock[] = [];
+  const others: ContentBlock[] = [];
+  for (const block of message.content) {
+    const use = pairs.results.get(block);
+    if (use === undefined) others.push(...plain(block, pairs));
+    else results.push(block.type === "tool_result" && block.toolUseId === use.id ? block : answer(use));
+  }
+  return changed(message, [...results, ...others]);
+}
+
+function plain(block: ContentBlock, pairs: Pairs): readonly ContentBlock[] {
+  if (block.type === "tool_result") return strayed(block);
+  const use = pairs.uses.get(block);
+  if (use === undefined || block.type !== "tool_use" || use.id === block.id) return [block];
+  return [{ ...block, id: use.id }];
+}
+
+/** What it says stays readable; what only a result may hold goes. */
+function strayed({ content }: ToolResult): readonly ContentBlock[] {
+  if (typeof content === "string") return [{ type: "text", text: `${EARLIER}\n${content}` }];
+  const shown = content.filter(({ type }) => ["text", "image", "audio", "document"].includes(type));
+  return [{ type: "text", text: EARLIER }, ...shown];
+}
+
+/** A message of the role "tool" holds results; without any it is what somebody else said. */
+function changed(message: ContextMessage, content: readonly ContentBlock[]): ContextMessage {
+  const same = content.length === message.content.length && content.every((block, i) => block === message.content[i]);
+  if (same) return message;
+  const toolless = message.role === "tool" && content.every(({ type }) => type !== "tool_result");
+  return { ...message, role: toolless ? "user" : message.role, content, repaired: true };
+}

@@ -1,0 +1,217 @@
+// Invocations: work that one session has done in another. The beginning is committed before the work, the end after it; in
+// between the row says "running", also when nobody is left to end it.
+import type { Child, Envelope, InvocationMeta, InvocationOutcome, Invocations } from "../contracts/invocations.ts";
+import type { Json } from "../contracts/json.ts";
+import type { Invocation, InvocationStatus, Locator } from "../contracts/lineage.ts";
+import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { checkArray, checkOneOf, checkRecord, encodeJson } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
+import { existingSession } from "../core/existing.ts";
+import { currentLineage, lineOf } from "../core/lineage.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
+import { checkAttach, checkCaller, checkSpawn, onHead, startAttach, startSpawn } from "./attach.ts";
+import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
+import { facts, isOver, noRow, onBranch } from "./calls.ts";
+import { standing } from "./counts.ts";
+import { findHead, findSession } from "./find.ts";
+import { invocationOf } from "./view.ts";
+
+export function createInvocations(storage: Storage, payloads: Payloads, locate: (at: unknown) => Locator): Invocations {
+  const run = <T>(start: () => Promise<Invocation>, work: (child: Child) => T | Promise<T>) =>
+    runInvocation(storage, payloads, start, work);
+  return {
+    async spawn(caller, input, work) {
+      const [name, spawn] = [checkCaller(caller), checkSpawn(input)];
+      checkWork(work);
+      return alone(await run(() => startSpawn(storage, name, spawn), work));
+    },
+    async attach(caller, at, options, work) {
+      const [name, locator, attachment] = [checkCaller(caller), locate(at), checkAttach(options)];
+      checkWork(work);
+      return alone(await run(() => startAttach(storage, locator, name, attachment), work));
+    },
+    async spawnAll(caller, inputs, work, options) {
+      const name = checkCaller(caller);
+      // All are looked at before any begins.
+      const spawns = checkArray(inputs, "inputs", "batchSlots").map(checkSpawn);
+      const concurrency = checkConcurrency(options);
+      checkWork(work);
+      await findSession(storage, name);
+      return inOrder(spawns, concurrency, (spawn, index) =>
+        run(
+          () => startSpawn(storage, name, spawn),
+          (child) => work(child, index),
+        ),
+      );
+    },
+    async attachAll(caller, inputs, work, options) {
+      const name = checkCaller(caller);
+      const attachments = checkArray(inputs, "inputs", "batchSlots").map((input) => ({
+        locator: locate(checkRecord(input, "attach").at),
+        attachment: checkAttach(input, ["at"]),
+      }));
+      const concurrency = checkConcurrency(options);
+      checkWork(work);
+      await findSession(storage, name);
+      return inOrder(attachments, concurrency, ({ locator, attachment }, index) =>
+        run(
+          () => startAttach(storage, locator, name, attachment),
+          (child) => work(child, index),
+        ),
+      );
+    },
+    start: async (caller, input) => startSpawn(storage, checkCaller(caller), checkSpawn(input)),
+    finish: (id, outcome) => payloads.preparing((prepare) => finish(storage, prepare, id, outcome)),
+    async get(id) {
+      const { session, seq } = parseRowId(id, "invocation");
+      const [row] = await storage.query("invocation.get", session, seq);
+      return row === undefined ? null : invocationOf(row);
+    },
+    error: async (id) => readError(storage, payloads, id),
+  };
+}
+
+async function runInvocation<T>(
+  storage: Storage,
+  payloads: Payloads,
+  start: () => Promise<Invocation>,
+  work: (child: Child) => T | Promise<T>,
+): Promise<Done<T, InvocationMeta>> {
+  let invocation: Invocation;
+  try {
+    invocation = await start();
+  } catch (error) {
+    return failed(error, { session: null, head: null });
+  }
+  const { id, callee } = invocation;
+  const session = callee ?? "";
+  let done: { readonly value: T } | { readonly error: unknown };
+  try {
+    done = { value: await work({ session, invocation }) };
+  } catch (error) {
+    done = { error };
+  }
+  try {
+    const outcome = "error" in done ? { error: errorJson(done.error) } : {};
+    const ended = await payloads.preparing((prepare) => finish(storage, prepare, id, outcome));
+    const meta = await metaOf(storage, ended);
+    const at = { session, head: ended.calleeHeadAfter, meta };
+    if ("error" in done) return failed(done.error, at);
+    const envelope: Envelope<T> = { value: done.value, status: "done", ...at };
+    return { envelope, thrown: null };
+  } catch (error) {
+    // It stays "running". What the work threw matters more than trouble with recording it.
+    return failed("error" in done ? done.error : error, { session, head: null });
+  }
+}
+
+async function metaOf(storage: Storage, { id, type, mode, label, callee }: Invocation): Promise<InvocationMeta> {
+  const { counts } = await standing(storage, await currentLineage(storage, callee ?? ""));
+  return { invocation: id, type, mode, label, counts };
+}
+
+const ENDS = ["done", "failed"] as const satisfies readonly InvocationStatus[];
+
+async function finish(
+  storage: Storage,
+  prepare: Prepare,
+  id: unknown,
+  outcome: InvocationOutcome | undefined,
+): Promise<Invocation> {
+  const { session: name, seq: first } = parseRowId(id, "invocation");
+  const given = checkRecord(outcome, "outcome", ["status", "error"]);
+  const { error } = given;
+  const fallback = error === undefined ? "done" : "failed";
+  const status = given.status === undefined ? fallback : checkOneOf(given.status, "status", ENDS);
+  const note = error === undefined ? null : { invocation: rowId(name, first), error };
+  const failure =
+    note === null
+      ? null
+      : await prepare(encodeJson(note, "error", "metadataBytes"), { media: "application/json", utf8: true });
+  return decide(storage, async () => {
+    const caller = await existingSession(storage, name);
+    const [row] = await storage.query("invocation.get", name, first);
+    if (row === undefined) throw noRow("invocation", rowId(name, first));
+    if (row.status !== "running") throw isOver("invocation", rowId(name, first), row.status);
+    const callee = await aliveSession(storage, row.callee);
+    const heads = { caller: await headNow(storage, caller), callee: await headNow(storage, callee) };
+    const at = storage.environment.now();
+    const branch = await lineOf(storage, caller, row);
+    const next: InvocationRow = {
+      ...{ ...row, status, branch, completed_at: at },
+      ...{ caller_after: heads.caller?.id ?? null, callee_after: heads.callee?.id ?? null },
+    };
+    const used = callee === null || callee.id === caller.id ? [] : [callee];
+    return {
+      commit: {
+        sessions: [caller, ...used].map((one) => ({ id: one.id, mode: "existing", at })),
+        guards: [
+          { check: "invocation.version", key: [first, name], expect: row.seq },
+          ...[onBranch(caller), onHead(caller), ...used.map(onHead)],
+        ],
+        ...(failure === null ? {} : { blobs: failure.blobs, writes: failure.writes, uses: failure.uses }),
+        events: [endEvent(next, heads), ...(failure === null ? [] : [failureEvent(name, failure, at)])],
+      },
+      answer: ({ events }) => invocationOf({ ...next, seq: events[0]?.seq ?? 0 }),
+    };
+  });
+}
+
+function endEvent(
+  row: InvocationRow,
+  heads: { readonly caller: HeadRow | null; readonly callee: HeadRow | null },
+): EventDraft {
+  const { session, first_seq, branch, status, completed_at } = row;
+  const at = completed_at ?? 0;
+  return {
+    ...{ session, type: "invocation/finished", at },
+    data: facts({ invocation: first_seq, status, calleeHead: heads.callee?.id ?? null }),
+    writes: [
+      {
+        op: "insert",
+        table: "invocations",
+        row: {
+          ...{ first_seq, branch, type: row.type, status, label: row.label, call_seq: row.call_seq },
+          ...{ callee_session_no: row.callee_session_no, source_session_no: row.source_session_no },
+          ...{ caller_head_before: row.caller_head_before, caller_head_after: heads.caller?.no ?? null },
+          ...{ callee_head_before: row.callee_head_before, callee_head_after: heads.callee?.no ?? null },
+          ...{ source_head: row.source_head_no, source_snapshot_seq: row.source_snapshot_seq },
+          ...{ source_fingerprint: row.source_fingerprint, created_at: row.created_at, completed_at: at },
+        },
+      },
+    ],
+  };
+}
+
+function failureEvent(session: string, payload: PreparedPayload, at: number): EventDraft {
+  return {
+    ...{ session, type: "annotation", at, payloads: { note: payload } },
+    writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
+  };
+}
+
+async function aliveSession(storage: Storage, id: string | null): Promise<SessionRow | null> {
+  const [row] = id === null ? [] : await storage.query("session.get", id);
+  return row === undefined || row.deleted_at !== null ? null : row;
+}
+
+async function headNow(storage: Storage, session: SessionRow | null): Promise<HeadRow | null> {
+  return session === null || session.head === null ? null : findHead(storage, session.head);
+}
+
+/** The annotation that follows its end, in the same commit. */
+async function readError(storage: Storage, payloads: Payloads, id: unknown): Promise<Json | null> {
+  const { session, seq: first } = parseRowId(id, "invocation");
+  const [row] = await storage.query("invocation.get", session, first);
+  if (row === undefined || row.status === "running") return null;
+  const [found] = await storage.query("annotation.get", session, row.seq + 1);
+  if (found === undefined) return null;
+  const name = { kind: "annotation", session, seq: row.seq + 1 };
+  const bytes = await payloads.read(withBlob(name, "note", found));
+  const { note } = decodeRow(name, { note: bytes }, { note: jsonObject });
+  return note.invocation === rowId(session, first) ? (note.error ?? null) : null;
+}

@@ -1,0 +1,59 @@
+// What payloads left behind on their way in: parts under a holder, bytes outside the database. A commit takes them over;
+// when it is refused, or somebody decides not to make it, they are let go at once. A crash before that leaves them to gc.
+import { HoldfastError } from "../../contracts/errors.ts";
+import { reap, takeApart } from "./drop.ts";
+import type { Depot, Placed } from "./place.ts";
+
+export class Leftovers {
+  readonly #depot: Depot;
+  readonly #expected: Promise<unknown>[] = [];
+  readonly #holders: { readonly holder: Uint8Array; readonly holds: Uint8Array | null }[] = [];
+  readonly #placed: Pick<Placed, "store" | "key">[] = [];
+
+  constructor(depot: Depot) {
+    this.#depot = depot;
+  }
+
+  get any(): boolean {
+    return this.#expected.length > 0;
+  }
+
+  /** Something is on its way; whoever wants it hears of its failure, and here it is only waited for. */
+  expect(coming: Promise<unknown>): void {
+    coming.catch(() => {});
+    this.#expected.push(coming);
+  }
+
+  /** `holds` is a blob that was there already; it may have been erased since, and then only the holder keeps it. */
+  held(holder: Uint8Array, holds: Uint8Array | null = null): void {
+    this.#holders.push({ holder, holds });
+  }
+
+  placed(placed: Pick<Placed, "store" | "key">): void {
+    this.#placed.push(placed);
+  }
+
+  /** Of what a commit took over nothing is found: its holder is gone, and a row names its bytes. */
+  async letGo(): Promise<void> {
+    await Promise.allSettled(this.#expected);
+    const { storage, place } = this.#depot;
+    let bytes = 0;
+    try {
+      for (const { holder, holds } of this.#holders) {
+        bytes += await takeApart(this.#depot, holder);
+        if (holds !== null) bytes += await reap(this.#depot, [holds]);
+      }
+      await place.drop(this.#placed);
+      // It may have been erased while it was held: then it has to leave the files, too.
+      if (bytes > 0) await storage.reclaim();
+    } catch (error) {
+      storage.environment.log("warn", "blobs.leftovers", { error: String(error) });
+    }
+  }
+}
+
+/** Whether it may still turn out that the commit has happened: then nothing of it may be touched. */
+export function leavesOpen(error: unknown): boolean {
+  if (!(error instanceof HoldfastError)) return true;
+  return error.code === "StoreUnreachable" || error.code === "Internal" || error.code === "StoreCorrupted";
+}

@@ -1,0 +1,63 @@
+// Blobs as callers are told of them: one by its ref, or all there are, page by page.
+import type { BlobRange, BlobStat } from "../../contracts/blobs.ts";
+import type { Page } from "../../contracts/json.ts";
+import type { BlobRow } from "../../contracts/queries.ts";
+import { toHex, toRef } from "../../core/bytes.ts";
+import { checkLimit, checkRecord } from "../../core/check.ts";
+import { readCursor, writeCursor } from "../../core/cursor.ts";
+import { FORM, NO_TIME } from "./claims.ts";
+import type { Depot } from "./place.ts";
+import { turn } from "./turn.ts";
+import { countWords, IN_ROW } from "./words.ts";
+
+const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
+
+export async function statOf(depot: Depot, row: BlobRow): Promise<BlobStat> {
+  const inParts = row.form === FORM.chunks || row.form === FORM.segments;
+  const own = inParts ? ((await depot.storage.query("blob.ownBytes", row.no))[0]?.n ?? 0) : row.stored;
+  return {
+    ref: toRef(row.sha256),
+    sha256: toHex(row.sha256),
+    size: row.size,
+    mediaType: row.media,
+    encoding: row.utf8 === 1 ? "utf-8" : "binary",
+    compression: COMPRESSION[row.form] ?? "none",
+    storedSize: own,
+    store: row.store === "" ? "database" : row.store,
+    key: row.key ?? toHex(row.sha256),
+    createdAt: row.created_at,
+    // What lives only by rows and pins has no time of its own.
+    expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
+    pinned: row.pinned === 1,
+    references: row.no === IN_ROW ? await countWords(depot, row.sha256) : row.refs + row.linked,
+  };
+}
+
+/** Rows of one read: a large blob's chunks come in thousands, and all of them are passed over. */
+const ROWS = 1000;
+
+export async function listBlobs(depot: Depot, range: BlobRange | undefined): Promise<Page<BlobStat>> {
+  const given = checkRecord(range, "range", ["limit", "cursor"]);
+  const limit = checkLimit(given.limit, "page", 100);
+  const found: BlobRow[] = [];
+  let before = readCursor(given.cursor) ?? Number.MAX_SAFE_INTEGER;
+  // One more than asked for tells whether there is a next page.
+  for (let asked = limit + 1; found.length <= limit; asked = ROWS) {
+    const rows = await depot.storage.query("blobs.list", before, asked);
+    for (const row of rows) if (!isMerePart(row)) found.push(row);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < asked) break;
+    before = last.no;
+    await turn(depot.storage.environment);
+  }
+  const page = found.slice(0, limit);
+  const items: BlobStat[] = [];
+  for (const row of page) items.push(await statOf(depot, row));
+  const last = page.at(-1);
+  return { items, next: found.length > limit && last !== undefined ? writeCursor(last.no) : null };
+}
+
+/** As in storage/sql/stats.ts: chunks, and what holds them while they come and go. */
+function isMerePart(row: BlobRow): boolean {
+  return row.form === FORM.holder || (row.refs === 0 && row.pinned === 0 && row.expires_at === 0);
+}

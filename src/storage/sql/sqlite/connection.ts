@@ -1,0 +1,60 @@
+// One connection to a SQLite database: its statements are prepared once, and rows that hold what we never write can be read.
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Param, Row } from "../driver.ts";
+import { isOutOfRange } from "./errors.ts";
+
+const NO_BYTES = new Uint8Array(1).subarray(0, 0);
+
+/** Before Node 24 an array without memory of its own is bound as NULL: no bytes must be a place with none in it. */
+export const bindable =
+  Number.parseInt(process.versions.node, 10) >= 24
+    ? (params: readonly Param[]) => params
+    : (params: readonly Param[]) =>
+        params.map((param) => (param instanceof Uint8Array && param.byteLength === 0 ? NO_BYTES : param));
+
+export class Connection {
+  readonly db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string) {
+    this.db = new DatabaseSync(path);
+  }
+
+  statement(text: string): StatementSync {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const made = this.db.prepare(text);
+    this.#statements.set(text, made);
+    return made;
+  }
+
+  all(text: string, params: readonly Param[]): readonly Row[] {
+    return this.statement(text).all(...bindable(params)) as readonly Row[];
+  }
+
+  /**
+   * The same for whoever decodes rows: a number that is larger than any we write comes as the nearest one there is, so
+   * that the row it stands in can be named.
+   */
+  rows(text: string, params: readonly Param[]): readonly Row[] {
+    try {
+      return this.all(text, params);
+    } catch (error) {
+      if (!isOutOfRange(error)) throw error;
+    }
+    const statement = this.db.prepare(text);
+    statement.setReadBigInts(true);
+    return statement.all(...bindable(params)).map(nearest);
+  }
+
+  /** How many rows it changed. */
+  run(text: string, params: readonly Param[]): number {
+    return Number(this.statement(text).run(...bindable(params)).changes);
+  }
+}
+
+function nearest(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, cell]) => [name, typeof cell === "bigint" ? Number(cell) : cell]),
+  );
+}

@@ -1,0 +1,88 @@
+// Leaf calls: recorded with what they cost, whether they end well or not, alone and in batches.
+import assert from "node:assert/strict";
+import { present, range, refuses } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+
+const NEEDS = ["lineage", "sessions", "log"] as const;
+
+export const leafCases: readonly Case[] = [
+  prove("SE11 a leaf call is recorded with what it cost, and makes no session", [...NEEDS, "blobs"], async (given) => {
+    const { calls, sessions } = given.lineage;
+    await given.sessions.create({ id: "caller" });
+    const done = await calls.leaf("caller", { model: "m", provider: "p", request: { q: 1 } }, async (leaf) => {
+      assert.equal((await calls.get(leaf.call.id))?.status, "started");
+      leaf.report({ response: { raw: "4" }, inputTokens: 10 });
+      leaf.report({ outputTokens: 2, costUsd: 0.5 });
+      return 4;
+    });
+    const call = present(await calls.get(present(done.meta).call));
+    assert.deepEqual(done, {
+      ...{ value: 4, session: "caller", head: null, status: "done" },
+      meta: {
+        ...{ call: call.id, type: "leaf", model: "m", provider: "p" },
+        ...{ inputTokens: 10, outputTokens: 2, cachedTokens: null, costUsd: 0.5 },
+      },
+    });
+    assert.deepEqual([call.status, call.type, call.costUsd], ["done", "leaf", 0.5]);
+    assert.deepEqual(await given.blobs.resolveJson(present(call.resultRef)), 4);
+    assert.deepEqual(await given.blobs.resolveJson(present(call.responseRef)), { raw: "4" });
+    assert.deepEqual(await (await sessions.at("caller")).invocations(), []);
+    assert.equal((await given.sessions.list()).items.length, 1);
+  }),
+
+  prove("SE11 what a failed leaf call cost is recorded, and unknown cost is null", NEEDS, async (given) => {
+    const { calls, sessions } = given.lineage;
+    await given.sessions.create({ id: "caller" });
+    const boom = new Error("no JSON in it");
+    const thrown = await calls
+      .leaf("caller", { request: "q" }, (leaf) => {
+        leaf.report({ inputTokens: 7, costUsd: 0.25 });
+        throw boom;
+      })
+      .catch((error: unknown) => error);
+    assert.equal(thrown, boom);
+    await refuses("InvalidJson", () =>
+      calls.leaf("caller", { request: "q" }, (leaf) => {
+        leaf.report({ outputTokens: 3 });
+        return (() => 1) as never;
+      }),
+    );
+    await refuses("InvalidArgument", () =>
+      calls.leaf("caller", {}, (leaf) => {
+        leaf.report({ costUsd: -1 });
+        return 1;
+      }),
+    );
+    const all = await (await sessions.at("caller")).calls();
+    assert.deepEqual(
+      all.map(({ status, inputTokens, outputTokens, costUsd }) => [status, inputTokens, outputTokens, costUsd]),
+      [
+        ["failed", 7, null, 0.25],
+        ["failed", null, 3, null],
+        ["failed", null, null, null],
+      ],
+    );
+    assert.ok(all.every(({ errorRef }) => errorRef !== null));
+  }),
+
+  prove("SE11 a batch of leaf calls keeps its order and records every one", NEEDS, async (given) => {
+    const { calls, sessions } = given.lineage;
+    await given.sessions.create({ id: "caller" });
+    const envelopes = await calls.leafAll(
+      "caller",
+      range(9).map((n) => ({ request: n })),
+      (leaf, index) => {
+        leaf.report({ costUsd: index });
+        if (index === 4) throw new Error("odd one out");
+        return index;
+      },
+      { concurrency: 5 },
+    );
+    assert.deepEqual(
+      envelopes.map(({ value, status, meta }) => [value, status, meta?.costUsd]),
+      range(9).map((n) => [n === 4 ? null : n, n === 4 ? "failed" : "done", n]),
+    );
+    assert.equal((await (await sessions.at("caller")).calls()).length, 9);
+    assert.equal((await given.log.verify("caller")).ok, true);
+  }),
+];
