@@ -103,7 +103,7 @@ async function gatherInherited(
     }
   }
   const gathered: GatheredSession[] = [];
-  for (const [id, branches] of needed) {
+  for (const [id, branches] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [row] = await storage.query("session.get", id);
     if (row === undefined) throw new Error("bug: a lineage names a session that never was");
     gathered.push(await gatherStretches(storage, row, branches));
@@ -131,8 +131,9 @@ async function* frames(
     rows: all.reduce((sum, { rows }) => sum + rows.rows, 0),
   };
   yield encodeFrame("manifest", encodeText(JSON.stringify(manifest)));
-  for (const { digest, names } of blobs.values()) yield* blobFrames(storage, payloads, digest, names);
-  for (const { rows } of all) yield* rows.frames;
+  const inOrder = [...blobs].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [, { digest, names }] of inOrder) yield* blobFrames(storage, payloads, digest, names);
+  for (const { rows } of all) yield* rows.frames();
 }
 
 interface Blob {

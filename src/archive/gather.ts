@@ -3,6 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import {
+  ARCHIVED_TABLES,
   type ArchivedTable,
   LOGGED_TABLES,
   type LoggedTable,
@@ -18,9 +19,18 @@ import { encodeLine } from "./lines.ts";
 const EVENTS = 2000;
 const ROWS = 20_000;
 
-/** Rows as the frames they will be, and what they refer to. */
+/** Lines of one table: what fills a frame is compressed at once, the rest waits. */
+interface Lines {
+  readonly frames: Uint8Array[];
+  waiting: string[];
+  size: number;
+}
+
+/**
+ * Rows as the frames they will be, and what they refer to. Table by table, so that the file is the same in however many
+ * rounds they were read.
+ */
 export class Gathered {
-  readonly frames: Uint8Array[] = [];
   readonly blobs = new Map<string, Uint8Array>();
   /** Contents of messages, which may name other blobs. */
   readonly contents = new Map<string, Uint8Array>();
@@ -29,8 +39,7 @@ export class Gathered {
   readonly inherits: Stretch[] = [];
   readonly invoked = new Set<string>();
   rows = 0;
-  #lines: string[] = [];
-  #size = 0;
+  readonly #lines = new Map<ArchivedTable, Lines>();
 
   add(table: ArchivedTable, row: PortableRow): void {
     for (const { name, type } of PORTABLE[table]) {
@@ -42,10 +51,15 @@ export class Gathered {
     if (table === "derivations") this.#inherit(row.source_session, row.source_branch, row.source_seq);
     if (table === "invocations" && typeof row.callee_session === "string") this.invoked.add(row.callee_session);
     const line = encodeLine(table, row);
-    this.#lines.push(line);
-    this.#size += line.length;
+    const lines = this.#lines.get(table) ?? { frames: [], waiting: [], size: 0 };
+    this.#lines.set(table, lines);
+    lines.waiting.push(line);
+    lines.size += line.length;
     this.rows++;
-    if (this.#size >= FRAME_BYTES) this.flush();
+    if (lines.size < FRAME_BYTES) return;
+    lines.frames.push(framed(lines.waiting));
+    lines.waiting = [];
+    lines.size = 0;
   }
 
   #inherit(session: unknown, branch: unknown, upTo: unknown): void {
@@ -53,12 +67,24 @@ export class Gathered {
     this.inherits.push({ session, branch: Number(branch), upTo: Number(upTo) });
   }
 
-  flush(): void {
-    if (this.#lines.length === 0) return;
-    this.frames.push(encodeFrame("rows", encodeText(this.#lines.join(""))));
-    this.#lines = [];
-    this.#size = 0;
+  *frames(): Generator<Uint8Array> {
+    const tables = ARCHIVED_TABLES.flatMap((table) => this.#lines.get(table) ?? []);
+    for (const { frames } of tables) yield* frames;
+    let together: string[] = [];
+    let size = 0;
+    for (const { waiting, size: more } of tables) {
+      together = [...together, ...waiting];
+      size += more;
+      if (size < FRAME_BYTES) continue;
+      yield framed(together);
+      [together, size] = [[], 0];
+    }
+    if (together.length > 0) yield framed(together);
   }
+}
+
+function framed(lines: readonly string[]): Uint8Array {
+  return encodeFrame("rows", encodeText(lines.join("")));
 }
 
 export interface Stretch {
@@ -113,7 +139,6 @@ export async function gatherSession(storage: Storage, no: number, aliases: boole
     if (now.seq === upTo && now.version === before.version && !(erased && after > 0)) {
       for (const [table, row] of moving) rows.add(table, row);
       rows.add("sessions", now);
-      rows.flush();
       return { id: String(now.id), seq: upTo, chain: now.chain as Uint8Array, rows };
     }
     [rows, after] = erased && after > 0 ? [new Gathered(), 0] : [rows, upTo];
@@ -173,9 +198,9 @@ export async function gatherStretches(
       }
     }
     if (chain === null) throw gone(session.id);
-    for (const [branch, upto] of branches) rows.add("remains", { session: session.id, branch, upto });
+    for (const [branch, upto] of [...branches].sort(([a], [b]) => a - b))
+      rows.add("remains", { session: session.id, branch, upto });
     rows.add("sessions", remainsRow(before, end, chain));
-    rows.flush();
     if (!(await erasedSince(storage, session.no, before))) return { id: session.id, seq: end, chain, rows };
   }
   throw gone(session.id);
