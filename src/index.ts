@@ -5,6 +5,7 @@ import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
 import { nodeRefusal } from "./core/node.ts";
 
 export type * from "./contracts/agents.ts";
+export type * from "./contracts/archive.ts";
 export type * from "./contracts/blobs.ts";
 export type * from "./contracts/check.ts";
 export type * from "./contracts/context.ts";

@@ -3,6 +3,7 @@ import { type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAgents } from "./agents/agents.ts";
+import { createArchives } from "./archive/archives.ts";
 import { createChecking } from "./check/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
@@ -113,6 +114,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ...lifetime.of(createQuerying(storage)),
     ...lifetime.of(createTracing(storage)),
     ...lifetime.of(createChecking(storage, blobs)),
+    ...lifetime.of(createArchives(storage, payloads, locate)),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -52,6 +52,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runTasksSuite(name, make, options);
   suites.runAgentsSuite(name, make, options);
   suites.runLineageSuite(name, make, options);
+  suites.runArchiveSuite(name, make, options);
   suites.runLogSuite(name, make, options);
   suites.runBlobsSuite(name, make, options);
   suites.runQuerySuite(name, make, options);
@@ -66,6 +67,7 @@ export function runBlobSuites(name: string, place: MakePlace): void {
   const make = fixture(place, true);
   suites.runBlobsSuite(name, make, { harness });
   suites.runHistorySuite(name, make, { harness });
+  suites.runArchiveSuite(name, make, { harness });
   suites.runStoreSuite(name, make, { harness });
   suites.runCheckSuite(name, make, { harness });
 }

@@ -43,6 +43,7 @@ const EXIT_OF_CODE = {
   ExecutionCorrupted: EXIT.damage,
   UnsupportedSchemaVersion: EXIT.damage,
   StoreCorrupted: EXIT.damage,
+  ArchiveCorrupted: EXIT.damage,
   SchemaTooNew: EXIT.unavailable,
   NotAStore: EXIT.unavailable,
   MissingDirectory: EXIT.unavailable,

@@ -3,6 +3,7 @@
 const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bsessions\.list\(\)/, "`holdfast sessions` lists those there are"],
   [/\bsessions\.get\(\)/, "use the id; `holdfast sessions show ALIAS` tells it"],
+  [/\bheads\.list\(\)/, "`holdfast heads SESSION` lists those there are"],
   [/\bagents\.update\(\)/, "leave the ID out, or take another; `holdfast agents show ID` shows the one that is there"],
   [/\bagents\.list\(\)/, "`holdfast agents` lists those there are"],
   [/\bforceRetry\(\)/, "`holdfast tasks retry SESSION TASK` starts it again"],

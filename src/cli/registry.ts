@@ -1,11 +1,16 @@
 // Every command there is, in the order of the overview.
 import type { AnyCommand } from "./command.ts";
 import { agents } from "./commands/agents.ts";
+import { exported, imported } from "./commands/archive.ts";
 import { blobs } from "./commands/blobs.ts";
+import { fork, resume, rewind } from "./commands/branching.ts";
 import { check } from "./commands/check.ts";
+import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
 import { demoWriter } from "./commands/demo-writer.ts";
+import { diff } from "./commands/diff.ts";
 import { gc } from "./commands/gc.ts";
+import { heads } from "./commands/heads.ts";
 import { init } from "./commands/init.ts";
 import { log } from "./commands/log.ts";
 import { messages } from "./commands/messages.ts";
@@ -22,7 +27,9 @@ import type { Section } from "./help.ts";
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
-  { title: "What happened, and is it whole?", commands: [log, trace, query, verify, check] },
+  { title: "Going on from somewhere else", commands: [heads, fork, resume, rewind, diff] },
+  { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
+  { title: "From store to store", commands: [exported, imported] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];
 

@@ -4,6 +4,7 @@ import * as path from "node:path";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Session } from "../contracts/sessions.ts";
+import { checkStore } from "../core/locator.ts";
 import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";
@@ -76,9 +77,14 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
   }
 }
 
-/** By id or alias. */
+/** `holdfast:store#session` as other programs write it; of another store it is refused. */
+function nameIn(holdfast: Holdfast, text: string): string {
+  return text.startsWith("holdfast:") && text.includes("#") ? checkStore(text, holdfast.info).session : text;
+}
+
+/** By id, alias, or the text of a locator. */
 export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
-  const session = await holdfast.sessions.get(idOrAlias);
+  const session = await holdfast.sessions.get(nameIn(holdfast, idOrAlias));
   if (session !== null) return session;
   if (await hasTombstone(holdfast, idOrAlias)) {
     throw new HoldfastError("SessionDeleted", `session "${idOrAlias}" was erased`, {

@@ -1,5 +1,6 @@
 // Messages as people read them: a line that says who and when, and the content below it, indented.
-import type { ContentBlock, Media, Message } from "../contracts/messages.ts";
+import type { MessageAt } from "../contracts/lineage.ts";
+import type { ContentBlock, Media } from "../contracts/messages.ts";
 import type { Output } from "./output.ts";
 import { safeLine, safeText, truncate, wrap } from "./terminal.ts";
 import { formatAge, formatBytes } from "./units.ts";
@@ -8,11 +9,13 @@ const INDENT = "    ";
 /** Arguments and results of tools can be whole files; `--json` has all of it. */
 const TOOL_TEXT_MAX = 600;
 
-export function messageLines(message: Message, now: number, output: Output): string[] {
+export function messageLines(message: MessageAt, now: number, output: Output): string[] {
   const { style } = output;
-  const run = message.run === undefined ? "" : `, run ${message.run}`;
+  const isErased = "erased" in message;
+  const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
   const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
   const head = `${style.name(`#${message.seq}`)} ${who} ${style.faint(formatAge(message.at, now))}`;
+  if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
   const body = message.content.flatMap((block) => wrap(safeText(blockText(block)), output.width - INDENT.length));
   return [head, ...body.map((line) => (line === "" ? "" : INDENT + line))];
 }

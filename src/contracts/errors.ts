@@ -25,6 +25,7 @@ export type ErrorCode =
   | "ExecutionCorrupted"
   | "UnsupportedSchemaVersion"
   | "StoreCorrupted"
+  | "ArchiveCorrupted"
   // The store cannot be used, or not now.
   | "SchemaTooNew"
   | "NotAStore"

@@ -2,6 +2,7 @@
 // does not know Symbol.asyncDispose.
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Agents } from "./agents.ts";
+import type { Archives } from "./archive.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
 import type { Checking } from "./check.ts";
 import type { Environment } from "./environment.ts";
@@ -103,6 +104,13 @@ export interface Holdfast {
   readonly vectors?: Vectors;
   readonly graph?: Graph;
   readonly memory?: LongTermMemory;
+  /** A session with everything it refers to as one file, and back. */
+  export: Archives["export"];
+  import: Archives["import"];
+  markdown: Archives["markdown"];
+  diff: Archives["diff"];
+  cost: Archives["cost"];
+  tree: Archives["tree"];
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
   /** Datalog over everything the store holds. */
   query: Querying["query"];

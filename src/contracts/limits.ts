@@ -64,6 +64,9 @@ export const LIMITS = {
   /** Issues that a check lists (all are counted), and events that a walk along causes gives. */
   checkIssues: 1000,
   causes: 1000,
+  /** Bytes of the rows of an archive as JSON, and sessions in one: they are verified together, in memory. */
+  archiveRowBytes: 536_870_912,
+  archiveSessions: 10_000,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;

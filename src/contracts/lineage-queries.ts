@@ -1,4 +1,5 @@
 // The named reads of branches, heads and the rows of a session's work; see queries.ts.
+import type { ArchivedTable, LoggedTable, PortableRow } from "./portable.ts";
 import type { DiscardedRow, ErasableRow, MessageRow, Read } from "./queries.ts";
 
 /** A stretch of a session's log on one branch, up to and with a seq. */
@@ -136,10 +137,36 @@ export interface InvocationRow {
   readonly source_head_no: number | null;
 }
 
+export interface SpendingRow {
+  readonly session: string;
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly calls: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly tokens_cached: number;
+  readonly unknown_tokens: number;
+  readonly cost_usd: number;
+  readonly unknown_costs: number;
+}
+
 /** Of a session's log, what lies behind a seq and up to another. */
 type Stretch = [session: number, branch: number, after: number, upTo: number];
 
-export interface LineageQueries {
+/** Rows of a session, by its number, as they can leave the database. */
+type ArchiveQueries = {
+  readonly [T in LoggedTable as `archive.${T}`]: Read<[session: number, after: number, upTo: number], PortableRow>;
+} & { readonly [T in Exclude<ArchivedTable, LoggedTable> as `archive.${T}`]: Read<[session: number], PortableRow> };
+
+export interface LineageQueries extends ArchiveQueries {
+  /** Sessions that one was made from, that were made from it, that it invoked or that invoked it: its number four times. */
+  "session.linked": Read<[number, number, number, number], { readonly id: string }>;
+  /** In the order of their ids. */
+  "heads.between": Read<[from: string, to: string, limit: number], HeadRow>;
+  /** Calls by session, provider and model; of each its newest version. One session, or (null) all. */
+  "calls.spending": Read<[session: string | null, sameSession: string | null], SpendingRow>;
+  /** Blobs a payload names, in the order of the names. */
+  "blob.names": Read<[sha256: Uint8Array], { readonly sha256: Uint8Array }>;
   /** From the newest to the oldest. */
   "lineage.current": Read<[session: string], SegmentOfLogRow>;
   "lineage.at": Read<[session: number, branch: number, upTo: number], SegmentOfLogRow>;

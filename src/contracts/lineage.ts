@@ -83,6 +83,8 @@ export interface CompactInput {
 
 export interface Heads {
   get(id: string): Promise<Head | null>;
+  /** Those whose ids begin like this (`hd-` and some digits), at most ten. */
+  find(prefix: string): Promise<readonly Head[]>;
   /** Of the session named; with a head, that head. null when none was published yet. */
   current(at: At): Promise<Head | null>;
   /** Every head of the session in order of creation, also aborted ones and those of other branches. */

@@ -46,6 +46,25 @@ export interface StoredPayload {
   readonly blob_key: string | null;
 }
 
+/** A blob as another store knew it. */
+export interface ArrivingBlob {
+  readonly sha256: Uint8Array;
+  readonly media: string;
+  readonly utf8: boolean;
+  readonly at: number;
+}
+
+/** Blobs on their way in before the commit whose rows refer to them. They come in bounded commits, and stay until it. */
+export interface Intake {
+  /** false when the bytes have another hash: then they are not kept. */
+  put(blob: ArrivingBlob, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<boolean>;
+  /**
+   * What the commit must also hold, given which blobs each payload names. Rows of the commit count their own references.
+   */
+  handOver(names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>): Promise<Pick<Commit, "writes" | "uses">>;
+  /** There will be no commit: what nobody else needs goes. */
+  abandon(): Promise<void>;
+}
 /** Answers at once unless the bytes go to a backend outside the database or are many. */
 export type Prepare = (bytes: Uint8Array, options: PayloadOptions) => PreparedPayload | Promise<PreparedPayload>;
 
@@ -62,6 +81,9 @@ export interface Payloads {
   ): Promise<void>;
   /** Content that stands in a row, so that others can make a blob of it to name; null when there is none. */
   inRow(sha256: Uint8Array): Promise<InRow | null>;
+  intake(): Intake;
+  /** Of a blob that is there, in pieces; the hash is verified by the end. */
+  stream(sha256: Uint8Array): AsyncIterable<Uint8Array>;
   /** The bytes, verified; BlobCorrupted when they are not what was written. */
   read(stored: StoredPayload): Uint8Array | Promise<Uint8Array>;
 }

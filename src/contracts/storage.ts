@@ -3,6 +3,7 @@
 // moment it happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
 import type { Environment } from "./environment.ts";
 import type { JsonObject } from "./json.ts";
+import type { RestoredRow } from "./portable.ts";
 import type { Queries, QueryName } from "./queries.ts";
 import type { RowOf, Slot, TableName } from "./rows.ts";
 
@@ -67,10 +68,11 @@ export interface SqlWords {
 export interface SessionUse {
   readonly id: string;
   /**
-   * create: refused when it exists; ensure: created when missing; existing: refused when missing. Deleted: always refused.
+   * create: refused when it exists; ensure: created when missing; existing: refused when missing; restore: refused when
+   * it exists, and its row is among those the commit restores. Deleted: always refused.
    * still: nothing is written to it, nor by anybody else meanwhile; what the commit wants of it is for guards to say.
    */
-  readonly mode: "create" | "ensure" | "existing" | "still";
+  readonly mode: "create" | "ensure" | "existing" | "restore" | "still";
   /** Recorded when this commit creates it. */
   readonly agent?: string;
   readonly at: number;
@@ -105,6 +107,7 @@ export type GuardName =
   | "board.version"
   | "board.id"
   | "task.version"
+  | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.
   | "blob.claims"
   | "blob.parents"
@@ -139,6 +142,7 @@ export type StatementName =
   | "session.unalias"
   | "session.branchTo"
   | "session.headTo"
+  | "session.remainsTo"
   | "messages.erase"
   | "run.erase"
   | "allMessages.erase"
@@ -247,6 +251,11 @@ export interface Commit {
   readonly events?: readonly EventDraft[];
   /** Rows that belong to no event. Written after blobs and before events. */
   readonly writes?: readonly Write[];
+  /**
+   * Rows of sessions of another store as they were there, seqs and hashes included: whoever hands them in has verified
+   * them. Together with `solo`; agents they name are among `agents`, blobs among `uses`.
+   */
+  readonly restores?: readonly RestoredRow[];
   /**
    * Nobody else adds events while this happens, and all that were added before are seen: row numbers come in order only
    * to who waits for that. Together with `solo`.

@@ -10,9 +10,9 @@ import { existingSession } from "../core/existing.ts";
 
 const PAGE = 1000;
 const SALT_BYTES = 16;
-const FIRST_BRANCH = 1;
+export const FIRST_BRANCH = 1;
 
-const BEGINS_BRANCH: ReadonlySet<string> = new Set(["branch/begun", "head/moved"]);
+export const BEGINS_BRANCH: ReadonlySet<string> = new Set(["branch/begun", "head/moved"]);
 
 /** Empty in every event that adds no message. */
 const MESSAGE_COLUMNS = [
@@ -70,7 +70,7 @@ export async function verifyChain(
     for (const event of rows) {
       // The event that begins a branch is its first, and numbers it.
       if (BEGINS_BRANCH.has(event.type)) branch = event.seq;
-      const wrong = check(event, { seq, hash, branch });
+      const wrong = checkEvent(event, { seq, hash, branch });
       if (wrong !== null) return bad(wrong);
       const { erased_seq } = event;
       if (erased_seq !== null && !(await clears.cover(event, erased_seq))) {
@@ -122,7 +122,8 @@ async function startOf(
   return place;
 }
 
-function check(event: WholeEventRow, { seq, hash: previous, branch }: Place): Bad | null {
+/** What is wrong with an event that should follow a place; also asked of events that come from elsewhere. */
+export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }: Place): Bad | null {
   const expected = seq + 1;
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
   if (!sameBytes(nextHash(previous, event.body), event.hash))

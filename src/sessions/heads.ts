@@ -4,7 +4,7 @@ import type { Head, Heads, Locator } from "../contracts/lineage.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkLimit, checkRecord } from "../core/check.ts";
+import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
@@ -17,11 +17,20 @@ import { decideHead, prepareHead } from "./publish.ts";
 import { headOf } from "./root.ts";
 import { lastMessageRows } from "./view-messages.ts";
 
+const MOST_FOUND = 10;
+
 export function createHeads(storage: Storage, payloads: Payloads, locate: (at: unknown) => Locator): Heads {
   return {
     async get(id) {
       const [row] = await storage.query("head.get", checkHeadId(id));
       return row === undefined ? null : headOf(row);
+    },
+    async find(prefix) {
+      const begins = checkId(prefix, "prefix");
+      if (!/^hd-[0-9a-f]{0,64}$/.test(begins)) throw invalid("prefix", "the beginning of a head's id", prefix);
+      // Behind every hex digit.
+      const rows = await storage.query("heads.between", begins, `${begins}g`, MOST_FOUND);
+      return rows.map(headOf);
     },
     async current(at) {
       const { session, head } = await findAt(storage, locate(at));

@@ -75,7 +75,7 @@ async function stretches<R>(
 }
 
 /** Of each the version of the youngest stretch that has one, in the order in which they began. */
-async function versions<R extends { readonly session: string; readonly first_seq: number }>(
+export async function versions<R extends { readonly session: string; readonly first_seq: number }>(
   lineage: readonly Segment[],
   read: (no: number, branch: number, after: number, upTo: number, sameUpTo: number) => Promise<readonly R[]>,
 ): Promise<readonly R[]> {

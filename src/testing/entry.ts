@@ -10,6 +10,7 @@ export { type Model, naiveModel } from "./model.ts";
 export { type FastCheck, type PropertyFixture, type PropertyOptions, runPropertySuite } from "./property.ts";
 export type { Clock, Fixture, Harness, MakeFixture, Need, Offers, Skip, SuiteOptions } from "./suite.ts";
 export { runAgentsSuite } from "./suites/agents.ts";
+export { runArchiveSuite } from "./suites/archive.ts";
 export { runBlobsSuite } from "./suites/blobs.ts";
 export { runCheckSuite } from "./suites/check.ts";
 export { runHistorySuite } from "./suites/history.ts";

@@ -35,6 +35,7 @@ export interface Fixture {
 }
 
 export type Lineage = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations">;
+export type Archived = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
 
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */
 export interface Offers {
@@ -53,6 +54,8 @@ export interface Offers {
   readonly causes: Holdfast["causes"];
   /** Sessions as a graph. */
   readonly lineage: Lineage;
+  /** Files of sessions, and what is made of whole sessions. */
+  readonly archives: Archived;
   readonly info: Holdfast["info"];
   readonly close: Holdfast["close"];
   readonly clock: Clock;
@@ -150,6 +153,7 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
     causes: store.causes === undefined ? undefined : (...asked) => all(store).causes(...asked),
     close: store.close === undefined ? undefined : () => all(store).close(),
     lineage: store.heads === undefined ? undefined : all(store),
+    archives: store.export === undefined ? undefined : all(store),
     clock: environment,
     another,
   };

@@ -13,7 +13,7 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   core: { of: ["core/"], may: ["contracts", "core"] },
   storage: { of: ["storage/"], may: ["contracts", "core", "storage"] },
   nouns: {
-    of: "agents blobs captures check graph history log memory query runs sessions state stats tasks vectors"
+    of: "agents archive blobs captures check graph history log memory query runs sessions state stats tasks vectors"
       .split(" ")
       .map((n) => `${n}/`),
     may: ["contracts", "core", "nouns"],

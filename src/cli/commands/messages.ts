@@ -1,12 +1,14 @@
 // holdfast messages: the transcript of a session, read or added to.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
+import type { Locator, MessageAt } from "../../contracts/lineage.ts";
 import type { Message, MessageInput, Role } from "../../contracts/messages.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
-import { follow, noteRest, rangeOptions, readRange } from "../range.ts";
+import { LOCATOR_HELP, locate } from "../locate.ts";
+import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
 import { readUpToDamage as read } from "../reading.ts";
 import { needSession } from "../store.ts";
 import { safe } from "../terminal.ts";
@@ -21,10 +23,12 @@ const show: Command = {
   usage: [
     "messages [show] SESSION [--agent A] [--last N | --after SEQ] [--follow]",
     "messages [show] SESSION [--agent A] [--after SEQ] --limit N",
+    "messages [show] SESSION@HEAD [--last N]",
   ],
   description:
     "Prints messages oldest first: the last 50 unless you say otherwise. What models and tools wrote is made safe " +
-    "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref.",
+    "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref. At a head it is what " +
+    `was there then; what was erased since shows that it was there. ${LOCATOR_HELP}`,
   options: {
     agent: { type: "text", value: "ID", summary: "only this agent's messages" },
     ...rangeOptions("messages", LIMITS.historyPage),
@@ -34,6 +38,7 @@ const show: Command = {
     { command: "holdfast messages chat-1 --last 10", does: "the last ten" },
     { command: "holdfast messages chat-1 --agent helper --after 0", does: "all of one agent's" },
     { command: "holdfast messages chat-1 --follow", does: "watch the conversation" },
+    { command: "holdfast messages chat-1@hd-1a2b3c", does: "what was said up to a head" },
   ],
   next: "holdfast log SESSION shows everything else that happened; holdfast blobs get REF fetches an attachment.",
   run: async (context) => {
@@ -41,7 +46,9 @@ const show: Command = {
     const range = readRange(args);
     const agent = args.text("agent");
     const holdfast = await context.open();
-    const session = await needSession(holdfast, args.operand(0));
+    const at = await locate(holdfast, args.operand(0));
+    if (at.head !== undefined) return await showAt(holdfast, at, range, context);
+    const session = await needSession(holdfast, at.session);
     const { messages, damage } = await read(holdfast, session, agent, range);
     if (args.flag("follow")) return await watch(holdfast, session, messages, damage, context);
     const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
@@ -55,7 +62,24 @@ const show: Command = {
   },
 };
 
-function transcript(messages: readonly Message[], { output }: Context): string[] {
+/** What was there at a head: its end, or all of it. */
+async function showAt(holdfast: Holdfast, at: Locator, range: Range, context: Context): Promise<undefined> {
+  const { args, output } = context;
+  if (range.last === undefined || args.flag("follow") || args.text("agent") !== undefined) {
+    throw new UsageError("at a head messages are shown by --last only");
+  }
+  const view = await holdfast.sessions.at(at);
+  const { messages: total } = await view.counts();
+  const messages = await view.messages({ last: range.last });
+  await output.answer({ session: at.session, head: at.head, total, messages }, () => {
+    if (messages.length === 0) return ["no messages"];
+    return transcript(messages, context);
+  });
+  await noteRest(output, range, messages.length, total);
+  return undefined;
+}
+
+function transcript(messages: readonly MessageAt[], { output }: Context): string[] {
   const now = Date.now();
   return messages.flatMap((message, i) => [...(i === 0 ? [] : [""]), ...messageLines(message, now, output)]);
 }
@@ -137,6 +161,6 @@ export const messages: CommandGroup = {
   description: `${show.description} A session called "add" or "list" is read with: holdfast messages show add.`,
   commands: [show, add],
   fallback: "show",
-  examples: [...show.examples.slice(0, 1), ...show.examples.slice(2), ...add.examples.slice(0, 1)],
+  examples: [...show.examples.slice(0, 1), ...show.examples.slice(2, 3), ...add.examples.slice(0, 1)],
   ...(show.next === undefined ? {} : { next: show.next }),
 };

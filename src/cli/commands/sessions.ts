@@ -10,7 +10,8 @@ import { readObject } from "../input.ts";
 import { needSession } from "../store.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe } from "../terminal.ts";
-import { formatAge, formatCount, formatTime, plural } from "../units.ts";
+import { formatAge, formatCount, plural } from "../units.ts";
+import { show, tree } from "./sessions-graph.ts";
 
 const ls: Command = {
   name: "ls",
@@ -72,45 +73,6 @@ const columns = (now: number): readonly Column<Session>[] => [
   { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4, min: 0 },
   { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 3, min: 0 },
 ];
-
-const show: Command = {
-  name: "show",
-  summary: "show one session by id or alias",
-  usage: ["sessions show ID"],
-  description: "Shows everything a session's row holds, with the length and the head of its hash-chained log.",
-  options: {},
-  operands: [{ name: "ID", need: "one" }],
-  examples: [{ command: "holdfast sessions show chat-1", does: "one session" }],
-  next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show what it holds.",
-  run: async (context) => {
-    const session = await needSession(await context.open(), context.args.operand(0));
-    await context.output.answer(session, () => describe(session, context));
-    return undefined;
-  },
-};
-
-function describe(session: Session, { output }: Context): string[] {
-  const { metadata } = session;
-  return facts(
-    [
-      ["session", session.id],
-      ["title", session.title ?? ""],
-      ["agent", session.agent ?? ""],
-      ["status", session.status],
-      ["request", session.request ?? ""],
-      ["tags", session.tags.join(" ")],
-      ["aliases", session.aliases.join(" ")],
-      ["metadata", Object.keys(metadata).length === 0 ? "" : JSON.stringify(metadata)],
-      ["messages", formatCount(session.messages)],
-      ["events", formatCount(session.seq)],
-      ["chain head", session.chain],
-      ["created", formatTime(session.createdAt)],
-      ["changed", formatTime(session.updatedAt)],
-      ["version", String(session.version)],
-    ],
-    output.frame,
-  );
-}
 
 const create: Command = {
   name: "create",
@@ -203,11 +165,11 @@ function erasureLines({ removed, kept }: Erasure, { output }: Context): string[]
 
 export const sessions: CommandGroup = {
   name: "sessions",
-  summary: "list, show, create and erase sessions",
-  usage: [...ls.usage, ...show.usage, ...create.usage, ...rm.usage],
+  summary: "list, draw, show, create and erase sessions",
+  usage: [...ls.usage, ...tree.usage, ...show.usage, ...create.usage, ...rm.usage],
   description:
     "A session is a long-lived conversation thread. It owns a log, and messages, state and task boards belong to it.",
-  commands: [ls, show, create, rm],
+  commands: [ls, tree, show, create, rm],
   fallback: "ls",
   examples: [...ls.examples.slice(0, 2), ...rm.examples.slice(0, 1)],
   next: "holdfast messages ID reads a session; holdfast verify ID checks its log.",

@@ -4,6 +4,7 @@ import type { Json } from "../../contracts/json.ts";
 import type { Versioned } from "../../contracts/state.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { quoted, safe } from "../terminal.ts";
@@ -13,8 +14,8 @@ const get: Command = {
   name: "get",
   aliases: ["show", "list", "ls"],
   summary: "print a session's state, or one key of it",
-  usage: ["state [get] SESSION [KEY]"],
-  description: "Prints the whole state with its version, or the value of one key as JSON.",
+  usage: ["state [get] SESSION[@HEAD] [KEY]"],
+  description: `Prints the whole state with its version, or the value of one key as JSON; now, or as it was at a head. ${LOCATOR_HELP}`,
   options: {},
   operands: [
     { name: "SESSION", need: "one" },
@@ -27,13 +28,16 @@ const get: Command = {
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
-    const { id } = await needSession(holdfast, args.operand(0));
+    const at = await locate(holdfast, args.operand(0));
+    const { session: id } = at;
     const key = args.operands[1];
+    const held = at.head === undefined ? null : await holdfast.sessions.at(at);
     if (key === undefined) {
-      await answer(await holdfast.state.getVersioned(id), id, context);
+      const then = held === null ? null : { value: await held.state(), head: at.head ?? "" };
+      await answer(then ?? (await holdfast.state.getVersioned(id)), id, context);
       return undefined;
     }
-    const value = await holdfast.state.getKey(id, key);
+    const value = held === null ? await holdfast.state.getKey(id, key) : (await held.state())[key];
     if (value === undefined) throw noKey(id, key);
     // JSON escapes control characters by itself, so it is safe on a terminal up to what safe\`\` adds.
     await output.answer(value, () =>
@@ -54,13 +58,16 @@ function noKey(session: string, key: string): HoldfastError {
 }
 
 async function answer(
-  state: Versioned,
+  state: Versioned | { readonly value: Versioned["value"]; readonly head: string },
   session: string,
   { output }: Context,
   change: { readonly created?: boolean } = {},
 ): Promise<void> {
   const entries = Object.entries(state.value);
-  const version = `version ${state.version}${change.created === true ? " (a new session)" : ""}`;
+  const version =
+    "head" in state
+      ? `at head ${shortHead(state.head)}`
+      : `version ${state.version}${change.created === true ? " (a new session)" : ""}`;
   await output.answer({ session, ...state, ...change }, () => {
     if (entries.length === 0) return [`no state (${version})`];
     const columns: readonly Column<[string, Json]>[] = [

@@ -7,10 +7,11 @@ import { sha256 } from "../../core/bytes.ts";
 import { cut } from "./chunks.ts";
 import { type Claim, FORM, NO_TIME, renewal } from "./claims.ts";
 import { reap } from "./drop.ts";
+import { createIntake } from "./intake.ts";
 import { Leftovers, leavesOpen } from "./leftovers.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
-import { corrupted, DamagedPart, readBlob, readPlain } from "./read.ts";
+import { corrupted, DamagedPart, readBlob, readPlain, streamBlob } from "./read.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
 import { findWords } from "./words.ts";
 import { LARGE_BYTES } from "./write.ts";
@@ -29,6 +30,8 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
       const found = await findWords(depot, digest);
       return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
     },
+    intake: () => createIntake(depot),
+    stream: (digest) => streamBlob(depot, digest),
     discard: async (erased) => {
       await depot.place.drop(erased);
       await reap(

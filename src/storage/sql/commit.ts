@@ -88,7 +88,7 @@ function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembe
   if (sessions === undefined || sessions.length === 0) return false;
   if ((guards !== undefined && guards.length > 0) || (uses !== undefined && uses.length > 0)) return false;
   for (const use of sessions) {
-    if (use.mode === "create" || !remembered.sessions.has(use.id)) return false;
+    if (use.mode === "create" || use.mode === "restore" || !remembered.sessions.has(use.id)) return false;
     if (use.agent !== undefined && !remembered.agents.has(use.agent)) return false;
     // The fence is on the sessions that move: one that only loses rows must be read and locked.
     if (!(events?.some((event) => event.session === use.id) ?? false)) return false;
@@ -193,7 +193,7 @@ function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
     const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
     const alone =
       (commit.guards ?? []).some(({ check }) => MOVING.has(check)) ||
-      (commit.sessions ?? []).some((use) => use.mode === "create");
+      (commit.sessions ?? []).some((use) => use.mode === "create" || use.mode === "restore");
     if (guards.some((key) => touched.has(key))) return "later";
     if (names.some((name) => created.has(name))) return "later";
     if (alone && sessions.some((key) => touched.has(key))) return "later";
@@ -214,7 +214,8 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
     if (found?.deleted) return { reason: "session-deleted", session: use.id };
-    if (use.mode === "create" && exists) return { reason: "session-exists", session: use.id };
+    if ((use.mode === "create" || use.mode === "restore") && exists)
+      return { reason: "session-exists", session: use.id };
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
     if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
   }
@@ -241,7 +242,8 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
 function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<ReadonlySet<string>> {
   const uses = new Map<string, SessionUse>();
   for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
-    if (use.mode !== "still" && !snapshot.sessions.has(use.id) && !uses.has(use.id)) uses.set(use.id, use);
+    if (use.mode === "still" || use.mode === "restore") continue;
+    if (!snapshot.sessions.has(use.id) && !uses.has(use.id)) uses.set(use.id, use);
   }
   const at = new Map(accepted.flatMap((commit) => (commit.agents ?? []).map((agent) => [agent.id, agent.at] as const)));
   for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {

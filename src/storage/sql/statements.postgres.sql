@@ -32,6 +32,8 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq <= $3 ORDER BY h.seq DESC LIMIT 1;
 -- heads.list
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.no > $2 ORDER BY h.no LIMIT $3;
+-- heads.between
+SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.id >= $1 AND h.id < $2 AND s.deleted_at IS NULL ORDER BY h.id LIMIT $3;
 -- heads.at
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq > $3 AND h.seq <= $4 ORDER BY h.seq, h.no;
 -- turns.at
@@ -56,6 +58,48 @@ SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS 
 SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE s.id = $1 AND s.deleted_at IS NULL AND r.first_seq = $2 ORDER BY r.seq DESC LIMIT 1;
 -- invocations.waiting
 WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = $1 AND c.deleted_at IS NULL UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no;
+-- archive.events
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.type, r.at, r.body, r.hash, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.role, r.run, r.key, r.sha256, r.words, (SELECT x.sha256 FROM blobs x WHERE x.no = r.content) AS content, r.salt, r.chars, r.erased_seq FROM events r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.branches
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.seq, (SELECT x.id FROM sessions x WHERE x.no = r.parent_session_no) AS parent_session, r.parent_branch, r.cut_seq, r.at FROM branches r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.heads
+SELECT r.id, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.seq, (SELECT x.id FROM heads x WHERE x.no = r.basis_no) AS basis, r.status, r.chain, r.root, (SELECT x.sha256 FROM blobs x WHERE x.no = r.final) AS final, r.salt, r.final_summary, r.snapshot_seq, r.fingerprint, r.turn_seq, r.cache_id, r.at FROM heads r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.turns
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.status, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.run, r.at FROM turns r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.clears
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.run FROM clears r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.evals
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, (SELECT x.sha256 FROM blobs x WHERE x.no = r.code) AS code, (SELECT x.sha256 FROM blobs x WHERE x.no = r.result) AS result, (SELECT x.sha256 FROM blobs x WHERE x.no = r.final) AS final, (SELECT x.sha256 FROM blobs x WHERE x.no = r.error) AS error, r.salts, r.at, r.erased_seq FROM evals r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.calls
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.type, r.status, r.model, r.provider, (SELECT x.sha256 FROM blobs x WHERE x.no = r.request) AS request, (SELECT x.sha256 FROM blobs x WHERE x.no = r.response) AS response, (SELECT x.sha256 FROM blobs x WHERE x.no = r.result) AS result, (SELECT x.sha256 FROM blobs x WHERE x.no = r.error) AS error, r.salts, r.tokens_in, r.tokens_out, r.tokens_cached, r.cost_usd, r.created_at, r.completed_at, r.erased_seq FROM calls r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.snapshots
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.turn_seq, (SELECT x.sha256 FROM blobs x WHERE x.no = r.vars) AS vars, r.salt, r.at, r.erased_seq FROM snapshots r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.invocations
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.type, r.status, (SELECT x.id FROM sessions x WHERE x.no = r.callee_session_no) AS callee_session, (SELECT x.id FROM heads x WHERE x.no = r.caller_head_before) AS caller_head_before, (SELECT x.id FROM heads x WHERE x.no = r.caller_head_after) AS caller_head_after, (SELECT x.id FROM heads x WHERE x.no = r.callee_head_before) AS callee_head_before, (SELECT x.id FROM heads x WHERE x.no = r.callee_head_after) AS callee_head_after, r.call_seq, r.label, (SELECT x.id FROM sessions x WHERE x.no = r.source_session_no) AS source_session, (SELECT x.id FROM heads x WHERE x.no = r.source_head) AS source_head, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at FROM invocations r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.derivations
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.type, (SELECT x.id FROM sessions x WHERE x.no = r.source_session_no) AS source_session, (SELECT x.id FROM heads x WHERE x.no = r.source_head) AS source_head, r.source_branch, r.source_seq, r.at FROM derivations r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.annotations
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, (SELECT x.sha256 FROM blobs x WHERE x.no = r.payload) AS payload, r.salt FROM annotations r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq;
+-- archive.state
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.key, r.seq, r.ord, r.until_seq, (SELECT x.sha256 FROM blobs x WHERE x.no = r.value) AS value, r.salt, r.expires_at FROM state r WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq, r.branch, r.ord, r.key;
+-- archive.sessions
+SELECT r.id, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.title, r.status, r.tags, r.metadata, r.request, r.created_at, r.updated_at, r.deleted_at, r.version, r.branch, r.seq, r.chain, r.messages, r.state_seq, r.kind, r.origin, r.cache_id, (SELECT x.id FROM heads x WHERE x.no = r.head_no) AS head FROM sessions r WHERE r.no = $1;
+-- archive.boards
+SELECT r.id, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.agent, r.ord, r.label, r.parent, r.max_retries, r.created_at, r.version FROM boards r WHERE r.session_no = $1 ORDER BY r.ord, r.id;
+-- archive.tasks
+SELECT r.board_id, r.id, r.title, r.status, r.ord, r.retry_count, r.note, r.version, r.created_at, r.updated_at FROM tasks r JOIN boards b ON b.id = r.board_id WHERE b.session_no = $1 ORDER BY r.board_id, r.ord, r.id;
+-- archive.session_tags
+SELECT r.tag, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session FROM session_tags r WHERE r.session_no = $1 ORDER BY r.tag;
+-- archive.aliases
+SELECT r.name, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.created_at FROM aliases r WHERE r.session_no = $1 ORDER BY r.name;
+-- archive.remains
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.upto FROM remains r WHERE r.session_no = $1 ORDER BY r.branch;
+-- session.linked
+SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN (SELECT d.source_session_no FROM derivations d WHERE d.session_no = $1 UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = $2 UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = $3 UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = $4) ORDER BY s.no;
+-- calls.spending
+SELECT s.id AS session, c.provider, c.model, count(*) AS calls, CAST(coalesce(sum(c.tokens_in), 0) AS BIGINT) AS tokens_in, CAST(coalesce(sum(c.tokens_out), 0) AS BIGINT) AS tokens_out, CAST(coalesce(sum(c.tokens_cached), 0) AS BIGINT) AS tokens_cached, sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST($1 AS TEXT) IS NULL OR s.id = $2) AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model;
+-- blob.names
+SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no WHERE p.sha256 = $1 AND l.ord < 0 ORDER BY l.ord DESC;
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.whole
@@ -397,6 +441,8 @@ UPDATE sessions SET deleted_at = $1, agent_no = NULL, title = NULL, tags = NULL,
 UPDATE sessions SET branch = $1 WHERE no = $2;
 -- session.headTo
 UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = $1) WHERE no = $2;
+-- session.remainsTo
+UPDATE sessions SET seq = $1, chain = $2 WHERE id = $3 AND deleted_at IS NOT NULL AND seq < $4;
 -- messages.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks
@@ -585,6 +631,8 @@ SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq
 SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- invocation.waits
 SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = $1 UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+-- remains.upto
+SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = $1) AND r.branch = $2 FOR UPDATE;
 -- session.forks
 SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value FROM sessions s WHERE s.id = $1 FOR UPDATE;
 -- messages.live
@@ -986,6 +1034,86 @@ INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, status, versi
 INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) VALUES ($1, $2, $3, $4, 'agent', 1);
 -- agents.register × 2
 INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) SELECT u.c0, u.c1, u.c2, u.c3, 'agent', 1 FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bigint[]) AS u(c0, c1, c2, c3);
+-- sessions.restore × 1
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id) VALUES ($1, (SELECT no FROM agents WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+-- sessions.restore × 2
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id) SELECT u.c0, (SELECT no FROM agents WHERE id = u.c1), u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14, u.c15, u.c16, u.c17, u.c18 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bytea[], $15::bigint[], $16::bigint[], $17::text[], $18::text[], $19::text[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18);
+-- heads.restore × 1
+INSERT INTO heads (id, session_no, branch, seq, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES ($1, (SELECT no FROM sessions WHERE id = $2), $3, $4, $5, $6, $7, (SELECT no FROM blobs WHERE sha256 = $8), $9, $10, $11, $12, $13, $14, $15);
+-- heads.restore × 2
+INSERT INTO heads (id, session_no, branch, seq, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) SELECT u.c0, (SELECT no FROM sessions WHERE id = u.c1), u.c2, u.c3, u.c4, u.c5, u.c6, (SELECT no FROM blobs WHERE sha256 = u.c7), u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14);
+-- branches.restore × 1
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, (SELECT no FROM sessions WHERE id = $4), $5, $6, $7);
+-- branches.restore × 2
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, (SELECT no FROM sessions WHERE id = u.c3), u.c4, u.c5, u.c6 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6);
+-- events.restore × 1
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, words, content, salt, chars, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, $6, $7, (SELECT no FROM agents WHERE id = $8), $9, $10, $11, $12, $13, (SELECT no FROM blobs WHERE sha256 = $14), $15, $16, $17);
+-- events.restore × 2
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, words, content, salt, chars, erased_seq) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, (SELECT no FROM agents WHERE id = u.c7), u.c8, u.c9, u.c10, u.c11, u.c12, (SELECT no FROM blobs WHERE sha256 = u.c13), u.c14, u.c15, u.c16 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[], $7::bytea[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bigint[], $17::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16);
+-- turns.restore × 1
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, at) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, (SELECT no FROM agents WHERE id = $6), $7, $8);
+-- turns.restore × 2
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, at) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, (SELECT no FROM agents WHERE id = u.c5), u.c6, u.c7 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7);
+-- clears.restore × 1
+INSERT INTO clears (session_no, seq, branch, agent_no, run) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, (SELECT no FROM agents WHERE id = $4), $5);
+-- clears.restore × 2
+INSERT INTO clears (session_no, seq, branch, agent_no, run) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, (SELECT no FROM agents WHERE id = u.c3), u.c4 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) AS u(c0, c1, c2, c3, c4);
+-- evals.restore × 1
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, $6, $7, (SELECT no FROM blobs WHERE sha256 = $8), (SELECT no FROM blobs WHERE sha256 = $9), (SELECT no FROM blobs WHERE sha256 = $10), (SELECT no FROM blobs WHERE sha256 = $11), $12, $13, $14);
+-- evals.restore × 2
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, (SELECT no FROM blobs WHERE sha256 = u.c7), (SELECT no FROM blobs WHERE sha256 = u.c8), (SELECT no FROM blobs WHERE sha256 = u.c9), (SELECT no FROM blobs WHERE sha256 = u.c10), u.c11, u.c12, u.c13 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13);
+-- calls.restore × 1
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, $6, $7, $8, $9, (SELECT no FROM blobs WHERE sha256 = $10), (SELECT no FROM blobs WHERE sha256 = $11), (SELECT no FROM blobs WHERE sha256 = $12), (SELECT no FROM blobs WHERE sha256 = $13), $14, $15, $16, $17, $18, $19, $20, $21);
+-- calls.restore × 2
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, (SELECT no FROM blobs WHERE sha256 = u.c9), (SELECT no FROM blobs WHERE sha256 = u.c10), (SELECT no FROM blobs WHERE sha256 = u.c11), (SELECT no FROM blobs WHERE sha256 = u.c12), u.c13, u.c14, u.c15, u.c16, u.c17, u.c18, u.c19, u.c20 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bigint[], $16::bigint[], $17::bigint[], $18::float8[], $19::bigint[], $20::bigint[], $21::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20);
+-- snapshots.restore × 1
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, (SELECT no FROM blobs WHERE sha256 = $5), $6, $7, $8);
+-- snapshots.restore × 2
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, (SELECT no FROM blobs WHERE sha256 = u.c4), u.c5, u.c6, u.c7 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7);
+-- invocations.restore × 1
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, $6, (SELECT no FROM sessions WHERE id = $7), (SELECT no FROM heads WHERE id = $8), (SELECT no FROM heads WHERE id = $9), (SELECT no FROM heads WHERE id = $10), (SELECT no FROM heads WHERE id = $11), $12, $13, (SELECT no FROM sessions WHERE id = $14), (SELECT no FROM heads WHERE id = $15), $16, $17, $18, $19);
+-- invocations.restore × 2
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, u.c5, (SELECT no FROM sessions WHERE id = u.c6), (SELECT no FROM heads WHERE id = u.c7), (SELECT no FROM heads WHERE id = u.c8), (SELECT no FROM heads WHERE id = u.c9), (SELECT no FROM heads WHERE id = u.c10), u.c11, u.c12, (SELECT no FROM sessions WHERE id = u.c13), (SELECT no FROM heads WHERE id = u.c14), u.c15, u.c16, u.c17, u.c18 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bytea[], $14::text[], $15::text[], $16::bigint[], $17::text[], $18::bigint[], $19::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18);
+-- derivations.restore × 1
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, (SELECT no FROM sessions WHERE id = $4), (SELECT no FROM heads WHERE id = $5), $6, $7, $8);
+-- derivations.restore × 2
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, (SELECT no FROM sessions WHERE id = u.c3), (SELECT no FROM heads WHERE id = u.c4), u.c5, u.c6, u.c7 FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7);
+-- annotations.restore × 1
+INSERT INTO annotations (session_no, seq, payload, salt) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, (SELECT no FROM blobs WHERE sha256 = $3), $4);
+-- annotations.restore × 2
+INSERT INTO annotations (session_no, seq, payload, salt) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, (SELECT no FROM blobs WHERE sha256 = u.c2), u.c3 FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bytea[]) AS u(c0, c1, c2, c3);
+-- state.restore × 1
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, $6, (SELECT no FROM blobs WHERE sha256 = $7), $8, $9);
+-- state.restore × 2
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, u.c5, (SELECT no FROM blobs WHERE sha256 = u.c6), u.c7, u.c8 FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[], $9::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8);
+-- boards.restore × 1
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES ($1, (SELECT no FROM sessions WHERE id = $2), $3, $4, $5, $6, $7, $8, $9);
+-- boards.restore × 2
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) SELECT u.c0, (SELECT no FROM sessions WHERE id = u.c1), u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bytea[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8);
+-- tasks.restore × 1
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+-- tasks.restore × 2
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9);
+-- session_tags.restore × 1
+INSERT INTO session_tags (tag, session_no) VALUES ($1, (SELECT no FROM sessions WHERE id = $2));
+-- session_tags.restore × 2
+INSERT INTO session_tags (tag, session_no) SELECT u.c0, (SELECT no FROM sessions WHERE id = u.c1) FROM unnest($1::text[], $2::text[]) AS u(c0, c1);
+-- aliases.restore × 1
+INSERT INTO aliases (name, session_no, created_at) VALUES ($1, (SELECT no FROM sessions WHERE id = $2), $3);
+-- aliases.restore × 2
+INSERT INTO aliases (name, session_no, created_at) SELECT u.c0, (SELECT no FROM sessions WHERE id = u.c1), u.c2 FROM unnest($1::text[], $2::text[], $3::bigint[]) AS u(c0, c1, c2);
+-- remains.restore × 1
+INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
+-- remains.restore × 2
+INSERT INTO remains (session_no, branch, upto) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u(c0, c1, c2) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
+-- heads.restore.basis_no × 1
+UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = $1) WHERE id = $2;
+-- heads.restore.basis_no × 2
+UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = u.c0) FROM unnest($1::text[], $2::text[]) AS u(c0, c1) WHERE heads.id = u.c1;
+-- sessions.restore.head_no × 1
+UPDATE sessions SET head_no = (SELECT h.no FROM heads h WHERE h.id = $1) WHERE id = $2;
+-- sessions.restore.head_no × 2
+UPDATE sessions SET head_no = (SELECT h.no FROM heads h WHERE h.id = u.c0) FROM unnest($1::text[], $2::text[]) AS u(c0, c1) WHERE sessions.id = u.c1;
 -- append, short × 1
 WITH moved AS (UPDATE sessions SET seq = $1, chain = $2, updated_at = $3, messages = $4, state_seq = $5 WHERE sessions.no = $6 AND sessions.seq = $7 AND sessions.chain = $8 AND sessions.deleted_at IS NULL RETURNING 1), w0 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES ($9, $10, $11, $12, $13, $14, 'message/added', $15, $16, $17, $18, $19, $20, $21, $22)) SELECT 1 / count(*) AS held FROM moved;
 -- append, short × 2

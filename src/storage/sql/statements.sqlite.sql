@@ -32,6 +32,8 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? ORDER BY h.seq DESC LIMIT 1;
 -- heads.list
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = ? AND s.deleted_at IS NULL AND h.no > ? ORDER BY h.no LIMIT ?;
+-- heads.between
+SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?;
 -- heads.at
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = ? AND h.branch = ? AND h.seq > ? AND h.seq <= ? ORDER BY h.seq, h.no;
 -- turns.at
@@ -56,6 +58,48 @@ SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS 
 SELECT s.id AS session, r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at, r.callee_session_no, r.caller_head_before, r.callee_head_before, r.source_session_no, r.source_head AS source_head_no, h_caller_before.id AS caller_before, h_caller_after.id AS caller_after, h_callee_before.id AS callee_before, h_callee_after.id AS callee_after, h_source_head.id AS source_head FROM invocations r JOIN sessions s ON s.no = r.session_no LEFT JOIN sessions e ON e.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no LEFT JOIN heads h_caller_before ON h_caller_before.no = r.caller_head_before LEFT JOIN heads h_caller_after ON h_caller_after.no = r.caller_head_after LEFT JOIN heads h_callee_before ON h_callee_before.no = r.callee_head_before LEFT JOIN heads h_callee_after ON h_callee_after.no = r.callee_head_after LEFT JOIN heads h_source_head ON h_source_head.no = r.source_head WHERE s.id = ? AND s.deleted_at IS NULL AND r.first_seq = ? ORDER BY r.seq DESC LIMIT 1;
 -- invocations.waiting
 WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no;
+-- archive.events
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.type, r.at, r.body, r.hash, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.role, r.run, r.key, r.sha256, r.words, (SELECT x.sha256 FROM blobs x WHERE x.no = r.content) AS content, r.salt, r.chars, r.erased_seq FROM events r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.branches
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.seq, (SELECT x.id FROM sessions x WHERE x.no = r.parent_session_no) AS parent_session, r.parent_branch, r.cut_seq, r.at FROM branches r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.heads
+SELECT r.id, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.seq, (SELECT x.id FROM heads x WHERE x.no = r.basis_no) AS basis, r.status, r.chain, r.root, (SELECT x.sha256 FROM blobs x WHERE x.no = r.final) AS final, r.salt, r.final_summary, r.snapshot_seq, r.fingerprint, r.turn_seq, r.cache_id, r.at FROM heads r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.turns
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.status, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.run, r.at FROM turns r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.clears
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.run FROM clears r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.evals
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, (SELECT x.sha256 FROM blobs x WHERE x.no = r.code) AS code, (SELECT x.sha256 FROM blobs x WHERE x.no = r.result) AS result, (SELECT x.sha256 FROM blobs x WHERE x.no = r.final) AS final, (SELECT x.sha256 FROM blobs x WHERE x.no = r.error) AS error, r.salts, r.at, r.erased_seq FROM evals r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.calls
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.turn_seq, r.type, r.status, r.model, r.provider, (SELECT x.sha256 FROM blobs x WHERE x.no = r.request) AS request, (SELECT x.sha256 FROM blobs x WHERE x.no = r.response) AS response, (SELECT x.sha256 FROM blobs x WHERE x.no = r.result) AS result, (SELECT x.sha256 FROM blobs x WHERE x.no = r.error) AS error, r.salts, r.tokens_in, r.tokens_out, r.tokens_cached, r.cost_usd, r.created_at, r.completed_at, r.erased_seq FROM calls r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.snapshots
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.turn_seq, (SELECT x.sha256 FROM blobs x WHERE x.no = r.vars) AS vars, r.salt, r.at, r.erased_seq FROM snapshots r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.invocations
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.type, r.status, (SELECT x.id FROM sessions x WHERE x.no = r.callee_session_no) AS callee_session, (SELECT x.id FROM heads x WHERE x.no = r.caller_head_before) AS caller_head_before, (SELECT x.id FROM heads x WHERE x.no = r.caller_head_after) AS caller_head_after, (SELECT x.id FROM heads x WHERE x.no = r.callee_head_before) AS callee_head_before, (SELECT x.id FROM heads x WHERE x.no = r.callee_head_after) AS callee_head_after, r.call_seq, r.label, (SELECT x.id FROM sessions x WHERE x.no = r.source_session_no) AS source_session, (SELECT x.id FROM heads x WHERE x.no = r.source_head) AS source_head, r.source_snapshot_seq, r.source_fingerprint, r.created_at, r.completed_at FROM invocations r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.derivations
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.type, (SELECT x.id FROM sessions x WHERE x.no = r.source_session_no) AS source_session, (SELECT x.id FROM heads x WHERE x.no = r.source_head) AS source_head, r.source_branch, r.source_seq, r.at FROM derivations r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.annotations
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, (SELECT x.sha256 FROM blobs x WHERE x.no = r.payload) AS payload, r.salt FROM annotations r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq;
+-- archive.state
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.key, r.seq, r.ord, r.until_seq, (SELECT x.sha256 FROM blobs x WHERE x.no = r.value) AS value, r.salt, r.expires_at FROM state r WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY r.seq, r.branch, r.ord, r.key;
+-- archive.sessions
+SELECT r.id, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.title, r.status, r.tags, r.metadata, r.request, r.created_at, r.updated_at, r.deleted_at, r.version, r.branch, r.seq, r.chain, r.messages, r.state_seq, r.kind, r.origin, r.cache_id, (SELECT x.id FROM heads x WHERE x.no = r.head_no) AS head FROM sessions r WHERE r.no = ?;
+-- archive.boards
+SELECT r.id, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.agent, r.ord, r.label, r.parent, r.max_retries, r.created_at, r.version FROM boards r WHERE r.session_no = ? ORDER BY r.ord, r.id;
+-- archive.tasks
+SELECT r.board_id, r.id, r.title, r.status, r.ord, r.retry_count, r.note, r.version, r.created_at, r.updated_at FROM tasks r JOIN boards b ON b.id = r.board_id WHERE b.session_no = ? ORDER BY r.board_id, r.ord, r.id;
+-- archive.session_tags
+SELECT r.tag, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session FROM session_tags r WHERE r.session_no = ? ORDER BY r.tag;
+-- archive.aliases
+SELECT r.name, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.created_at FROM aliases r WHERE r.session_no = ? ORDER BY r.name;
+-- archive.remains
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.upto FROM remains r WHERE r.session_no = ? ORDER BY r.branch;
+-- session.linked
+SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN (SELECT d.source_session_no FROM derivations d WHERE d.session_no = ? UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no;
+-- calls.spending
+SELECT s.id AS session, c.provider, c.model, count(*) AS calls, CAST(coalesce(sum(c.tokens_in), 0) AS BIGINT) AS tokens_in, CAST(coalesce(sum(c.tokens_out), 0) AS BIGINT) AS tokens_out, CAST(coalesce(sum(c.tokens_cached), 0) AS BIGINT) AS tokens_cached, sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST(? AS TEXT) IS NULL OR s.id = ?) AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model;
+-- blob.names
+SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no WHERE p.sha256 = ? AND l.ord < 0 ORDER BY l.ord DESC;
 -- events.read
 SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq > ? ORDER BY e.seq LIMIT ?;
 -- events.whole
@@ -397,6 +441,8 @@ UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, 
 UPDATE sessions SET branch = ? WHERE no = ?;
 -- session.headTo
 UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?;
+-- session.remainsTo
+UPDATE sessions SET seq = ?, chain = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?;
 -- messages.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks
@@ -585,6 +631,8 @@ SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq
 SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
 -- invocation.waits
 SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = ? UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = ?;
+-- remains.upto
+SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?;
 -- session.forks
 SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value FROM sessions s WHERE s.id = ?;
 -- messages.live
@@ -986,3 +1034,83 @@ INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, status, versi
 INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) VALUES (?, ?, ?, ?, 'agent', 1);
 -- agents.register × 2
 INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) VALUES (?, ?, ?, ?, 'agent', 1), (?, ?, ?, ?, 'agent', 1);
+-- sessions.restore × 1
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- sessions.restore × 2
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- heads.restore × 1
+INSERT INTO heads (id, session_no, branch, seq, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+-- heads.restore × 2
+INSERT INTO heads (id, session_no, branch, seq, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+-- branches.restore × 1
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?);
+-- branches.restore × 2
+INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?);
+-- events.restore × 1
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, words, content, salt, chars, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- events.restore × 2
+INSERT INTO events (session_no, seq, branch, type, at, body, hash, agent_no, role, run, key, sha256, words, content, salt, chars, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- turns.restore × 1
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?);
+-- turns.restore × 2
+INSERT INTO turns (session_no, first_seq, seq, branch, status, agent_no, run, at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?);
+-- clears.restore × 1
+INSERT INTO clears (session_no, seq, branch, agent_no, run) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM agents WHERE id = ?), ?);
+-- clears.restore × 2
+INSERT INTO clears (session_no, seq, branch, agent_no, run) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM agents WHERE id = ?), ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM agents WHERE id = ?), ?);
+-- evals.restore × 1
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- evals.restore × 2
+INSERT INTO evals (session_no, first_seq, seq, branch, turn_seq, message_seq, status, code, result, final, error, salts, at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- calls.restore × 1
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
+-- calls.restore × 2
+INSERT INTO calls (session_no, first_seq, seq, branch, turn_seq, type, status, model, provider, request, response, result, error, salts, tokens_in, tokens_out, tokens_cached, cost_usd, created_at, completed_at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
+-- snapshots.restore × 1
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- snapshots.restore × 2
+INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
+-- invocations.restore × 1
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?);
+-- invocations.restore × 2
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?);
+-- derivations.restore × 1
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?);
+-- derivations.restore × 2
+INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?);
+-- annotations.restore × 1
+INSERT INTO annotations (session_no, seq, payload, salt) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?), ?);
+-- annotations.restore × 2
+INSERT INTO annotations (session_no, seq, payload, salt) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?), ?), ((SELECT no FROM sessions WHERE id = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?), ?);
+-- state.restore × 1
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?);
+-- state.restore × 2
+INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?);
+-- boards.restore × 1
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?);
+-- boards.restore × 2
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?);
+-- tasks.restore × 1
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- tasks.restore × 2
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- session_tags.restore × 1
+INSERT INTO session_tags (tag, session_no) VALUES (?, (SELECT no FROM sessions WHERE id = ?));
+-- session_tags.restore × 2
+INSERT INTO session_tags (tag, session_no) VALUES (?, (SELECT no FROM sessions WHERE id = ?)), (?, (SELECT no FROM sessions WHERE id = ?));
+-- aliases.restore × 1
+INSERT INTO aliases (name, session_no, created_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?);
+-- aliases.restore × 2
+INSERT INTO aliases (name, session_no, created_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?), (?, (SELECT no FROM sessions WHERE id = ?), ?);
+-- remains.restore × 1
+INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
+-- remains.restore × 2
+INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
+-- heads.restore.basis_no × 1
+UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;
+-- heads.restore.basis_no × 2
+UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;
+-- sessions.restore.head_no × 1
+UPDATE sessions SET head_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;
+-- sessions.restore.head_no × 2
+UPDATE sessions SET head_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;

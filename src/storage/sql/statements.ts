@@ -2,6 +2,7 @@
 import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
 import * as agents from "./agents.ts";
+import * as archive from "./archive.ts";
 import * as blobs from "./blobs.ts";
 import * as check from "./check.ts";
 import * as erasure from "./erasure.ts";
@@ -18,6 +19,7 @@ import * as words from "./words.ts";
 export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...sessions.queries,
   ...lineage.queries,
+  ...archive.queries,
   ...log.queries,
   ...history.queries,
   ...erasure.queries,
@@ -34,6 +36,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {
   ...sessions.statements,
   ...lineage.statements,
+  ...archive.statements,
   ...erasure.statements,
   ...state.statements,
   ...agents.statements,
@@ -46,6 +49,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
 export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...sessions.guards,
   ...lineage.guards,
+  ...archive.guards,
   ...erasure.guards,
   ...history.guards,
   ...state.guards,

@@ -2,6 +2,7 @@
 // until the engine runs it.
 import type { Commit, EventDraft, MessageDraft, Outcome } from "../../contracts/storage.ts";
 import { envelope, nextHash } from "../../core/chain.ts";
+import { restore } from "./archive.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
 import { type Context, Script } from "./script.ts";
@@ -69,6 +70,7 @@ class Batch {
       const context = this.#context(commit);
       for (const one of commit.writes) this.script.write(one, context);
     }
+    if (commit.restores !== undefined) restore(this.script, commit.restores);
     return { ok: true, events: commit.events?.map((draft) => this.#event(draft)) ?? [] };
   }
 
@@ -84,7 +86,7 @@ class Batch {
   }
 
   #context(commit: Commit): Context {
-    const [first] = commit.sessions ?? [];
+    const first = commit.sessions?.find(({ mode }) => mode !== "restore");
     if (first === undefined) return { agent: this.#agent, sessionNo: this.#sessionNo };
     const { no, branch } = this.#session(first.id).position;
     return { agent: this.#agent, sessionNo: this.#sessionNo, session: no, branch };

@@ -1,0 +1,201 @@
+// Archives forged with care: every checksum of the file is right, and what it says is not.
+import { describe, expect, test } from "vitest";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { open } from "../open.ts";
+import { encodeFrame, type Frame, readFrames, sealed } from "./frames.ts";
+
+async function gather(source: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of source) pieces.push(piece);
+  return pieces;
+}
+
+async function sealAgain(frames: readonly Frame[]): Promise<Uint8Array[]> {
+  async function* encoded() {
+    for (const { kind, bytes } of frames) yield encodeFrame(kind, bytes);
+  }
+  return gather(sealed(encoded()));
+}
+
+async function archived(): Promise<readonly Frame[]> {
+  const store = await open(":memory:");
+  const scope = { session: "chat", agent: "ada" };
+  await store.history.append(scope, { role: "user", content: "the words" });
+  await store.history.append(scope, { role: "user", content: "long ".repeat(1000), key: "k" });
+  await store.state.set("chat", { a: 1 });
+  await store.calls.add("chat", { type: "leaf", request: { q: 1 }, result: 2 });
+  await store.log.annotate("chat", { n: 1 });
+  await store.heads.publish("chat", { final: 1, vars: { x: 1 } });
+  await store.heads.publish("chat");
+  await store.tasks.createTaskList("chat", ["one"]);
+  await store.sessions.fork("chat", { id: "fork" });
+  await store.heads.publish("fork");
+  const frames: Frame[] = [];
+  for await (const frame of readFrames(await gather(store.export("fork")))) frames.push(frame);
+  await store.close();
+  return frames;
+}
+
+type Lines = [table: string, row: Record<string, unknown>][];
+
+/** The same file with other rows. */
+function withRows(frames: readonly Frame[], change: (lines: Lines) => Lines | undefined): readonly Frame[] {
+  const rows = frames.filter(({ kind }) => kind === "rows").map(({ bytes }) => Buffer.from(bytes).toString("utf8"));
+  const lines = rows
+    .join("")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line)) as Lines;
+  const changed = change(lines) ?? lines;
+  const text = `${changed.map((line) => JSON.stringify(line)).join("\n")}\n`;
+  const manifest = JSON.parse(Buffer.from(frames[0]?.bytes ?? []).toString("utf8"));
+  return [
+    { kind: "manifest", bytes: Buffer.from(JSON.stringify({ ...manifest, rows: changed.length })) },
+    ...frames.filter(({ kind }) => kind === "blob" || kind === "data"),
+    { kind: "rows", bytes: Buffer.from(text) },
+  ];
+}
+
+const rowOf = (lines: Lines, table: string, fits: (row: Record<string, unknown>) => boolean = () => true) => {
+  const found = lines.find(([name, row]) => name === table && fits(row))?.[1];
+  if (found === undefined) throw new Error(`no row of ${table}`);
+  return found;
+};
+
+const set = (row: Record<string, unknown>, cells: Record<string, unknown>): undefined => void Object.assign(row, cells);
+
+const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lines | undefined])[] = [
+  [
+    "another text",
+    (lines) =>
+      set(
+        rowOf(lines, "events", (row) => "words" in row),
+        { words: '{"content":[]}' },
+      ),
+  ],
+  ["another envelope", (lines) => set(rowOf(lines, "events"), { body: "{}" })],
+  ["an event that is left out", (lines) => lines.filter(([table, row]) => table !== "events" || row.seq !== 2)],
+  ["an event that is there twice", (lines) => [...lines, ["events", rowOf(lines, "events")]]],
+  [
+    "another role",
+    (lines) =>
+      set(
+        rowOf(lines, "events", (row) => "role" in row),
+        { role: "system" },
+      ),
+  ],
+  ["another salt", (lines) => set(rowOf(lines, "state"), { salt: { base64: Buffer.alloc(16).toString("base64") } })],
+  [
+    "an annotation's blob that is another's",
+    (lines) => set(rowOf(lines, "annotations"), { payload: rowOf(lines, "state").value }),
+  ],
+  ["a head of another id", (lines) => set(rowOf(lines, "heads"), { id: `hd-${"0".repeat(64)}` })],
+  [
+    "a head with other counts",
+    (lines) =>
+      set(rowOf(lines, "heads"), { root: String(rowOf(lines, "heads").root).replace('"messages":2', '"messages":3') }),
+  ],
+  ["a head of another status", (lines) => set(rowOf(lines, "heads"), { status: "aborted" })],
+  ["a fork of somewhere else", (lines) => set(rowOf(lines, "branches"), { cut_seq: 1 })],
+  ["a status that does not exist", (lines) => set(rowOf(lines, "calls"), { status: "great" })],
+  [
+    "a session's status that does not exist",
+    (lines) =>
+      set(
+        rowOf(lines, "sessions", (row) => row.id === "fork"),
+        { status: "x" },
+      ),
+  ],
+  [
+    "a shorter log",
+    (lines) =>
+      set(
+        rowOf(lines, "sessions", (row) => row.id === "fork"),
+        { seq: 1 },
+      ),
+  ],
+  ["a blob that is not in it", (lines) => set(rowOf(lines, "snapshots"), { vars: "0".repeat(64) })],
+  ["a row of another session", (lines) => set(rowOf(lines, "state"), { session: "other" })],
+  ["a row of no event", (lines) => set(rowOf(lines, "state"), { seq: 4000 })],
+  ["a row of no table", (lines) => [...lines, ["holdfast_meta", { name: "schema", value: "9" }]]],
+  ["a column that does not exist", (lines) => set(rowOf(lines, "calls"), { no: 7 })],
+  ["a column that is missing", (lines) => set(rowOf(lines, "calls"), { type: undefined })],
+  ["a number that is none", (lines) => set(rowOf(lines, "calls"), { seq: "1; DROP TABLE events" })],
+  [
+    "an id with a NUL",
+    (lines) =>
+      set(
+        rowOf(lines, "events", (row) => "agent" in row),
+        { agent: "a\0b" },
+      ),
+  ],
+  [
+    "metadata that is not JSON",
+    (lines) =>
+      set(
+        rowOf(lines, "sessions", (row) => row.id === "fork"),
+        { metadata: "{" },
+      ),
+  ],
+  ["bytes that are no base64", (lines) => set(rowOf(lines, "state"), { salt: { base64: "???" } })],
+  ["a line that is no row", (lines) => [...lines, null as never]],
+];
+
+async function isEmpty(store: Holdfast): Promise<boolean> {
+  const { nouns, blobs } = await store.stats();
+  return nouns.sessions?.rows === 0 && nouns.sessions.deleted === 0 && nouns.events?.rows === 0 && blobs.count === 0;
+}
+
+describe("a forged archive", () => {
+  test("AR2 as it was exported it is accepted", async () => {
+    const store = await open(":memory:");
+    expect((await store.import(await sealAgain(await archived()))).sessions[0]?.outcome).toBe("imported");
+    await store.close();
+  });
+
+  test.each(FORGERIES)("AR2 with %s is refused, and nothing of it stays", async (_, change) => {
+    const store = await open(":memory:");
+    const file = await sealAgain(withRows(await archived(), change));
+    await expect(store.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    expect(await isEmpty(store)).toBe(true);
+    await store.close();
+  });
+
+  test("AR2 with other bytes of a blob, or none, is refused", async () => {
+    const frames = await archived();
+    const data = frames.findIndex(({ kind }) => kind === "data");
+    const changed = frames.map((frame, i) =>
+      i === data ? { ...frame, bytes: frame.bytes.map((byte) => byte ^ 1) } : frame,
+    );
+    const without = frames.filter((_, i) => i !== data);
+    const twice = [...frames.slice(0, data + 1), ...frames.slice(data - 1)];
+    const late = [...frames, ...frames.slice(data - 1, data + 1)];
+    for (const forged of [changed, without, twice, late]) {
+      const store = await open(":memory:");
+      await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+      expect(await isEmpty(store)).toBe(true);
+      await store.close();
+    }
+  });
+
+  test("AR2 that says impossible things of itself is refused", async () => {
+    const [, ...frames] = await archived();
+    const store = await open(":memory:");
+    const chain = "0".repeat(64);
+    for (const manifest of [
+      {},
+      [],
+      { session: "a", sessions: [], blobs: 0, rows: 0 },
+      { session: "a", sessions: [{ id: "a", seq: -1, chain, whole: true }], blobs: 0, rows: 0 },
+      { session: "a", sessions: [{ id: "a", seq: 1, chain: "x", whole: true }], blobs: 0, rows: 0 },
+      { session: "a", sessions: [{ id: "a\0", seq: 1, chain, whole: true }], blobs: 0, rows: 0 },
+      { session: "a", sessions: [{ id: "a", seq: 1, chain, whole: true }], blobs: 1e300, rows: 0 },
+    ]) {
+      const first: Frame = { kind: "manifest", bytes: Buffer.from(JSON.stringify(manifest)) };
+      await expect(store.import(await sealAgain([first, ...frames]))).rejects.toMatchObject({
+        code: "ArchiveCorrupted",
+      });
+    }
+    await store.close();
+  });
+});

@@ -1,0 +1,81 @@
+// What two heads or sessions have in common, and what sets them apart. Messages and calls are the same when they are the
+// same row of the same log: forks share rows, they do not copy them.
+import type { Diff, DiffSide } from "../contracts/archive.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { Locator, View } from "../contracts/lineage.ts";
+import type { CallRow, MessageAtRow } from "../contracts/lineage-queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { canonicalJson } from "../core/canonical.ts";
+import { lineageAt, type Segment } from "../core/lineage.ts";
+import { rowId } from "../core/row-id.ts";
+import { sessionOf } from "../sessions/describe.ts";
+import { findAt } from "../sessions/find.ts";
+import { versions, viewAt } from "../sessions/view.ts";
+import { messageRowsAt, messagesOf } from "../sessions/view-messages.ts";
+import { spentOn } from "./spending.ts";
+
+interface Side {
+  readonly view: View;
+  readonly lineage: readonly Segment[];
+  readonly messages: ReadonlyMap<string, MessageAtRow>;
+  readonly calls: ReadonlyMap<string, CallRow>;
+  readonly state: JsonObject;
+}
+
+export async function diffOf(storage: Storage, payloads: Payloads, first: Locator, second: Locator): Promise<Diff> {
+  const a = await readSide(storage, payloads, first);
+  const b = await readSide(storage, payloads, second);
+  const names = (side: Side) => Object.keys(side.state);
+  const isSame = (key: string) => canonicalJson(a.state[key]) === canonicalJson(b.state[key]);
+  return {
+    a: await sideOf(a, b, payloads),
+    b: await sideOf(b, a, payloads),
+    ancestor: await ancestorOf(storage, a.lineage, b.lineage),
+    common: [...a.messages.keys()].filter((id) => b.messages.has(id)).length,
+    state: {
+      added: names(b).filter((key) => !Object.hasOwn(a.state, key)),
+      removed: names(a).filter((key) => !Object.hasOwn(b.state, key)),
+      changed: names(a).filter((key) => Object.hasOwn(b.state, key) && !isSame(key)),
+    },
+  };
+}
+
+async function readSide(storage: Storage, payloads: Payloads, locator: Locator): Promise<Side> {
+  const found = await findAt(storage, locator);
+  const view = await viewAt(storage, payloads, sessionOf(found.session, []), found);
+  const lineage = await lineageAt(storage, { no: found.session.no, branch: view.branch, seq: view.seq });
+  const messages = await messageRowsAt(storage, lineage);
+  const calls = await versions(lineage, (...stretch) => storage.query("calls.at", ...stretch));
+  return {
+    view,
+    lineage,
+    messages: new Map(messages.map((row) => [rowId(row.session, row.seq), row])),
+    // A call that ended on one side only is that side's.
+    calls: new Map(calls.map((row) => [`${rowId(row.session, row.first_seq)}@${row.seq}`, row])),
+    state: await view.state(),
+  };
+}
+
+async function sideOf(side: Side, other: Side, payloads: Payloads): Promise<DiffSide> {
+  const own = [...side.messages].filter(([id]) => !other.messages.has(id)).map(([, row]) => row);
+  const calls = [...side.calls].filter(([id]) => !other.calls.has(id)).map(([, row]) => row);
+  const { session, head, branch, seq } = side.view;
+  return {
+    ...{ session: session.id, head, branch, seq, counts: await side.view.counts() },
+    messages: await messagesOf(own, payloads),
+    spent: spentOn(calls),
+  };
+}
+
+/** Lineages are paths of one tree: from the newest stretch that is in both on, they are the same. */
+async function ancestorOf(storage: Storage, a: readonly Segment[], b: readonly Segment[]): Promise<Diff["ancestor"]> {
+  for (const { no, branch, upTo, session } of a) {
+    const shared = b.find((other) => other.no === no && other.branch === branch);
+    if (shared === undefined) continue;
+    const seq = Math.min(upTo, shared.upTo);
+    const [head] = await storage.query("head.before", no, branch, seq);
+    return { session, branch, seq, head: head?.id ?? null };
+  }
+  return null;
+}

@@ -1,0 +1,109 @@
+// Archives between the two engines, and of sessions with children, whose rows are made by hand here.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../test/engines.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { open } from "../open.ts";
+import { SqlStorage } from "../storage/sql/store.ts";
+
+const environment = realEnvironment();
+
+async function fileOf(store: Holdfast, ...asked: Parameters<Holdfast["export"]>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of store.export(...asked)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+const say = (store: Holdfast, session: string, content: string) =>
+  store.history.append({ session, agent: "ada" }, { role: "user", content });
+
+/** An invocation as a caller's log holds it. */
+async function invoke({ driver }: Ground, caller: string, callee: string): Promise<void> {
+  const storage = new SqlStorage(driver, environment);
+  const [child] = await storage.query("session.get", callee);
+  const at = environment.now();
+  const outcome = await storage.commit({
+    sessions: [{ id: caller, mode: "existing", at }],
+    events: [
+      {
+        ...{ session: caller, type: "invocation/started", at, data: { callee } },
+        writes: [
+          {
+            op: "insert",
+            table: "invocations",
+            row: {
+              ...{ first_seq: { slot: "seq" }, type: "spawn", status: "running", callee_session_no: child?.no ?? null },
+              ...{ label: Buffer.from("look it up"), created_at: at },
+            },
+          },
+        ],
+      },
+    ],
+  });
+  expect(outcome.ok).toBe(true);
+}
+
+describe("archives between engines", () => {
+  const grounds: Ground[] = [];
+  const stores: Holdfast[] = [];
+  beforeAll(async () => {
+    for (const engine of ENGINES) {
+      const ground = await engine.fresh();
+      grounds.push(ground);
+      stores.push(await open(ground.url));
+    }
+  });
+  afterAll(async () => {
+    for (const store of stores) await store.close();
+    for (const ground of grounds) await ground.end();
+  });
+
+  test("AR1 from SQLite into PostgreSQL and back, the log is the same byte for byte", async () => {
+    const [sqlite, postgres] = stores as [Holdfast, Holdfast];
+    await say(sqlite, "there and back", "NUL \0 and 💥");
+    await say(sqlite, "there and back", "long ".repeat(3000));
+    await sqlite.state.set("there and back", { k: null, "\u{10ffff}": [0.1, -0, 1e300] });
+    const head = await sqlite.heads.publish("there and back", { final: "ü" });
+    const file = await fileOf(sqlite, "there and back");
+    await postgres.import([file]);
+    const across = await fileOf(postgres, "there and back");
+    expect(across.equals(file)).toBe(true);
+    const fresh = await open(":memory:");
+    await fresh.import([across]);
+    const logs = await Promise.all([sqlite, postgres, fresh].map((store) => store.log.read("there and back")));
+    expect(logs[1]).toEqual(logs[0]);
+    expect(logs[2]).toEqual(logs[0]);
+    expect(await fresh.heads.current("there and back")).toEqual(head);
+    expect(
+      await fresh.log.verify("there and back", { anchor: await sqlite.log.anchor("there and back") }),
+    ).toMatchObject({
+      ok: true,
+    });
+    await fresh.close();
+  });
+
+  test.each([0, 1])("AR1 children come along when they are asked for, and are linked (engine %i)", async (i) => {
+    const [store, ground] = [stores[i], grounds[i]] as [Holdfast, Ground];
+    for (const id of ["caller", "child", "grandchild"]) await say(store, id, `in ${id}`);
+    await invoke(ground, "caller", "child");
+    await invoke(ground, "child", "grandchild");
+    await invoke(ground, "grandchild", "caller");
+    const family = await open(":memory:");
+    const report = await family.import([await fileOf(store, "caller", { children: true })]);
+    expect(report.sessions.map(({ id }) => id)).toEqual(["caller", "child", "grandchild"]);
+    const [invocation] = await (await family.sessions.at("caller")).invocations();
+    expect(invocation).toMatchObject({ callee: "child", label: "look it up", type: "spawn" });
+    const { sessions } = await family.tree("child");
+    expect(sessions.map(({ id }) => id).sort()).toEqual(["caller", "child", "grandchild"]);
+    const whole = await fileOf(family, "caller", { children: true });
+    expect(whole.equals(await fileOf(store, "caller", { children: true }))).toBe(true);
+    await family.close();
+
+    const alone = await open(":memory:");
+    expect((await alone.import([await fileOf(store, "caller")])).sessions).toHaveLength(1);
+    const [unlinked] = await (await alone.sessions.at("caller")).invocations();
+    expect(unlinked?.callee).toBeNull();
+    expect((await alone.log.read("caller")).at(-1)?.data).toEqual({ callee: "child" });
+    await alone.close();
+  });
+});

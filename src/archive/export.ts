@@ -1,0 +1,194 @@
+// A session as one file: first the blobs its rows refer to, then the rows, so that whoever imports it never holds a ref
+// to bytes that have not come.
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Locator } from "../contracts/lineage.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { encodeText, toHex, toRef } from "../core/bytes.ts";
+import { checkBoolean, checkRecord, limitExceeded } from "../core/check.ts";
+import { findAt } from "../sessions/find.ts";
+import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
+import { type Gathered, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
+
+/** What an archive says of itself before anything else. */
+export interface Manifest {
+  readonly format: number;
+  readonly session: string;
+  readonly sessions: readonly {
+    readonly id: string;
+    readonly seq: number;
+    /** Hex. */
+    readonly chain: string;
+    /** false: only what others inherit. */
+    readonly whole: boolean;
+  }[];
+  readonly blobs: number;
+  readonly rows: number;
+}
+
+/** What an archive says of a blob before its bytes. */
+export interface BlobHead {
+  readonly sha256: string;
+  readonly size: number;
+  readonly media: string;
+  readonly utf8: boolean;
+  readonly at: number;
+  readonly names?: readonly string[];
+}
+
+export async function* exportSession(
+  storage: Storage,
+  payloads: Payloads,
+  locator: Locator,
+  options: unknown,
+): AsyncGenerator<Uint8Array> {
+  const given = checkRecord(options, "options", ["children", "aliases"]);
+  const children = given.children !== undefined && checkBoolean(given.children, "children");
+  const aliases = given.aliases === undefined || checkBoolean(given.aliases, "aliases");
+  if (locator.head !== undefined) {
+    throw new HoldfastError("InvalidArgument", "a session is exported whole, not at a head", {
+      hint: "Fork it at that head and export the fork.",
+    });
+  }
+  const { session } = await findAt(storage, locator);
+  const whole = await gatherWhole(storage, session, children, aliases);
+  const parts = await gatherInherited(storage, whole);
+  yield* sealed(frames(storage, payloads, session.id, whole, parts));
+}
+
+async function gatherWhole(
+  storage: Storage,
+  first: SessionRow,
+  children: boolean,
+  aliases: boolean,
+): Promise<readonly GatheredSession[]> {
+  const found = new Map<string, GatheredSession>();
+  const asked = [first.id];
+  for (let id = asked.shift(); id !== undefined; id = asked.shift()) {
+    if (found.has(id)) continue;
+    const [row] = id === first.id ? [first] : await storage.query("session.get", id);
+    // A child that was deleted since is only named.
+    if (row === undefined || row.deleted_at !== null) continue;
+    const gathered = await gatherSession(storage, row.no, aliases);
+    found.set(id, gathered);
+    if (found.size > LIMITS.archiveSessions) {
+      throw limitExceeded("archiveSessions", "the archive in sessions", found.size);
+    }
+    if (children) asked.push(...gathered.rows.invoked);
+  }
+  return [...found.values()];
+}
+
+/** The lineage of all of them as far as it lies in other sessions. */
+async function gatherInherited(
+  storage: Storage,
+  whole: readonly GatheredSession[],
+): Promise<readonly GatheredSession[]> {
+  const needed = new Map<string, Map<number, number>>();
+  const open = whole.flatMap(({ rows }) => rows.inherits);
+  for (let next = open.shift(); next !== undefined; next = open.shift()) {
+    const { session, branch, upTo } = next;
+    if (whole.some(({ id }) => id === session)) continue;
+    const branches = needed.get(session) ?? new Map<number, number>();
+    needed.set(session, branches);
+    const known = branches.get(branch);
+    branches.set(branch, Math.max(known ?? 0, upTo));
+    if (known !== undefined) continue;
+    const [row] = await storage.query("session.get", session);
+    const parents = row === undefined ? [] : await storage.query("archive.branches", row.no, branch - 1, branch);
+    for (const { parent_session, parent_branch, cut_seq } of parents) {
+      open.push({ session: String(parent_session), branch: Number(parent_branch), upTo: Number(cut_seq) });
+    }
+  }
+  const gathered: GatheredSession[] = [];
+  for (const [id, branches] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const [row] = await storage.query("session.get", id);
+    if (row === undefined) throw new Error("bug: a lineage names a session that never was");
+    gathered.push(await gatherStretches(storage, row, branches));
+  }
+  return gathered;
+}
+
+async function* frames(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  whole: readonly GatheredSession[],
+  parts: readonly GatheredSession[],
+): AsyncGenerator<Uint8Array> {
+  const all = [...whole, ...parts];
+  const blobs = await withNamed(
+    storage,
+    all.map(({ rows }) => rows),
+  );
+  const manifest: Manifest = {
+    format: FORMAT,
+    session,
+    sessions: all.map(({ id, seq, chain }, i) => ({ id, seq, chain: toHex(chain), whole: i < whole.length })),
+    blobs: blobs.size,
+    rows: all.reduce((sum, { rows }) => sum + rows.rows, 0),
+  };
+  yield encodeFrame("manifest", encodeText(JSON.stringify(manifest)));
+  const inOrder = [...blobs].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [, { digest, names }] of inOrder) yield* blobFrames(storage, payloads, digest, names);
+  for (const { rows } of all) yield* rows.frames();
+}
+
+interface Blob {
+  readonly digest: Uint8Array;
+  readonly names: readonly Uint8Array[];
+}
+
+/** With those that contents name. */
+async function withNamed(storage: Storage, all: readonly Gathered[]): Promise<ReadonlyMap<string, Blob>> {
+  const blobs = new Map<string, Blob>();
+  for (const { blobs: own, contents } of all) {
+    for (const [hex, digest] of own) {
+      if (blobs.get(hex)?.names.length) continue;
+      const names = contents.has(hex) ? (await storage.query("blob.names", digest)).map(({ sha256 }) => sha256) : [];
+      for (const name of names) if (!blobs.has(toHex(name))) blobs.set(toHex(name), { digest: name, names: [] });
+      blobs.delete(hex);
+      blobs.set(hex, { digest, names });
+    }
+  }
+  return blobs;
+}
+
+async function* blobFrames(
+  storage: Storage,
+  payloads: Payloads,
+  digest: Uint8Array,
+  names: readonly Uint8Array[],
+): AsyncGenerator<Uint8Array> {
+  const [row] = await storage.query("blob.head", digest);
+  if (row === undefined) throw erasedMeanwhile(digest);
+  const head: BlobHead = {
+    ...{ sha256: toHex(digest), size: row.size, media: row.media, utf8: row.utf8 === 1, at: row.created_at },
+    ...(names.length === 0 ? {} : { names: names.map(toHex) }),
+  };
+  yield encodeFrame("blob", encodeText(JSON.stringify(head)));
+  for await (const piece of bytesOf(payloads, digest)) {
+    for (let at = 0; at < piece.length; at += FRAME_BYTES) {
+      yield encodeFrame("data", piece.subarray(at, at + FRAME_BYTES));
+    }
+  }
+}
+
+async function* bytesOf(payloads: Payloads, digest: Uint8Array): AsyncGenerator<Uint8Array> {
+  try {
+    yield* payloads.stream(digest);
+  } catch (error) {
+    const isGone = error instanceof HoldfastError && (error.code === "BlobNotFound" || error.code === "BlobExpired");
+    throw isGone ? erasedMeanwhile(digest) : error;
+  }
+}
+
+function erasedMeanwhile(digest: Uint8Array): HoldfastError {
+  return new HoldfastError("Conflict", "something was erased while it was exported", {
+    details: { ref: toRef(digest) },
+    retryable: true,
+    hint: "Export it again: the file so far is not complete.",
+  });
+}

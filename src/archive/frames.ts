@@ -1,0 +1,185 @@
+// The file of an archive (docs/format.md): a line that says what it is, then frames, each a kind, two lengths and zstd,
+// and at the end the SHA-256 of all before it. A reader believes no length before it has looked at it.
+import { createHash } from "node:crypto";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { HoldfastError } from "../contracts/errors.ts";
+import { encodeText, sameBytes } from "../core/bytes.ts";
+
+export const FORMAT = 1;
+const MAGIC = "holdfast-archive ";
+const HEAD_BYTES = 9;
+const DIGEST_BYTES = 32;
+
+/** Bytes of a frame before and after compression: no more is ever kept for one. */
+export const MOST_FRAME_BYTES = 64 * 1024 * 1024;
+/** What a writer puts into one, unless a single row is longer. */
+export const FRAME_BYTES = 1024 * 1024;
+const LONGEST_FIRST_LINE = 64;
+
+export type FrameKind = "manifest" | "rows" | "blob" | "data" | "end";
+const LETTERS = { manifest: "M", rows: "R", blob: "B", data: "D", end: "E" } as const;
+const KINDS = new Map(Object.entries(LETTERS).map(([kind, letter]) => [letter.charCodeAt(0), kind as FrameKind]));
+
+export function corrupted(why: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("ArchiveCorrupted", `the archive cannot be used: ${why}`, {
+    hint: "Nothing was changed. Export it again, or fetch the file once more.",
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+export function encodeFrame(kind: Exclude<FrameKind, "end">, bytes: Uint8Array): Uint8Array {
+  return framed(kind, zstdCompressSync(bytes), bytes.length);
+}
+
+function framed(kind: FrameKind, stored: Uint8Array, size: number): Uint8Array {
+  const frame = Buffer.alloc(HEAD_BYTES + stored.length);
+  frame[0] = LETTERS[kind].charCodeAt(0);
+  frame.writeUInt32BE(stored.length, 1);
+  frame.writeUInt32BE(size, 5);
+  frame.set(stored, HEAD_BYTES);
+  return frame;
+}
+
+/** The file around its frames: the first line before them, the hash of everything behind. */
+export async function* sealed(frames: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const hash = createHash("sha256");
+  const first = encodeText(`${MAGIC}${FORMAT}\n`);
+  hash.update(first);
+  yield first;
+  for await (const frame of frames) {
+    hash.update(frame);
+    yield frame;
+  }
+  yield framed("end", hash.digest(), DIGEST_BYTES);
+}
+
+export interface Frame {
+  readonly kind: Exclude<FrameKind, "end">;
+  readonly bytes: Uint8Array;
+}
+
+/** Frames in order; it ends only when the file is whole. */
+export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Frame> {
+  const input = new Input(source);
+  try {
+    yield* framesOf(input);
+  } finally {
+    await input.close();
+  }
+}
+
+async function* framesOf(input: Input): AsyncGenerator<Frame> {
+  const hash = createHash("sha256");
+  hash.update(await firstLine(input));
+  for (;;) {
+    const head = await input.take(HEAD_BYTES);
+    const kind = KINDS.get(head[0] ?? 0);
+    const length = Buffer.from(head).readUInt32BE(1);
+    const size = Buffer.from(head).readUInt32BE(5);
+    if (kind === undefined) throw corrupted("it has a part of no known kind");
+    if (length > MOST_FRAME_BYTES || size > MOST_FRAME_BYTES) throw corrupted("a part claims to be too large");
+    const stored = await input.take(length);
+    if (kind === "end") {
+      if (!sameBytes(stored, hash.digest())) throw corrupted("its bytes are not those that were written");
+      if (!(await input.isOver())) throw corrupted("something follows its end");
+      return;
+    }
+    hash.update(head);
+    hash.update(stored);
+    yield { kind, bytes: unpacked(stored, size) };
+  }
+}
+
+async function firstLine(input: Input): Promise<Uint8Array> {
+  const line = await input.line(LONGEST_FIRST_LINE);
+  const text = Buffer.from(line).toString("latin1");
+  const version = /^holdfast-archive ([1-9][0-9]{0,8})\n$/.exec(text)?.[1];
+  if (version === undefined) throw corrupted("it is not an archive of Holdfast");
+  if (Number(version) === FORMAT) return line;
+  throw new HoldfastError(
+    "UnsupportedSchemaVersion",
+    `the archive has format ${version}; this version knows ${FORMAT}`,
+    {
+      details: { found: Number(version), known: FORMAT },
+      hint: "Update holdfast on this machine.",
+    },
+  );
+}
+
+function unpacked(stored: Uint8Array, size: number): Uint8Array {
+  let bytes: Uint8Array;
+  try {
+    if (stored.length === 0 || size === 0) throw new Error("it is empty");
+    bytes = zstdDecompressSync(stored, { maxOutputLength: size });
+  } catch (cause) {
+    throw corrupted("a part cannot be decompressed", cause);
+  }
+  if (bytes.length !== size) throw corrupted("a part has another length than it says");
+  return bytes;
+}
+
+/** Bytes of a source by number, whatever pieces they come in. */
+class Input {
+  readonly #pieces: AsyncGenerator<unknown>;
+  #held: Uint8Array = new Uint8Array(0);
+  #ended = false;
+
+  constructor(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+    this.#pieces = (async function* () {
+      yield* source;
+    })();
+  }
+
+  async #more(): Promise<boolean> {
+    if (this.#ended) return false;
+    const { done, value } = await this.#pieces.next();
+    if (done) {
+      this.#ended = true;
+      return false;
+    }
+    if (!(value instanceof Uint8Array)) {
+      throw new HoldfastError("InvalidArgument", "every piece of an archive must be a Uint8Array");
+    }
+    this.#held = this.#held.length === 0 ? value : Buffer.concat([this.#held, value]);
+    return true;
+  }
+
+  async take(length: number): Promise<Uint8Array> {
+    if (this.#held.length < length) await this.#gather(length);
+    const taken = this.#held.subarray(0, length);
+    this.#held = this.#held.subarray(length);
+    return taken;
+  }
+
+  /** Joined once at the end: a frame may come in thousands of pieces. */
+  async #gather(length: number): Promise<void> {
+    const parts = [this.#held];
+    let size = this.#held.length;
+    while (size < length) {
+      this.#held = new Uint8Array(0);
+      if (!(await this.#more())) throw corrupted("it ends too early");
+      parts.push(this.#held);
+      size += this.#held.length;
+    }
+    this.#held = Buffer.concat(parts, size);
+  }
+
+  /** With its end; refused when there is none within so many bytes. */
+  async line(longest: number): Promise<Uint8Array> {
+    for (;;) {
+      const end = this.#held.subarray(0, longest).indexOf(0x0a);
+      if (end !== -1) return this.take(end + 1);
+      if (this.#held.length >= longest || !(await this.#more())) throw corrupted("it is not an archive of Holdfast");
+    }
+  }
+
+  /** Nothing more is wanted: a file that it is read from can be closed. */
+  async close(): Promise<void> {
+    await this.#pieces.return(undefined);
+  }
+
+  async isOver(): Promise<boolean> {
+    while (this.#held.length === 0) if (!(await this.#more())) return true;
+    return false;
+  }
+}

@@ -1,0 +1,235 @@
+// Reading a session out while others write to it. Its rows change only together with an event of its log, so what was
+// read between two looks at the same seq is one snapshot; until then only what was added meanwhile is read again.
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import {
+  ARCHIVED_TABLES,
+  type ArchivedTable,
+  LOGGED_TABLES,
+  type LoggedTable,
+  PORTABLE,
+  type PortableRow,
+} from "../contracts/portable.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { encodeText, toHex } from "../core/bytes.ts";
+import { encodeFrame, FRAME_BYTES } from "./frames.ts";
+import { encodeLine } from "./lines.ts";
+
+/** Seqs per read of the log, and of the tables beside it. */
+const EVENTS = 2000;
+const ROWS = 20_000;
+
+/** Lines of one table: what fills a frame is compressed at once, the rest waits. */
+interface Lines {
+  readonly frames: Uint8Array[];
+  waiting: string[];
+  size: number;
+}
+
+/**
+ * Rows as the frames they will be, and what they refer to. Table by table, so that the file is the same in however many
+ * rounds they were read.
+ */
+export class Gathered {
+  readonly blobs = new Map<string, Uint8Array>();
+  /** Contents of messages, which may name other blobs. */
+  readonly contents = new Map<string, Uint8Array>();
+  readonly agents = new Set<string>();
+  /** Stretches of other sessions that these rows continue. */
+  readonly inherits: Stretch[] = [];
+  readonly invoked = new Set<string>();
+  rows = 0;
+  readonly #lines = new Map<ArchivedTable, Lines>();
+
+  add(table: ArchivedTable, row: PortableRow): void {
+    for (const { name, type } of PORTABLE[table]) {
+      const cell = row[name];
+      if (type === "blob" && cell instanceof Uint8Array) this.blobs.set(toHex(cell), cell);
+    }
+    if (table === "events" && row.content instanceof Uint8Array) this.contents.set(toHex(row.content), row.content);
+    if (table === "branches") this.#inherit(row.parent_session, row.parent_branch, row.cut_seq);
+    if (table === "derivations") this.#inherit(row.source_session, row.source_branch, row.source_seq);
+    if (table === "invocations" && typeof row.callee_session === "string") this.invoked.add(row.callee_session);
+    const line = encodeLine(table, row);
+    const lines = this.#lines.get(table) ?? { frames: [], waiting: [], size: 0 };
+    this.#lines.set(table, lines);
+    lines.waiting.push(line);
+    lines.size += line.length;
+    this.rows++;
+    if (lines.size < FRAME_BYTES) return;
+    lines.frames.push(framed(lines.waiting));
+    lines.waiting = [];
+    lines.size = 0;
+  }
+
+  #inherit(session: unknown, branch: unknown, upTo: unknown): void {
+    if (typeof session !== "string") return;
+    this.inherits.push({ session, branch: Number(branch), upTo: Number(upTo) });
+  }
+
+  *frames(): Generator<Uint8Array> {
+    const tables = ARCHIVED_TABLES.flatMap((table) => this.#lines.get(table) ?? []);
+    for (const { frames } of tables) yield* frames;
+    let together: string[] = [];
+    let size = 0;
+    for (const { waiting, size: more } of tables) {
+      together = [...together, ...waiting];
+      size += more;
+      if (size < FRAME_BYTES) continue;
+      yield framed(together);
+      [together, size] = [[], 0];
+    }
+    if (together.length > 0) yield framed(together);
+  }
+}
+
+function framed(lines: readonly string[]): Uint8Array {
+  return encodeFrame("rows", encodeText(lines.join("")));
+}
+
+export interface Stretch {
+  readonly session: string;
+  readonly branch: number;
+  readonly upTo: number;
+}
+
+export interface GatheredSession {
+  readonly id: string;
+  readonly seq: number;
+  readonly chain: Uint8Array;
+  readonly rows: Gathered;
+}
+
+/** Content leaves the rows with such an event: what was read before it may not be what was read after. */
+function erases(row: PortableRow): boolean {
+  return /erase|clear/.test(String(row.type));
+}
+
+async function* logged(
+  storage: Storage,
+  table: LoggedTable,
+  no: number,
+  after: number,
+  upTo: number,
+): AsyncGenerator<PortableRow> {
+  const step = table === "events" ? EVENTS : ROWS;
+  for (let from = after; from < upTo; from += step) {
+    yield* await storage.query(`archive.${table}`, no, from, Math.min(upTo, from + step));
+  }
+}
+
+/** All of a session, as it was at one moment. */
+export async function gatherSession(storage: Storage, no: number, aliases: boolean): Promise<GatheredSession> {
+  let rows = new Gathered();
+  let after = 0;
+  for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
+    const before = await sessionRow(storage, no);
+    const upTo = Number(before.seq);
+    let erased = false;
+    for (const table of LOGGED_TABLES) {
+      // Its rows end when others replace them, so that they are read when nothing changes any more.
+      if (table === "state") continue;
+      for await (const row of logged(storage, table, no, after, upTo)) {
+        erased ||= table === "events" && erases(row);
+        rows.add(table, row);
+      }
+    }
+    const moving = await movingRows(storage, no, upTo, aliases);
+    const now = await sessionRow(storage, no);
+    if (now.seq === upTo && now.version === before.version && !(erased && after > 0)) {
+      for (const [table, row] of moving) rows.add(table, row);
+      rows.add("sessions", now);
+      return { id: String(now.id), seq: upTo, chain: now.chain as Uint8Array, rows };
+    }
+    [rows, after] = erased && after > 0 ? [new Gathered(), 0] : [rows, upTo];
+  }
+  throw new HoldfastError("Conflict", "the session changes faster than it can be read", {
+    retryable: true,
+    hint: "Try again when less is written to it.",
+  });
+}
+
+async function movingRows(
+  storage: Storage,
+  no: number,
+  upTo: number,
+  aliases: boolean,
+): Promise<readonly (readonly [ArchivedTable, PortableRow])[]> {
+  const found: (readonly [ArchivedTable, PortableRow])[] = [];
+  for await (const row of logged(storage, "state", no, 0, upTo)) found.push(["state", row]);
+  for (const table of ["boards", "tasks", "session_tags", ...(aliases ? (["aliases"] as const) : [])] as const) {
+    for (const row of await storage.query(`archive.${table}`, no)) found.push([table, row]);
+  }
+  return found;
+}
+
+/** Deleted meanwhile: what is left is not what was asked for. */
+async function sessionRow(storage: Storage, no: number): Promise<PortableRow> {
+  const [row] = await storage.query("archive.sessions", no);
+  if (row !== undefined && row.deleted_at === null) return row;
+  throw new HoldfastError("SessionDeleted", "the session was deleted while it was read", {
+    details: { kind: "session" },
+  });
+}
+
+/** Of a session what others inherit: stretches of its branches, as a deleted session leaves them. */
+export async function gatherStretches(
+  storage: Storage,
+  session: { readonly id: string; readonly no: number },
+  branches: ReadonlyMap<number, number>,
+): Promise<GatheredSession> {
+  const end = Math.max(...branches.values());
+  for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
+    const rows = new Gathered();
+    const before = await headline(storage, session.no);
+    const seqs = new Set<number>();
+    let chain: Uint8Array | null = null;
+    for (const table of LOGGED_TABLES) {
+      for await (const row of logged(storage, table, session.no, 0, end)) {
+        const seq = Number(row.seq);
+        // Rows without a branch of their own are where their event is.
+        const isIn = "branch" in row ? seq <= (branches.get(Number(row.branch)) ?? 0) : seqs.has(seq);
+        if (!isIn) continue;
+        if (table === "events") {
+          seqs.add(seq);
+          if (seq === end) chain = row.hash as Uint8Array;
+        }
+        rows.add(table, row);
+      }
+    }
+    if (chain === null) throw gone(session.id);
+    for (const [branch, upto] of [...branches].sort(([a], [b]) => a - b))
+      rows.add("remains", { session: session.id, branch, upto });
+    rows.add("sessions", remainsRow(before, end, chain));
+    if (!(await erasedSince(storage, session.no, before))) return { id: session.id, seq: end, chain, rows };
+  }
+  throw gone(session.id);
+}
+
+async function headline(storage: Storage, no: number): Promise<PortableRow> {
+  const [row] = await storage.query("archive.sessions", no);
+  if (row === undefined) throw new Error("bug: a session's row is gone");
+  return row;
+}
+
+/** What a tombstone keeps, and where the stretches end. */
+function remainsRow(row: PortableRow, seq: number, chain: Uint8Array): PortableRow {
+  const { id, created_at, kind } = row;
+  const kept = { ...{ id, created_at, kind }, updated_at: created_at, deleted_at: created_at } as PortableRow;
+  return { ...kept, status: "open", version: 1, branch: 1, seq, chain, messages: 0, state_seq: 0 };
+}
+
+async function erasedSince(storage: Storage, no: number, before: PortableRow): Promise<boolean> {
+  const now = await headline(storage, no);
+  if (now.deleted_at !== before.deleted_at) return true;
+  for await (const row of logged(storage, "events", no, Number(before.seq), Number(now.seq)))
+    if (erases(row)) return true;
+  return false;
+}
+
+function gone(session: string): HoldfastError {
+  return new HoldfastError("StoreCorrupted", `what others inherit of ${JSON.stringify(session)} is not there`, {
+    details: { kind: "session", session },
+    hint: "See with `holdfast check` what is missing, and restore it from a backup.",
+  });
+}

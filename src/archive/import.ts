@@ -1,0 +1,197 @@
+// An archive back into a store: the blobs come first, in bounded commits and held by nobody's rows; the rows are kept
+// until the file has proven whole and then written in one commit, so that an import is seen all at once or never was.
+
+import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
+import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
+import { toHex } from "../core/bytes.ts";
+import { type Decision, decide, type Settled } from "../core/decide.ts";
+import type { Manifest } from "./export.ts";
+import { readFrames } from "./frames.ts";
+import { readManifest, receive } from "./receive.ts";
+import { decideSources } from "./sources.ts";
+import { type Contents, verifyArchive } from "./verify.ts";
+
+export async function importArchive(storage: Storage, payloads: Payloads, source: unknown): Promise<ImportReport> {
+  const frames = readFrames(checkSource(source));
+  const intake = payloads.intake();
+  try {
+    const manifest = readManifest(await frames.next());
+    // Before gigabytes are read for nothing; asked again by the commit.
+    await wholeOutcomes(storage, manifest);
+    const { rows, blobs, names } = await receive(frames, intake, manifest);
+    const contents = verifyArchive(manifest, rows, blobs);
+    const handOver = await intake.handOver(names);
+    const write = () => decide(storage, () => decideImport(storage, manifest, contents, blobs.size, handOver));
+    // Somebody else imports the same: then it is there.
+    const report = await write().catch((error) => (isTaken(error) ? write() : Promise.reject(error)));
+    // Nothing was left to do, so nobody took them over.
+    if (report.rows === 0) await intake.abandon();
+    return report;
+  } catch (error) {
+    await intake.abandon();
+    throw error;
+  } finally {
+    await frames.return(undefined);
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "AlreadyExists";
+}
+
+function checkSource(source: unknown): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (source instanceof Uint8Array) return [source];
+  if (typeof source === "object" && source !== null) {
+    const given = source as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
+    if (typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function") {
+      return source as AsyncIterable<Uint8Array>;
+    }
+  }
+  throw new HoldfastError("InvalidArgument", "source must be a Uint8Array or a stream of them", {
+    details: { what: "source" },
+  });
+}
+
+/** Whether each whole session is to be written or is here already; refuses one that is here and is another. */
+async function wholeOutcomes(storage: Storage, manifest: Manifest): Promise<readonly ImportedSession[]> {
+  const found: ImportedSession[] = [];
+  for (const { id, seq, chain, whole } of manifest.sessions) {
+    if (!whole) continue;
+    const [row] = await storage.query("session.get", id);
+    if (row !== undefined && row.deleted_at !== null) throw deleted(id);
+    if (row !== undefined && (row.seq !== seq || toHex(row.chain) !== chain)) throw another(id, row.seq, seq);
+    found.push({ id, outcome: row === undefined ? "imported" : "there", seq, chain });
+  }
+  return found;
+}
+
+async function decideImport(
+  storage: Storage,
+  manifest: Manifest,
+  contents: readonly Contents[],
+  blobs: number,
+  handOver: Pick<Commit, "writes" | "uses">,
+): Promise<Decision<ImportReport> | Settled<ImportReport>> {
+  const at = storage.environment.now();
+  const sessions = await wholeOutcomes(storage, manifest);
+  const isNew = (id: string) => sessions.some((one) => one.id === id && one.outcome === "imported");
+  const fresh = contents.filter(({ id, whole }) => whole && isNew(id));
+  const aliases = await freeAliases(storage, manifest, fresh);
+  const report = {
+    ...{ session: manifest.session, sessions, blobs, aliasesTaken: aliases.taken },
+    inherited: contents.filter(({ whole }) => !whole).map(({ id }) => id),
+  };
+  if (fresh.length === 0) return { answer: { ...report, rows: 0 } };
+  const sources = await decideSources(
+    storage,
+    contents.filter(({ whole }) => !whole),
+    at,
+  );
+  const restores = [...fresh.flatMap((one) => rowsOf(one, aliases.free)), ...sources.restores];
+  return {
+    commit: {
+      solo: true,
+      sessions: [...fresh.map(({ id }) => id), ...sources.created].map(
+        (id): SessionUse => ({ id, mode: "restore", at }),
+      ),
+      agents: agentsOf(restores).map((id) => ({ id, at })),
+      guards: [...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
+      restores,
+      writes: [...(handOver.writes ?? []), ...sources.writes],
+      uses: [...(handOver.uses ?? []), ...usesOf(restores)],
+    },
+    answer: () => ({ ...report, rows: restores.length }),
+  };
+}
+
+interface Aliases {
+  readonly free: ReadonlySet<string>;
+  readonly taken: readonly string[];
+  readonly guards: readonly Guard[];
+}
+
+async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly Contents[]): Promise<Aliases> {
+  const free = new Set<string>();
+  const taken: string[] = [];
+  const ids = new Set(manifest.sessions.map(({ id }) => id));
+  for (const name of fresh.flatMap(({ tables }) => (tables.get("aliases") ?? []).map((row) => String(row.name)))) {
+    const [session] = await storage.query("session.get", name);
+    const [holder] = await storage.query("session.byAlias", name);
+    if (session !== undefined || holder !== undefined || ids.has(name)) taken.push(name);
+    else free.add(name);
+  }
+  return { free, taken, guards: [...free].map((name) => ({ check: "alias.session", key: [name], expect: null })) };
+}
+
+async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {
+  const ids = fresh.flatMap(({ tables }) => (tables.get("boards") ?? []).map((row) => String(row.id)));
+  for (const id of ids) {
+    const [board] = await storage.query("board.get", id);
+    if (board !== undefined) {
+      throw new HoldfastError("AlreadyExists", `there is a task list ${JSON.stringify(id)} already`, {
+        details: { kind: "board", id, session: board.session },
+        hint: "It belongs to another session here, which is not the one in the archive.",
+      });
+    }
+  }
+  return ids.map((id) => ({ check: "board.version", key: [id], expect: null }));
+}
+
+/** As they were, without names that others have here. */
+function rowsOf({ tables }: Contents, aliases: ReadonlySet<string>): readonly RestoredRow[] {
+  return [...tables].flatMap(([table, rows]) =>
+    rows.filter((row) => table !== "aliases" || aliases.has(String(row.name))).map((row) => ({ table, row })),
+  );
+}
+
+function agentsOf(rows: readonly RestoredRow[]): readonly string[] {
+  const agents = rows.flatMap(({ table, row }) =>
+    PORTABLE[table].flatMap(({ name, type }) => (type === "agent" && row[name] !== null ? [String(row[name])] : [])),
+  );
+  return [...new Set(agents)];
+}
+
+/** How many rows refer to each blob. */
+function usesOf(rows: readonly RestoredRow[]): NonNullable<Commit["uses"]> {
+  const counted = new Map<string, { readonly digest: Uint8Array; refs: number }>();
+  for (const { table, row } of rows) {
+    for (const digest of blobsOf(table, row)) {
+      const known = counted.get(toHex(digest));
+      if (known === undefined) counted.set(toHex(digest), { digest, refs: 1 });
+      else known.refs++;
+    }
+  }
+  return [...counted.values()].map(({ digest, refs }) => [digest, refs] as const);
+}
+
+function blobsOf(table: ArchivedTable, row: PortableRow): readonly Uint8Array[] {
+  return PORTABLE[table].flatMap(({ name, type }) => {
+    const cell = row[name];
+    return type === "blob" && cell instanceof Uint8Array ? [cell] : [];
+  });
+}
+
+function deleted(id: string): HoldfastError {
+  return new HoldfastError(
+    "SessionDeleted",
+    `the session ${JSON.stringify(id)} was deleted here, or is here only in part`,
+    {
+      details: { kind: "session", id },
+      hint: "An id is not used again; import the archive into another store.",
+    },
+  );
+}
+
+function another(id: string, here: number, there: number): HoldfastError {
+  return new HoldfastError(
+    "AlreadyExists",
+    `there is a session ${JSON.stringify(id)} already, and it is not the same`,
+    {
+      details: { kind: "session", id, seq: here, archived: there },
+      hint: "Import it into another store, and compare the two with their logs.",
+    },
+  );
+}

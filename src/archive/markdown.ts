@@ -1,0 +1,147 @@
+// A session for people to read: Markdown in which what was said is quoted, so that no text of a message can end its
+// quote, begin a heading of ours, or become HTML.
+
+import type { Locator, MessageAt } from "../contracts/lineage.ts";
+import type { ContentBlock, Media } from "../contracts/messages.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Session } from "../contracts/sessions.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { isInstant, printInstant } from "../query/instant.ts";
+import { sessionOf } from "../sessions/describe.ts";
+import { findAt } from "../sessions/find.ts";
+import { viewAt } from "../sessions/view.ts";
+
+export async function markdownOf(storage: Storage, payloads: Payloads, locator: Locator): Promise<string> {
+  const found = await findAt(storage, locator);
+  const aliases = (await storage.query("session.aliases", found.session.id)).map(({ name }) => name);
+  const session = sessionOf(found.session, aliases);
+  const view = await viewAt(storage, payloads, session, found);
+  const messages = await view.messages();
+  const head = view.head?.id ?? session.head;
+  return [
+    `# ${inline(session.title ?? session.id)}`,
+    "",
+    ...facts(session, head, messages.length),
+    ...messages.flatMap((message, i) => ["", ...messageLines(message, i + 1)]),
+    "",
+  ].join("\n");
+}
+
+function facts(session: Session, head: string | null, messages: number): readonly string[] {
+  const pairs: readonly (readonly [string, string | null])[] = [
+    ["Session", code(session.id)],
+    ["Agent", session.agent === null ? null : code(session.agent)],
+    ["Status", session.status],
+    ["Head", head === null ? null : code(head)],
+    ["Tags", session.tags.length === 0 ? null : session.tags.map(code).join(" ")],
+    ["Created", time(session.createdAt)],
+    ["Messages", String(messages)],
+  ];
+  return pairs.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${value}`]));
+}
+
+function messageLines(message: MessageAt, number: number): readonly string[] {
+  const title = `## ${number}. ${message.role} (${inline(message.agent)}), ${time(message.at)}`;
+  if ("erased" in message) return [title, "", "*erased*"];
+  return [title, ...message.content.flatMap((block) => ["", ...blockLines(block)])];
+}
+
+function blockLines(block: ContentBlock): readonly string[] {
+  switch (block.type) {
+    case "text":
+      return quote(block.text);
+    case "thinking":
+      return ["*thinking*", "", ...quote(block.thinking)];
+    case "image":
+      return [media("Image", block.alt, block.source)];
+    case "audio":
+      return [media("Audio", block.transcript, block.source)];
+    case "document":
+      return [media("Document", block.title, block.source)];
+    case "tool_use":
+      return [`**Tool call** ${code(block.name)} (${code(block.id)})`, "", ...fence(print(block.input), "json")];
+    case "tool_result": {
+      const title = `**${block.isError === true ? "Tool error" : "Tool result"}** (${code(block.toolUseId)})`;
+      if (typeof block.content === "string") return [title, "", ...fence(block.content)];
+      return [title, ...block.content.flatMap((inner) => ["", ...blockLines(inner)])];
+    }
+    default:
+      return ["**Other content**", "", ...fence(print("value" in block ? block.value : block), "json")];
+  }
+}
+
+function print(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? "";
+}
+
+function media(kind: string, words: string | undefined, source: Media): string {
+  const size = "size" in source && source.size !== undefined ? `${source.size} bytes` : undefined;
+  const told = [words === undefined ? undefined : inline(words), source.mediaType && code(source.mediaType), size];
+  const facts = told.filter((part) => part !== undefined && part !== "");
+  return `**${kind}** ${[...facts, code(source.ref ?? source.url ?? "")].join(", ")}`;
+}
+
+/** What Markdown takes for the end of a line, not only \n. */
+function linesOf(text: string): readonly string[] {
+  return text.split(/\r\n|\r|\n/);
+}
+
+const OPENS = /^(`{3,})[^`]*$|^(~{3,})/;
+/** A fence inside a list or indented: where it ends depends on more than the line, so it is none here. */
+const NESTED = /^([\s>*+\-\d.)]+)(`{3,}|~{3,})/;
+
+/** As the author wrote it, as Markdown, inside a quote. HTML is shown, except in fences, where it is shown anyway. */
+function quote(text: string): readonly string[] {
+  let fence: string | null = null;
+  return linesOf(text).map((line) => {
+    if (fence !== null) {
+      if (closes(line, fence)) fence = null;
+      return `> ${line}`;
+    }
+    const opened = OPENS.exec(line);
+    fence = opened?.[1] ?? opened?.[2] ?? null;
+    if (fence !== null) return `> ${line}`;
+    return `> ${line.replace(NESTED, "$1\\$2").replaceAll("<", "&lt;")}`.trimEnd();
+  });
+}
+
+function closes(line: string, fence: string): boolean {
+  const found = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line)?.[1];
+  return found !== undefined && found[0] === fence[0] && found.length >= fence.length;
+}
+
+/** Exactly as it is: the fence is longer than any inside. */
+function fence(text: string, language = ""): readonly string[] {
+  const mark = "`".repeat(longestRun(text, 2) + 1);
+  return [`${mark}${language}`, ...linesOf(text), mark];
+}
+
+function longestRun(text: string, least: number): number {
+  let longest = least;
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  return longest;
+}
+
+/** One line of code. */
+function code(text: string): string {
+  const mark = "`".repeat(text.includes("`") ? longestRun(text, 1) + 1 : 1);
+  const line = linesOf(text).join(" ");
+  return line.startsWith("`") || line.endsWith("`") ? `${mark} ${line} ${mark}` : `${mark}${line}${mark}`;
+}
+
+/** One line of text that means nothing to Markdown. */
+function inline(text: string): string {
+  return linesOf(text)
+    .join(" ")
+    .replace(/[\\`*_{}[\]()#+!|~&]/g, "\\$&")
+    .replaceAll("<", "&lt;");
+}
+
+/** UTC, to the second. */
+function time(at: number): string {
+  return isInstant(at)
+    ? printInstant(at)
+        .replace("T", " ")
+        .replace(/\.\d+Z$/, "Z")
+    : `@${at}`;
+}

@@ -1,0 +1,125 @@
+// Reading an archive as it arrives: what it says it holds, blobs straight into the store's keeping, rows into memory.
+import { LIMITS } from "../contracts/limits.ts";
+import type { ArrivingBlob, Intake } from "../contracts/payloads.ts";
+import type { RestoredRow } from "../contracts/portable.ts";
+import { decodeText, fromHex, toHex } from "../core/bytes.ts";
+import { checkId, limitExceeded } from "../core/check.ts";
+import type { BlobHead, Manifest } from "./export.ts";
+import { corrupted, type Frame } from "./frames.ts";
+import { decodeLine } from "./lines.ts";
+
+function parse(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(decodeText(bytes));
+    if (typeof value === "object" && value !== null) return value as Readonly<Record<string, unknown>>;
+  } catch (cause) {
+    throw corrupted(`${what} is not JSON`, cause);
+  }
+  throw corrupted(`${what} is not an object`);
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+export function readManifest({ value, done }: IteratorResult<Frame>): Manifest {
+  if (done === true || value.kind !== "manifest") throw corrupted("it does not begin with what it holds");
+  const { session, sessions, blobs, rows } = parse(value.bytes, "its description");
+  if (!Array.isArray(sessions) || !isCount(blobs) || !isCount(rows)) throw corrupted("it does not say what it holds");
+  if (sessions.length > LIMITS.archiveSessions) {
+    throw limitExceeded("archiveSessions", "the archive in sessions", sessions.length);
+  }
+  const said = sessions.map((one: unknown) => {
+    const { id, seq, chain, whole } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    const isSound = isCount(seq) && typeof chain === "string" && typeof whole === "boolean";
+    if (!isSound || fromHex(chain)?.length !== 32) throw corrupted("it does not say which sessions it holds");
+    return { id: idOf(id), seq, chain, whole };
+  });
+  const first = said.find(({ id, whole }) => id === session && whole);
+  if (first === undefined || new Set(said.map(({ id }) => id)).size !== said.length) {
+    throw corrupted("it does not hold the session it is of");
+  }
+  return { format: 1, session: first.id, sessions: said, blobs, rows };
+}
+
+function idOf(value: unknown): string {
+  try {
+    return checkId(value, "id");
+  } catch (cause) {
+    throw corrupted("it has an id that cannot be one", cause);
+  }
+}
+
+export interface Received {
+  readonly rows: readonly RestoredRow[];
+  readonly blobs: ReadonlySet<string>;
+  readonly names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>;
+}
+
+export async function receive(frames: AsyncGenerator<Frame>, intake: Intake, manifest: Manifest): Promise<Received> {
+  const rows: RestoredRow[] = [];
+  const blobs = new Set<string>();
+  const names = new Map<Uint8Array, readonly Uint8Array[]>();
+  let bytes = 0;
+  for (let next = await frames.next(); !next.done; next = await frames.next()) {
+    const { kind, bytes: given } = next.value;
+    if (kind === "rows") {
+      bytes += given.length;
+      if (bytes > LIMITS.archiveRowBytes) throw limitExceeded("archiveRowBytes", "the archive's rows in bytes", bytes);
+      rows.push(...readRows(given));
+    } else if (kind === "blob" && rows.length === 0) {
+      const head = readBlobHead(given);
+      if (blobs.has(head.hex)) throw corrupted("a blob is there twice");
+      const kept = await intake.put(head, dataOf(frames, head.size));
+      if (!kept) throw corrupted("the bytes of a blob are not those that were written");
+      blobs.add(head.hex);
+      if (head.names.length > 0) names.set(head.sha256, head.names);
+    } else throw corrupted("its parts are out of order");
+  }
+  if (blobs.size !== manifest.blobs) throw corrupted("it has another number of blobs than it says");
+  for (const name of [...names.values()].flat()) {
+    if (!blobs.has(toHex(name))) throw corrupted("a message names a blob that is not in it");
+  }
+  return { rows, blobs, names };
+}
+
+function readRows(bytes: Uint8Array): readonly RestoredRow[] {
+  let text: string;
+  try {
+    text = decodeText(bytes);
+  } catch (cause) {
+    throw corrupted("its rows are not text", cause);
+  }
+  if (!text.endsWith("\n")) throw corrupted("a row is cut off");
+  return text.slice(0, -1).split("\n").map(decodeLine);
+}
+
+interface Announced extends ArrivingBlob {
+  readonly hex: string;
+  readonly size: number;
+  readonly names: readonly Uint8Array[];
+}
+
+function readBlobHead(bytes: Uint8Array): Announced {
+  const { sha256, size, media, utf8, at, names = [] } = parse(bytes, "what it says of a blob") as Partial<BlobHead>;
+  const digest = typeof sha256 === "string" ? fromHex(sha256) : null;
+  const isSound = isCount(size) && typeof utf8 === "boolean" && Number.isSafeInteger(at) && Array.isArray(names);
+  if (digest?.length !== 32 || !isSound) throw corrupted("it does not say what a blob is");
+  if (size > LIMITS.blobBytes) throw limitExceeded("blobBytes", "the blob in bytes", size);
+  const named = names.map((name: unknown) => (typeof name === "string" ? fromHex(name) : null));
+  if (named.some((name) => name?.length !== 32)) throw corrupted("a blob names what cannot be one");
+  return {
+    ...{ hex: toHex(digest), sha256: digest, size, media: idOf(media), utf8, at: Number(at) },
+    names: named.filter((name) => name !== null),
+  };
+}
+
+/** The frames of one blob: as many bytes as it says, and no others. */
+async function* dataOf(frames: AsyncGenerator<Frame>, size: number): AsyncGenerator<Uint8Array> {
+  for (let left = size; left > 0; ) {
+    const { value, done } = await frames.next();
+    if (done === true || value.kind !== "data" || value.bytes.length > left) {
+      throw corrupted("a blob has another length than it says");
+    }
+    left -= value.bytes.length;
+    yield value.bytes;
+  }
+}

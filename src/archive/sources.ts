@@ -1,0 +1,103 @@
+// What an imported session inherits from others. Where such a session is here, its own rows serve, if they are the same
+// past; where it is not, what is inherited is kept like the remains of a deleted session, and grows with later imports.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { ArchivedTable, PortableRow, RestoredRow } from "../contracts/portable.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Guard, Storage, Write } from "../contracts/storage.ts";
+import { sameBytes } from "../core/bytes.ts";
+import type { Contents } from "./verify.ts";
+
+export interface Sources {
+  /** Sessions that were not here at all. */
+  readonly created: readonly string[];
+  readonly restores: readonly RestoredRow[];
+  readonly guards: readonly Guard[];
+  readonly writes: readonly Write[];
+}
+
+export async function decideSources(storage: Storage, sources: readonly Contents[], at: number): Promise<Sources> {
+  const decided: Sources[] = [];
+  for (const source of sources) {
+    const [row] = await storage.query("session.get", source.id);
+    if (row === undefined) decided.push(whollyNew(source, at));
+    else if (row.deleted_at === null) decided.push(await living(storage, source, row));
+    else decided.push(await grown(storage, source, row));
+  }
+  return {
+    created: decided.flatMap(({ created }) => created),
+    restores: decided.flatMap(({ restores }) => restores),
+    guards: decided.flatMap(({ guards }) => guards),
+    writes: decided.flatMap(({ writes }) => writes),
+  };
+}
+
+const NOTHING: Sources = { created: [], restores: [], guards: [], writes: [] };
+
+function whollyNew({ id, tables }: Contents, at: number): Sources {
+  const restores = [...tables].flatMap(([table, rows]) =>
+    rows.map((row) => ({ table, row: table === "sessions" ? { ...row, deleted_at: at, updated_at: at } : row })),
+  );
+  return { ...NOTHING, created: [id], restores };
+}
+
+/** Its chain hash where the inherited part ends says that all before it is the same. */
+async function living(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
+  const last = source.tables.get("events")?.at(-1);
+  if (last === undefined || !(await isHere(storage, source.id, last))) throw otherPast(source.id);
+  return { ...NOTHING, guards: [{ check: "session.version", key: [source.id], expect: row.version }] };
+}
+
+async function isHere(storage: Storage, session: string, event: PortableRow): Promise<boolean> {
+  const [found] = await storage.query("events.at", session, Number(event.seq));
+  return found !== undefined && sameBytes(found.hash, event.hash as Uint8Array);
+}
+
+/** Only what is missing of each branch, when what is here of it is the same. */
+async function grown(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
+  const { id, tables } = source;
+  const remains = await storage.query("archive.remains", row.no);
+  const held = new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
+  const events = tables.get("events") ?? [];
+  const needed = tables.get("remains") ?? [];
+  for (const { branch, upto } of needed) {
+    const shared = Math.min(Number(upto), held.get(Number(branch)) ?? 0);
+    const last = events.findLast((event) => event.branch === branch && Number(event.seq) <= shared);
+    if (last !== undefined && !(await isHere(storage, id, last))) throw otherPast(id);
+  }
+  const guards = needed.map(
+    ({ branch }): Guard => ({
+      check: "remains.upto",
+      key: [id, Number(branch)],
+      expect: held.get(Number(branch)) ?? null,
+    }),
+  );
+  const end = events.at(-1);
+  if (end === undefined) throw otherPast(id);
+  const moved: Write = {
+    ...{ op: "run", statement: "session.remainsTo" },
+    params: [Number(end.seq), end.hash as Uint8Array, id, Number(end.seq)],
+  };
+  return { ...NOTHING, guards, restores: missing(tables, held), writes: [moved] };
+}
+
+function missing(tables: Contents["tables"], held: ReadonlyMap<number, number>): readonly RestoredRow[] {
+  const branches = new Map((tables.get("events") ?? []).map(({ seq, branch }) => [seq, Number(branch)]));
+  const isNew = (table: ArchivedTable, row: PortableRow) => {
+    if (table === "sessions") return false;
+    if (table === "remains") return Number(row.upto) > (held.get(Number(row.branch)) ?? 0);
+    const branch = row.branch === undefined ? branches.get(row.seq ?? 0) : Number(row.branch);
+    return Number(row.seq) > (held.get(branch ?? 0) ?? 0);
+  };
+  return [...tables].flatMap(([table, rows]) => rows.filter((row) => isNew(table, row)).map((row) => ({ table, row })));
+}
+
+function otherPast(id: string): HoldfastError {
+  return new HoldfastError(
+    "Conflict",
+    `the session ${JSON.stringify(id)} here is not the one that the archive continues`,
+    {
+      details: { kind: "session", id },
+      hint: "Its log has another past, or less of it. Import the archive into another store.",
+    },
+  );
+}

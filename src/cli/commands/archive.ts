@@ -1,0 +1,143 @@
+// holdfast export and import: sessions as files.
+import type { ImportReport } from "../../contracts/archive.ts";
+import { fileIn, fileOut } from "../bytes.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { LOCATOR_HELP, locate } from "../locate.ts";
+import { facts } from "../table.ts";
+import { quoted, safe, safeText } from "../terminal.ts";
+import { formatBytes, formatCount, plural } from "../units.ts";
+
+export const exported: Command = {
+  name: "export",
+  summary: "write a session to one file, or as Markdown",
+  usage: ["export SESSION [--out FILE] [--children] [--no-aliases]", "export SESSION[@HEAD] --markdown [--out FILE]"],
+  description:
+    "Writes a session with everything it refers to: log, messages, state, tasks, heads, blobs, and of a fork what it " +
+    "inherits. holdfast import brings it into any store, SQLite or PostgreSQL, with the same ids and hashes. Without --out " +
+    `it goes to standard output. --markdown writes what was said for people to read. ${LOCATOR_HELP}`,
+  options: {
+    out: {
+      type: "text",
+      short: "o",
+      value: "FILE",
+      summary: "write it to this file, which appears when it is complete",
+    },
+    children: { type: "flag", summary: "also the sessions it invoked" },
+    "no-aliases": { type: "flag", summary: "without the names that point at it" },
+    markdown: { type: "flag", summary: "Markdown for people; it cannot be imported" },
+  },
+  operands: [{ name: "SESSION", need: "one" }],
+  examples: [
+    { command: "holdfast export chat-1 --out chat-1.holdfast", does: "to a file" },
+    { command: "holdfast export chat-1 | ssh host holdfast import -", does: "to another machine" },
+    { command: "holdfast export chat-1@hd-1a2b3c --markdown -o chat.md", does: "what was said up to a head" },
+  ],
+  next: "holdfast import FILE brings it into another store.",
+  run: async (context) => {
+    const { args, output } = context;
+    const holdfast = await context.open();
+    const at = await locate(holdfast, args.operand(0));
+    if (args.flag("markdown")) {
+      if (args.flag("children") || args.flag("no-aliases")) throw new UsageError("--markdown goes without the others");
+      return await writeMarkdown(await holdfast.markdown(at), at.session, context);
+    }
+    const options = { children: args.flag("children"), aliases: !args.flag("no-aliases") };
+    const out = args.text("out");
+    if (out === undefined) {
+      if (output.interactive)
+        throw new UsageError("an archive does not belong on a terminal; use --out FILE or a pipe");
+      if (output.json) throw new UsageError("--json needs --out FILE: the archive itself is no JSON");
+      for await (const piece of holdfast.export(at, options)) await output.bytes(piece);
+      return undefined;
+    }
+    const size = await writeFile(holdfast.export(at, options), out, context);
+    await output.answer({ session: at.session, file: out, size }, () => [
+      safe`wrote session ${at.session} to ${out} (${formatBytes(size)})`,
+    ]);
+    await output.note(`next: holdfast import ${quoted(out)} --store OTHER`);
+    return undefined;
+  },
+};
+
+async function writeFile(pieces: AsyncIterable<Uint8Array>, file: string, { io, output }: Context): Promise<number> {
+  const out = await fileOut(file, io);
+  let size = 0;
+  try {
+    for await (const piece of pieces) {
+      await out.write(piece);
+      size += piece.byteLength;
+      await output.progress(`${formatBytes(size)} written`);
+    }
+  } catch (error) {
+    await out.discard();
+    throw error;
+  }
+  await out.finish();
+  return size;
+}
+
+async function writeMarkdown(text: string, session: string, context: Context): Promise<undefined> {
+  const { args, output } = context;
+  const out = args.text("out");
+  if (out === undefined) {
+    if (output.json) await output.document({ session, markdown: text });
+    else await output.bytes(output.interactive ? safeText(text) : text);
+    return undefined;
+  }
+  const bytes = Buffer.from(text, "utf8");
+  const size = await writeFile(
+    (async function* () {
+      yield bytes;
+    })(),
+    out,
+    context,
+  );
+  await output.answer({ session, file: out, size }, () => [safe`wrote session ${session} to ${out} as Markdown`]);
+  return undefined;
+}
+
+export const imported: Command = {
+  name: "import",
+  summary: "bring sessions of an exported file into this store",
+  usage: ["import FILE|-"],
+  description:
+    "Brings a session from a file that holdfast export wrote into this store: same ids, times, hashes and heads. All of " +
+    "it is verified before any of it is seen; a damaged file changes nothing. A session that is here already is never " +
+    "written over. With - the file is read from standard input.",
+  options: {},
+  operands: [{ name: "FILE", need: "one" }],
+  examples: [
+    { command: "holdfast import chat-1.holdfast", does: "from a file" },
+    { command: "holdfast import chat-1.holdfast --store postgres://db.example/agents", does: "into PostgreSQL" },
+  ],
+  next: "holdfast sessions show SESSION, holdfast messages SESSION, holdfast verify SESSION look at it.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const report = await holdfast.import(fileIn(context.args.operand(0), context.io));
+    await context.output.answer(report, () => reportLines(report, context));
+    return undefined;
+  },
+};
+
+function reportLines(report: ImportReport, { output }: Context): string[] {
+  const { sessions, inherited, aliasesTaken, rows, blobs } = report;
+  const told = sessions.map(({ id, outcome, seq }) =>
+    outcome === "imported"
+      ? safe`imported session ${id} (${plural(seq, "event")})`
+      : safe`session ${id} is here already, just like that`,
+  );
+  if (rows === 0) return told;
+  return [
+    ...told,
+    ...facts(
+      [
+        ["rows", formatCount(rows)],
+        ["blobs", formatCount(blobs)],
+        ["inherits from", inherited.join(", ")],
+        ["aliases taken", aliasesTaken.length === 0 ? "" : `${aliasesTaken.join(", ")} (they point elsewhere here)`],
+      ],
+      { ...output.frame, indent: 2 },
+    ),
+  ];
+}

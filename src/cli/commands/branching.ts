@@ -1,0 +1,117 @@
+// holdfast fork, resume, rewind: going on from somewhere else than the end.
+import type { ForkInput, Moved } from "../../contracts/lineage.ts";
+import type { Command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { LOCATOR_HELP, locate, locateFork, shortHead } from "../locate.ts";
+import { quoted, safe } from "../terminal.ts";
+
+export const fork: Command = {
+  name: "fork",
+  summary: "begin a new session that continues another from some point",
+  usage: [
+    "fork SESSION[@HEAD] [NEW-ID] [--title T] [--agent A] [--tag T]…",
+    "fork SESSION#SEQ [NEW-ID]",
+    "fork SESSION --message ID [NEW-ID]",
+  ],
+  description:
+    "Makes a new session that has everything the other one had up to a head, a message, or its current head (where it " +
+    "stands, when it has none). Nothing is copied and the other session is not changed. A message is named as " +
+    `holdfast messages prints it: chat-1#7. ${LOCATOR_HELP}`,
+  options: {
+    title: { type: "text", summary: "a title for people" },
+    agent: { type: "text", value: "ID", summary: "the agent it belongs to (default: the other session's)" },
+    tag: { type: "list", value: "TAG", summary: "a tag to find it by" },
+    message: {
+      type: "text",
+      value: "ID",
+      summary: "the last message it inherits, of a session that it is itself made from",
+    },
+  },
+  operands: [
+    { name: "SESSION", need: "one" },
+    { name: "NEW-ID", need: "optional" },
+  ],
+  examples: [
+    { command: "holdfast fork chat-1", does: "from its current head, under an id of its own" },
+    { command: "holdfast fork chat-1@hd-1a2b3c other-answer", does: "from an older head" },
+    { command: "holdfast fork chat-1#7", does: "right after a message" },
+  ],
+  next: "holdfast messages NEW-ID reads it; holdfast diff SESSION NEW-ID tells what sets them apart.",
+  run: async (context) => {
+    const { args, output } = context;
+    const holdfast = await context.open();
+    const { at, message: named } = await locateFork(holdfast, args.operand(0));
+    const [id, message] = [args.operands[1], args.text("message") ?? named];
+    const [title, agent] = [args.text("title"), args.text("agent")];
+    const input: ForkInput = {
+      ...(id === undefined ? {} : { id }),
+      ...(title === undefined ? {} : { title }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(message === undefined ? {} : { message }),
+      tags: args.list("tag"),
+    };
+    const session = await holdfast.sessions.fork(at, input);
+    await output.answer({ ...session, from: { ...at, ...(message === undefined ? {} : { message }) } }, () => [
+      safe`created session ${session.id}, a fork of ${at.session}${where(at.head, message)}`,
+    ]);
+    return undefined;
+  },
+};
+
+function where(head: string | undefined, message: string | undefined): string {
+  if (message !== undefined) return ` at message ${message}`;
+  return head === undefined ? "" : ` at head ${shortHead(head)}`;
+}
+
+function movedLines({ session, head, branch, branched }: Moved, verb: string): string[] {
+  const at = head === null ? "where it stands" : `head ${shortHead(head.id)}`;
+  return [safe`${session} ${verb} ${at}${branched ? `, on branch ${branch}` : " (it stood there already)"}`];
+}
+
+export const resume: Command = {
+  name: "resume",
+  summary: "let a session go on from a head, without what came after it",
+  usage: ["resume SESSION[@HEAD]"],
+  description:
+    "The same session goes on from the head: on a branch of its own when anything came after it. What came after stays " +
+    `and can be read at its own heads. The current head moves with the next one that is published. ${LOCATOR_HELP}`,
+  options: {},
+  operands: [{ name: "SESSION", need: "one" }],
+  examples: [
+    { command: "holdfast resume chat-1", does: "from its current head, after a crash in the middle of a turn" },
+    { command: "holdfast resume chat-1@hd-1a2b3c", does: "from an older head" },
+  ],
+  next: "holdfast sessions tree SESSION shows its branches; holdfast rewind also moves the current head.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const moved = await holdfast.sessions.resume(await locate(holdfast, context.args.operand(0)));
+    await context.output.answer(moved, () => movedLines(moved, "goes on from"));
+    return undefined;
+  },
+};
+
+export const rewind: Command = {
+  name: "rewind",
+  summary: "move a session's current head back to an older one",
+  usage: ["rewind SESSION@HEAD"],
+  description:
+    "Moves the current head back to one of its ancestors, and the session goes on from there on a new branch. Nothing " +
+    `is deleted: what came after can be read at its own heads. ${LOCATOR_HELP}`,
+  options: {},
+  operands: [{ name: "SESSION@HEAD", need: "one" }],
+  examples: [{ command: "holdfast rewind chat-1@hd-1a2b3c", does: "back to that head" }],
+  next: "holdfast heads SESSION lists the heads; holdfast fork keeps both lines as sessions of their own.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const named = context.args.operand(0);
+    const at = await locate(holdfast, named);
+    if (at.head === undefined) {
+      throw new UsageError(
+        `say which head to go back to: ${quoted(`${named}@HEAD`)}; holdfast heads ${quoted(named)} lists them`,
+      );
+    }
+    const moved = await holdfast.sessions.rewind(at);
+    await context.output.answer(moved, () => movedLines(moved, "is back at"));
+    return undefined;
+  },
+};

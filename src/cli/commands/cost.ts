@@ -1,0 +1,87 @@
+// holdfast cost: what calls to models took and cost.
+import type { CostReport, Spending } from "../../contracts/archive.ts";
+import type { Command, Context } from "../command.ts";
+import { locate } from "../locate.ts";
+import { formatCost, formatTokens, formatUsd } from "../spending.ts";
+import { type Column, facts, ID, table } from "../table.ts";
+import { formatCount } from "../units.ts";
+
+type ModelRow = {
+  readonly session: string;
+  readonly provider: string | null;
+  readonly model: string | null;
+} & Spending;
+
+export const cost: Command = {
+  name: "cost",
+  summary: "tell tokens and cost, per model and per session",
+  usage: ["cost [SESSION]"],
+  description:
+    "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. A fork does not pay " +
+    "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free.",
+  options: {},
+  operands: [{ name: "SESSION", need: "optional" }],
+  examples: [
+    { command: "holdfast cost", does: "of every session" },
+    {
+      command: "holdfast cost chat-1 --json | jq .total.costUsd",
+      does: "one number for a script; see unknownCosts too",
+    },
+  ],
+  next: "holdfast diff A B tells what two sessions spent apart from each other.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const [name] = context.args.operands;
+    const session = name === undefined ? undefined : (await locate(holdfast, name)).session;
+    const report = await holdfast.cost(session);
+    await context.output.answer(report, () => lines(report, context));
+    return undefined;
+  },
+};
+
+const COLUMNS: readonly Column<ModelRow>[] = [
+  { title: "SESSION", cell: ({ session }) => session, ...ID, colour: (text, _, style) => style.name(text) },
+  {
+    title: "MODEL",
+    cell: ({ provider, model }) => [provider, model ?? "?"].filter(Boolean).join("/"),
+    shrink: 2,
+    keep: true,
+  },
+  { title: "CALLS", align: "right", cell: ({ calls }) => formatCount(calls) },
+  { title: "IN", align: "right", cell: ({ inputTokens }) => formatCount(inputTokens) },
+  { title: "OUT", align: "right", cell: ({ outputTokens }) => formatCount(outputTokens) },
+  {
+    title: "CACHED",
+    align: "right",
+    cell: ({ cachedTokens }) => (cachedTokens === 0 ? "" : formatCount(cachedTokens)),
+  },
+  {
+    title: "COST",
+    align: "right",
+    keep: true,
+    cell: (row) => (row.unknownCosts === row.calls ? "?" : formatUsd(row.costUsd)),
+  },
+  {
+    title: "UNKNOWN",
+    align: "right",
+    keep: true,
+    cell: ({ unknownCosts }) => (unknownCosts === 0 ? "" : formatCount(unknownCosts)),
+  },
+];
+
+function lines({ total, sessions }: CostReport, { output }: Context): string[] {
+  const rows = sessions.flatMap(({ session, models }) => models.map((model): ModelRow => ({ session, ...model })));
+  if (rows.length === 0) return ["no calls"];
+  return [
+    ...table(COLUMNS, rows, output.frame),
+    "",
+    ...facts(
+      [
+        ["calls", formatCount(total.calls)],
+        ["tokens", formatTokens(total)],
+        ["cost", formatCost(total)],
+      ],
+      output.frame,
+    ),
+  ];
+}

@@ -1,0 +1,106 @@
+// holdfast diff: what two heads or sessions have in common and what sets them apart.
+import type { Diff, DiffSide } from "../../contracts/archive.ts";
+import type { MessageAt } from "../../contracts/lineage.ts";
+import type { Command, Context } from "../command.ts";
+import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
+import { formatCost, formatTokens } from "../spending.ts";
+import { facts } from "../table.ts";
+import { safe, safeLine, truncate } from "../terminal.ts";
+import { blockText } from "../transcript.ts";
+import { formatCount, plural } from "../units.ts";
+
+export const diff: Command = {
+  name: "diff",
+  summary: "compare two heads or sessions",
+  usage: ["diff A B [--limit N]"],
+  description:
+    "Tells the last point that A and B have in common, the messages only one of them has, the state keys that differ, " +
+    "and what calls of one side alone took and cost. Messages are the same when they are the same row: a fork " +
+    `shares them. ${LOCATOR_HELP}`,
+  options: { limit: { type: "number", min: 0, summary: "so many messages of each side (default 20; --json has all)" } },
+  operands: [
+    { name: "A", need: "one" },
+    { name: "B", need: "one" },
+  ],
+  examples: [
+    { command: "holdfast diff chat-1 other-answer", does: "a session and its fork" },
+    { command: "holdfast diff chat-1@hd-1a2b3c chat-1", does: "what came after a head" },
+  ],
+  next: "holdfast sessions tree A shows how they are related.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const [a, b] = [await locate(holdfast, context.args.operand(0)), await locate(holdfast, context.args.operand(1))];
+    const found = await holdfast.diff(a, b);
+    await context.output.answer(found, () => lines(found, context.args.number("limit") ?? 20, context));
+    return undefined;
+  },
+};
+
+function lines(found: Diff, limit: number, context: Context): string[] {
+  const { ancestor, common, state, a, b } = found;
+  const { frame, style } = context.output;
+  const point =
+    ancestor === null
+      ? "nothing: they have no common past"
+      : `${plural(common, "message")}, up to seq ${formatCount(ancestor.seq)} of ${ancestor.session}` +
+        (ancestor.head === null ? "" : ` (head ${shortHead(ancestor.head)})`);
+  const keys = Object.entries(state).filter(([, names]) => names.length > 0);
+  return [
+    ...facts(
+      [
+        ["a", nameOf(a)],
+        ["b", nameOf(b)],
+        ["in common", point],
+      ],
+      frame,
+    ),
+    ...sideLines("only in a", "-", a, limit, context),
+    ...sideLines("only in b", "+", b, limit, context),
+    "",
+    style.heading("state, from a to b"),
+    ...(keys.length === 0
+      ? ["  the same"]
+      : facts(
+          keys.map(([what, names]): [string, string] => [what, names.join(", ")]),
+          { ...frame, indent: 2 },
+        )),
+  ];
+}
+
+function nameOf({ session, head, seq }: DiffSide): string {
+  return head === null
+    ? `${session} as it stands, seq ${formatCount(seq)}`
+    : `${session} at head ${shortHead(head.id)}`;
+}
+
+function sideLines(title: string, mark: string, side: DiffSide, limit: number, context: Context): string[] {
+  const { style, frame } = context.output;
+  const { messages, spent } = side;
+  const paint = mark === "+" ? style.good : style.bad;
+  const shown = messages
+    .slice(0, limit)
+    .map((message) => paint(truncate(safe`  ${mark} ${textOf(message)}`, frame.width)));
+  const rest = messages.length - shown.length;
+  return [
+    "",
+    style.heading(`${title}: ${plural(messages.length, "message")}`),
+    ...shown,
+    ...(rest === 0 ? [] : [style.faint(`  … and ${formatCount(rest)} more (--limit)`)]),
+    ...(spent.calls === 0
+      ? []
+      : facts(
+          [
+            ["calls", formatCount(spent.calls)],
+            ["tokens", formatTokens(spent)],
+            ["cost", formatCost(spent)],
+          ],
+          { ...frame, indent: 2 },
+        )),
+  ];
+}
+
+function textOf(message: MessageAt): string {
+  const who = `${message.id} ${message.role}: `;
+  if ("erased" in message) return `${who}(erased)`;
+  return safeLine(who + message.content.map(blockText).join(" ").replaceAll(/\s+/g, " "));
+}

@@ -1,0 +1,289 @@
+// tree, show, heads, fork, resume, rewind, diff, cost, export and import on a real store: what people see and what
+// programs get.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Head } from "../../contracts/lineage.ts";
+import { open } from "../../open.ts";
+import { type CaptureOptions, capture } from "../capture.ts";
+import { main } from "../main.ts";
+import { displayWidth } from "../terminal.ts";
+
+let cwd: string;
+let first: Head;
+let second: Head;
+
+beforeEach(async () => {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  await run("init");
+  await within(async (store) => {
+    await store.sessions.create({ id: "chat", title: "A \x1b[31mtitle", agent: "helper" });
+    await say(store, "chat", "hello");
+    first = await store.heads.publish("chat", { finalSummary: "greeted" });
+    await say(store, "chat", "and on");
+    second = await store.heads.publish("chat");
+  });
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+
+/** A command that must succeed: what it prints. */
+async function run(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv);
+  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
+  return stdout;
+}
+
+const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
+
+/** A command that must fail: its exit code and what it says. */
+async function fails(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv);
+  expect(stdout).toBe("");
+  return `${code} ${stderr}`;
+}
+
+async function within<T>(use: (store: Holdfast) => Promise<T>, file = "holdfast.db"): Promise<T> {
+  const store = await open(path.join(cwd, file));
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const say = (store: Holdfast, session: string, content: string) =>
+  store.history.append({ session, agent: "helper" }, { role: "user", content });
+
+/** So many digits of a head's id that no other begins with them, as a rule. */
+const short = ({ id }: Head) => id.slice(0, 13);
+
+describe("heads", () => {
+  test("are listed, the current one marked", async () => {
+    const lines = (await run("heads", "chat")).trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^HEAD +BRANCH +SEQ +MESSAGES +CALLS +PUBLISHED +SUMMARY$/);
+    expect(lines[1]).toMatch(new RegExp(`^${first.id} +1 +3 +1 +0 .*greeted$`));
+    expect(lines[2]).toMatch(new RegExp(`^${second.id} +current +1 +5 +2 +0 `));
+    const page = await json("heads", "ls", "chat", "--limit", "1");
+    expect(page).toMatchObject({ session: "chat", current: second.id, items: [{ id: first.id }] });
+    expect((await json("heads", "chat", "--cursor", page.next)).items).toHaveLength(1);
+    expect((await cli(["heads", "chat"], { columns: 60 })).stdout).toContain(`${first.id.slice(0, 11)}…`);
+    await run("sessions", "create", "empty");
+    expect(await run("heads", "empty")).toBe("no heads\n");
+    expect(await fails("heads", "nobody")).toMatch(/^3 .*no session "nobody"\n.*hint: `holdfast sessions`/s);
+  });
+});
+
+describe("fork, resume and rewind", () => {
+  test("take a session, a head by some digits of its id, or a message", async () => {
+    expect(await run("fork", "chat", "from-current")).toBe("created session from-current, a fork of chat\n");
+    const at = `chat@${short(first)}`;
+    expect(await run("fork", at, "older")).toMatch(/^created session older, a fork of chat at head hd-/);
+    expect(await json("fork", short(first))).toMatchObject({
+      origin: "fork",
+      from: { session: "chat", head: first.id },
+    });
+    expect(await run("fork", `${short(second)}…`, "copied-from-a-table")).toContain("a fork of chat");
+    expect(await run("fork", `holdfast:#chat@${short(first)}`, "whole-locator")).toContain("a fork of chat");
+    expect(await run("fork", "chat#2", "at-message", "--title", "T", "--tag", "x")).toContain("at message chat#2");
+    const texts = await within(async (store) =>
+      Promise.all(["from-current", "older", "at-message"].map(async (id) => (await store.history.session(id)).length)),
+    );
+    expect(texts).toEqual([2, 1, 1]);
+    expect((await json("sessions", "show", "at-message")).tags).toEqual(["x"]);
+  });
+
+  test("move the session, and say so", async () => {
+    expect(await run("resume", "chat")).toMatch(/^chat goes on from head hd-.*… \(it stood there already\)\n$/);
+    expect(await run("resume", `chat@${short(first)}`)).toMatch(/^chat goes on from head .*, on branch 6\n$/);
+    expect(await json("rewind", `chat@${short(first)}`)).toMatchObject({ session: "chat", head: { id: first.id } });
+    expect((await json("sessions", "show", "chat")).head).toBe(first.id);
+  });
+
+  test("refuse what cannot be, with the next step", async () => {
+    expect(await fails("rewind", "chat")).toMatch(/^2 .*chat@HEAD; holdfast heads chat lists them/);
+    expect(await fails("resume", "chat@hd-0000")).toMatch(
+      /^3 .*no head hd-0000 in session "chat"\n.*holdfast heads chat/s,
+    );
+    expect(await fails("fork", "nobody#3")).toMatch(/^3 .*no session "nobody"/);
+    expect(await fails("fork", "chat#99")).toMatch(/^3 .*no message chat#99/);
+    expect(await fails("fork", "chat", "chat")).toMatch(/^4 .*there is a session "chat" already/);
+    expect(await fails("fork", `holdfast:other.db#chat`)).toMatch(/^2 .*another store/);
+    await run("fork", "chat", "fork");
+    expect(await fails("rewind", `fork@${short(first)}`)).toMatch(/^3 .*in session "fork"/);
+  });
+
+  test("a session that looks like a head or a message is that session", async () => {
+    for (const id of ["hd-abcdef", "chat#2", `chat@${first.id.slice(0, 9)}`]) {
+      await run("sessions", "create", id);
+      expect((await json("sessions", "show", id)).id).toBe(id);
+      expect((await json("fork", id)).from).toEqual({ session: id });
+    }
+  });
+});
+
+describe("messages and state at a head", () => {
+  test("show what was there then, and what was erased since", async () => {
+    await within(async (store) => {
+      await store.state.set("chat", { later: true });
+      await store.history.clear({ session: "chat", agent: "helper" });
+    });
+    const shown = await run("messages", `chat@${short(second)}`);
+    expect(shown.match(/\(erased\)/g)).toHaveLength(2);
+    expect(await json("messages", short(first))).toMatchObject({
+      head: first.id,
+      total: 1,
+      messages: [{ erased: true }],
+    });
+    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*--last only/);
+    expect(await run("state", `chat@${short(second)}`)).toMatch(/^no state \(at head hd-/);
+    expect(await run("state", "chat", "later")).toBe("true\n");
+    expect(await fails("state", short(second), "later")).toMatch(/^3 .*no state "later"/);
+    expect(await run("messages", "holdfast:#chat")).toBe("no messages\n");
+    expect(await fails("log", "holdfast:elsewhere#chat")).toMatch(/^2 .*another store/);
+  });
+});
+
+describe("sessions tree and show", () => {
+  test("draw branches, heads and forks where they leave", async () => {
+    await run("fork", `chat@${first.id}`, "fork");
+    await run("resume", `chat@${first.id}`);
+    await within(async (store) => {
+      await say(store, "chat", "anew");
+      await store.heads.publish("chat");
+      const turn = await store.turns.begin("fork");
+      await store.turns.abort(turn.id);
+    });
+    const lines = (await run("sessions", "tree", "fork")).trimEnd().split("\n");
+    expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
+      "chat  3 messages, on branch 6  A \\x1b[31mtitle",
+      "├─ ● HEAD seq 3 greeted",
+      "├─ branch 6 from seq 3",
+      "│  └─ ● HEAD seq 8 current",
+      "├─ fork at seq 3: fork ←  0 messages, on branch 5",
+      "│  ├─ branch 5 from seq 2",
+      "│  └─ ○ HEAD seq 4 aborted",
+      "└─ ● HEAD seq 5",
+    ]);
+    const drawn = await json("sessions", "tree");
+    expect(drawn.sessions.map(({ id }: { id: string }) => id)).toEqual(["fork", "chat"]);
+    expect(drawn).toMatchObject({
+      more: false,
+      sessions: [{ from: { type: "fork", session: "chat", head: first.id } }, {}],
+    });
+    expect((await cli(["sessions", "tree", "--limit", "1"])).stdout).toContain(
+      "fork  0 messages, on branch 5, a fork of chat at seq 3",
+    );
+  });
+
+  test("fit the width, and leave out old heads", async () => {
+    await within(async (store) => {
+      for (let i = 0; i < 9; i++) await store.heads.publish("chat", { finalSummary: "words ".repeat(30) });
+    });
+    const { stdout } = await cli(["sessions", "tree"], { columns: 48, env: { NO_COLOR: "1" } });
+    for (const line of stdout.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(48);
+    expect(stdout).toContain("… 6 older heads (--heads)");
+    expect(stdout.match(/●/g)).toHaveLength(5);
+    expect((await run("sessions", "tree", "chat", "--heads", "100")).match(/●/g)).toHaveLength(11);
+  });
+
+  test("show tells where a session comes from and what came of it", async () => {
+    await run("fork", `chat@${first.id}`, "fork");
+    const shown = await run("sessions", "show", "fork");
+    expect(shown).toMatch(/^origin +fork$/m);
+    expect(shown).toMatch(new RegExp(`^made from +chat at head ${first.id.slice(0, 11)}…$`, "m"));
+    expect(await run("sessions", "show", "chat")).toMatch(/^forks +fork$/m);
+    expect((await json("sessions", "show", "chat")).lineage).toMatchObject({ heads: 2, branches: 1, forks: ["fork"] });
+  });
+});
+
+describe("diff and cost", () => {
+  test("tell what sets two sessions apart", async () => {
+    await run("fork", `chat@${first.id}`, "fork");
+    await within(async (store) => {
+      await say(store, "fork", "in\nthe \x1b[31mfork");
+      await store.state.set("fork", { k: 1 });
+      await store.calls.add("fork", {
+        type: "leaf",
+        provider: "p",
+        model: "m",
+        inputTokens: 1200,
+        outputTokens: 3,
+        costUsd: 0.5,
+      });
+      await store.calls.add("fork", { type: "leaf", provider: "p", model: "m" });
+    });
+    const text = await run("diff", "chat", "fork");
+    expect(text).toContain("in common  1 message, up to seq 3 of chat (head hd-");
+    expect(text).toContain("only in a: 1 message\n  - chat#4 user: and on\n");
+    expect(text).toContain("only in b: 1 message\n  + fork#3 user: in the \\x1b[31mfork\n");
+    expect(text).toContain("at least $0.5 (1 of 2 calls unknown)");
+    expect(text).toMatch(/state, from a to b\n {2}added {2}k\n$/);
+    expect(await json("diff", `chat@${short(first)}`, "fork")).toMatchObject({ common: 1, a: { messages: [] } });
+    expect(await fails("diff", "chat")).toMatch(/^2 .*needs B/);
+
+    expect(await run("cost", "chat")).toBe("no calls\n");
+    const spent = await run("cost");
+    expect(spent).toMatch(/^SESSION +MODEL +CALLS +IN +OUT +COST +UNKNOWN\nfork +p\/m +2 +1,200 +3 +\$0.5 +1\n/);
+    expect(spent).toMatch(
+      /tokens +at least 1,200 in, 3 out \(1 call unknown\)\ncost +at least \$0.5 \(1 of 2 calls unknown\)\n$/,
+    );
+    expect((await json("cost", "fork")).total).toMatchObject({ costUsd: 0.5, unknownCosts: 1 });
+  });
+});
+
+describe("export and import", () => {
+  test("bring a session from store to store", async () => {
+    const out = await cli(["export", "chat", "--out", "chat.hf"]);
+    expect(out.stdout).toMatch(/^wrote session chat to chat.hf \(\d/);
+    expect(out.stderr).toContain("next: holdfast import chat.hf");
+    expect(readdirSync(cwd).filter((name) => name.includes("partial"))).toEqual([]);
+    await run("init", "--store", "other.db");
+    expect(await run("import", "chat.hf", "--store", "other.db")).toMatch(
+      /^imported session chat \(5 events\)\n {2}rows +\d+\n/,
+    );
+    expect(await run("import", "chat.hf", "--store", "other.db")).toBe(
+      "session chat is here already, just like that\n",
+    );
+    expect((await json("sessions", "show", "chat", "--store", "other.db")).head).toBe(second.id);
+    expect(await run("verify", "chat", "--store", "other.db")).toContain("5 events");
+
+    const pieces: Buffer[] = [readFileSync(path.join(cwd, "chat.hf"))];
+    async function* typed() {
+      yield* pieces;
+    }
+    await run("init", "--store", "third.db");
+    const piped = await cli(["import", "-", "--store", "third.db", "--json"], { stdin: typed() });
+    expect(JSON.parse(piped.stdout)).toMatchObject({ session: "chat", sessions: [{ outcome: "imported" }] });
+  });
+
+  test("refuse a damaged file, a session that is another, and a terminal", async () => {
+    await run("export", "chat", "-o", "chat.hf");
+    const whole = readFileSync(path.join(cwd, "chat.hf"));
+    writeFileSync(path.join(cwd, "cut.hf"), whole.subarray(0, whole.length - 40));
+    expect(await fails("import", "cut.hf")).toMatch(/^5 .*ends too early\n.*Nothing was changed/s);
+    await within((store) => say(store, "chat", "more"));
+    expect(await fails("import", "chat.hf")).toMatch(/^4 .*there is a session "chat" already, and it is not the same/);
+    expect(await fails("import", "absent.hf")).toMatch(/^3 .*no file absent.hf/);
+    expect(await fails("export", `chat@${short(first)}`)).toMatch(/^2 .*whole.*\n.*Fork it/s);
+    const typed = await cli(["export", "chat"], { columns: 80 });
+    expect([typed.code, typed.stdout]).toEqual([2, ""]);
+    expect(await fails("export", "nobody", "--out", "no.hf")).toMatch(/^3 /);
+    expect(existsSync(path.join(cwd, "no.hf"))).toBe(false);
+  });
+
+  test("write Markdown for people", async () => {
+    const text = await run("export", "chat", "--markdown");
+    expect(text.startsWith("# A \x1b\\[31mtitle\n\n- Session: `chat`\n")).toBe(true);
+    expect(text).toContain("## 2. user (helper), ");
+    expect(text).toContain("\n> and on\n");
+    expect(await run("export", `chat@${short(first)}`, "--markdown")).not.toContain("and on");
+    expect((await cli(["export", "chat", "--markdown"], { columns: 80 })).stdout).not.toContain("\x1b[31m");
+    expect(await run("export", "chat", "--markdown", "--out", "chat.md")).toContain("as Markdown");
+    expect(readFileSync(path.join(cwd, "chat.md"), "utf8")).toBe(text);
+    expect((await json("export", "chat", "--markdown")).markdown).toBe(text);
+  });
+});

@@ -1,0 +1,125 @@
+// holdfast sessions tree and show: a session among its branches, heads, forks and invocations.
+import type { TreeSession } from "../../contracts/archive.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { Session } from "../../contracts/sessions.ts";
+import type { Command, Context } from "../command.ts";
+import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
+import { needSession } from "../store.ts";
+import { facts } from "../table.ts";
+import { treeLines } from "../tree.ts";
+import { formatCount, formatTime, plural } from "../units.ts";
+
+export const tree: Command = {
+  name: "tree",
+  summary: "draw sessions with their heads, branches, forks and invocations",
+  usage: ["sessions tree [SESSION] [--heads N] [--limit N]"],
+  description:
+    "Draws a session and all that are linked with it: forks where they leave it, sessions it invoked or was invoked by, " +
+    "branches that resume and rewind began. A ● is a head, a ○ an aborted one. Without SESSION the newest sessions are " +
+    `drawn. ${LOCATOR_HELP}`,
+  options: {
+    heads: { type: "number", min: 0, summary: "the newest N heads of a branch (default 5); the current one always" },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many sessions (default 100)" },
+  },
+  operands: [{ name: "SESSION", need: "optional" }],
+  examples: [
+    { command: "holdfast sessions tree", does: "the newest sessions" },
+    { command: "holdfast sessions tree chat-1 --heads 20", does: "one session and its relatives" },
+  ],
+  next: "holdfast diff A B compares two of them; holdfast fork SESSION@HEAD begins another.",
+  run: async (context) => {
+    const { args, output } = context;
+    const holdfast = await context.open();
+    const [name] = args.operands;
+    const limit = args.number("limit") ?? 100;
+    const at = name === undefined ? undefined : { session: (await locate(holdfast, name)).session };
+    const found = await holdfast.tree(at, { limit });
+    await output.answer(found, () => {
+      if (found.sessions.length === 0) return ["no sessions"];
+      const drawing = { marked: at?.session ?? null, heads: args.number("heads") ?? 5 };
+      return treeLines(found, drawing, output.frame);
+    });
+    if (found.more) await output.note(`only ${plural(limit, "session")}; --limit shows more`);
+    return undefined;
+  },
+};
+
+export const show: Command = {
+  name: "show",
+  summary: "show one session by id or alias",
+  usage: ["sessions show SESSION"],
+  description:
+    "Shows everything a session's row holds, with the length and the head of its hash-chained log, its heads and " +
+    `branches, and what it was made from. ${LOCATOR_HELP}`,
+  options: {},
+  operands: [{ name: "SESSION", need: "one" }],
+  examples: [{ command: "holdfast sessions show chat-1", does: "one session" }],
+  next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show what it holds.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const { session: id } = await locate(holdfast, context.args.operand(0));
+    const session = await needSession(holdfast, id);
+    const lineage = await lineageOf(holdfast, id);
+    await context.output.answer({ ...session, lineage }, () => describe(session, lineage, context));
+    return undefined;
+  },
+};
+
+interface Lineage {
+  readonly from: TreeSession["from"];
+  readonly branch: number;
+  readonly branches: number;
+  readonly heads: number;
+  readonly invocations: number;
+  readonly forks: readonly string[];
+}
+
+async function lineageOf(holdfast: Holdfast, id: string): Promise<Lineage> {
+  const { sessions } = await holdfast.tree({ session: id }, { limit: LIMITS.page });
+  const own = sessions.find((session) => session.id === id);
+  return {
+    from: own?.from ?? null,
+    branch: own?.branch ?? 1,
+    branches: own?.branches.length ?? 1,
+    heads: own?.branches.reduce((sum, { heads }) => sum + heads.length, 0) ?? 0,
+    invocations: own?.invocations.length ?? 0,
+    forks: sessions.filter(({ from }) => from?.session === id).map((session) => session.id),
+  };
+}
+
+function describe(session: Session, lineage: Lineage, { output }: Context): string[] {
+  const { metadata } = session;
+  const { from, forks } = lineage;
+  const source =
+    from === null
+      ? ""
+      : `${from.session} at ${from.head === null ? `seq ${formatCount(from.seq)}` : `head ${shortHead(from.head)}`}`;
+  return facts(
+    [
+      ["session", session.id],
+      ["title", session.title ?? ""],
+      ["agent", session.agent ?? ""],
+      ["status", session.status],
+      ["kind", session.kind === "entry" ? "" : session.kind],
+      ["origin", session.origin ?? ""],
+      ["request", session.request ?? ""],
+      ["tags", session.tags.join(" ")],
+      ["aliases", session.aliases.join(" ")],
+      ["metadata", Object.keys(metadata).length === 0 ? "" : JSON.stringify(metadata)],
+      ["messages", formatCount(session.messages)],
+      ["events", formatCount(session.seq)],
+      ["chain head", session.chain],
+      ["current head", session.head ?? ""],
+      ["heads", lineage.heads === 0 ? "" : formatCount(lineage.heads)],
+      ["branches", lineage.branches === 1 ? "" : `${formatCount(lineage.branches)}, on branch ${lineage.branch}`],
+      ["made from", source],
+      ["forks", forks.join(" ")],
+      ["invoked", lineage.invocations === 0 ? "" : plural(lineage.invocations, "session")],
+      ["created", formatTime(session.createdAt)],
+      ["changed", formatTime(session.updatedAt)],
+      ["version", String(session.version)],
+    ],
+    output.frame,
+  );
+}

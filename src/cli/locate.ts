@@ -1,0 +1,78 @@
+// What people name on the command line: a session by id or alias, a head by its id or the beginning of it, both
+// (`chat-1@hd-1a2b`), a whole locator, and for a fork a message (`chat-1#7`).
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Head, Locator } from "../contracts/lineage.ts";
+import { parseLocator } from "../core/locator.ts";
+import { needSession } from "./store.ts";
+import { quoted } from "./terminal.ts";
+
+/** Fewer digits name too much to be meant. */
+const HEAD = /^hd-[0-9a-f]{4,64}…?$/;
+const WITH_HEAD = /^(.+)@(hd-[0-9a-f]{4,64})…?$/s;
+
+export const LOCATOR_HELP =
+  "SESSION is an id or alias. SESSION@HEAD names a head of it, and HEAD alone too; the first digits of a head's id do, " +
+  "as long as no other begins with them (hd-1a2b3c).";
+
+/** With the ids written out. A session whose id looks like something else is still that session. */
+export async function locate(holdfast: Holdfast, text: string): Promise<Locator> {
+  if (text.startsWith("holdfast:")) return wholeLocator(holdfast, text);
+  const session = await holdfast.sessions.get(text);
+  if (session !== null) return { session: session.id };
+  if (HEAD.test(text)) {
+    const head = await oneHead(holdfast, text, null);
+    return { session: head.session, head: head.id };
+  }
+  const [, name, digits] = WITH_HEAD.exec(text) ?? [];
+  if (name === undefined || digits === undefined) return { session: (await needSession(holdfast, text)).id };
+  const { id } = await needSession(holdfast, name);
+  return { session: id, head: (await oneHead(holdfast, digits, id)).id };
+}
+
+/** `holdfast:store#session@head`: the store must be the one that is open, which the call looks after. */
+async function wholeLocator(holdfast: Holdfast, text: string): Promise<Locator> {
+  const [, before, digits] = WITH_HEAD.exec(text) ?? [];
+  const { store, session, head } = parseLocator(before === undefined ? text : before);
+  const of = store === undefined || store === "" ? {} : { store };
+  const { id } = await needSession(holdfast, session);
+  if (digits !== undefined) return { ...of, session: id, head: (await oneHead(holdfast, digits, id)).id };
+  return { ...of, session: id, ...(head === undefined ? {} : { head }) };
+}
+
+async function oneHead(holdfast: Holdfast, text: string, session: string | null): Promise<Head> {
+  const digits = text.replace(/…$/, "");
+  const found = (await holdfast.heads.find(digits)).filter((head) => session === null || head.session === session);
+  const [head, ...others] = found;
+  if (head === undefined) {
+    throw new HoldfastError("NotFound", `no head ${digits}${session === null ? "" : ` in session "${session}"`}`, {
+      hint: `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`,
+      details: { kind: "head", id: digits },
+    });
+  }
+  if (others.length === 0) return head;
+  throw new HoldfastError("InvalidArgument", `${found.length} heads begin with ${digits}`, {
+    hint: `give more digits: ${found.map(({ id }) => id.slice(0, digits.length + 4)).join(", ")}`,
+    details: { kind: "head", heads: found.map(({ id }) => id) },
+  });
+}
+
+const MESSAGE = /^(.+)#([1-9]\d{0,15})$/s;
+
+/** Where a fork begins: a locator, or a message of a session. */
+export async function locateFork(
+  holdfast: Holdfast,
+  text: string,
+): Promise<{ readonly at: Locator; readonly message?: string }> {
+  const [, name] = MESSAGE.exec(text) ?? [];
+  if (name === undefined || text.startsWith("holdfast:") || (await holdfast.sessions.get(text)) !== null) {
+    return { at: await locate(holdfast, text) };
+  }
+  const { id } = await needSession(holdfast, name);
+  return { at: { session: id }, message: `${id}${text.slice(name.length)}` };
+}
+
+/** Enough of a head's id to name it, for tables and trees. */
+export function shortHead(id: string): string {
+  return `${id.slice(0, 11)}…`;
+}

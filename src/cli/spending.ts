@@ -1,0 +1,26 @@
+// Tokens and cost for people. What is not known is said, never taken for nothing.
+import type { Spending } from "../contracts/archive.ts";
+import { formatCount, plural } from "./units.ts";
+
+/** "$0.2500", "at least $0.25 (2 of 5 calls unknown)", "unknown". */
+export function formatCost({ calls, costUsd, unknownCosts }: Spending): string {
+  if (calls === 0) return "nothing";
+  if (unknownCosts === calls) return "unknown";
+  const known = formatUsd(costUsd);
+  if (unknownCosts === 0) return known;
+  return `at least ${known} (${formatCount(unknownCosts)} of ${plural(calls, "call")} unknown)`;
+}
+
+/** Small sums with as many digits as they need. */
+export function formatUsd(usd: number): string {
+  if (usd === 0 || usd >= 1)
+    return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  return `$${usd.toLocaleString("en-US", { maximumSignificantDigits: 3 })}`;
+}
+
+export function formatTokens({ calls, inputTokens, outputTokens, unknownTokens }: Spending): string {
+  if (calls === 0) return "none";
+  if (unknownTokens === calls && inputTokens + outputTokens === 0) return "unknown";
+  const known = `${formatCount(inputTokens)} in, ${formatCount(outputTokens)} out`;
+  return unknownTokens === 0 ? known : `at least ${known} (${plural(unknownTokens, "call")} unknown)`;
+}

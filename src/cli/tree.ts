@@ -1,0 +1,186 @@
+// Sessions drawn as a tree: heads and branches under their session, forks where they leave it, what it invoked. Every
+// line fits the terminal.
+import type { Tree, TreeBranch, TreeSession } from "../contracts/archive.ts";
+import { shortHead } from "./locate.ts";
+import type { Style } from "./style.ts";
+import type { Frame } from "./table.ts";
+import { displayWidth, safeLine, truncate } from "./terminal.ts";
+import { formatCount, plural } from "./units.ts";
+
+/** Something in the tree: a line made of pieces, and what is below it. */
+interface Node {
+  readonly pieces: readonly Piece[];
+  readonly below: readonly Node[];
+}
+
+interface Piece {
+  readonly text: string;
+  readonly paint?: (text: string) => string;
+}
+
+export interface Drawing {
+  /** The session that was asked for. */
+  readonly marked: string | null;
+  /** Newest heads of a branch that are shown. */
+  readonly heads: number;
+}
+
+export function treeLines(tree: Tree, drawing: Drawing, frame: Frame): string[] {
+  const family = new Family(tree.sessions, drawing, frame.style);
+  return family.roots().flatMap((root) => drawn(root, frame));
+}
+
+function drawn(node: Node, frame: Frame): string[] {
+  const lines: string[] = [];
+  const draw = ({ pieces, below }: Node, first: string, rest: string) => {
+    lines.push(fitted(first, pieces, frame));
+    below.forEach((one, i) => {
+      const last = i === below.length - 1;
+      draw(one, `${rest}${last ? "└─ " : "├─ "}`, `${rest}${last ? "   " : "│  "}`);
+    });
+  };
+  draw(node, "", "");
+  return lines;
+}
+
+/** What is too long for the line is cut, and what comes after it left out. */
+function fitted(lead: string, pieces: readonly Piece[], { width, style }: Frame): string {
+  // Where it is too deep for the terminal, the left part of the tree is left out: a name must have room.
+  const most = Math.floor(width / 2);
+  const prefix = lead.length > most ? `…${lead.slice(1 - most)}` : lead;
+  let line = style.faint(prefix);
+  let left = width - displayWidth(prefix);
+  for (const { text, paint } of pieces) {
+    if (left <= 0) break;
+    const cut = truncate(safeLine(text), left);
+    left -= displayWidth(cut);
+    line += paint === undefined ? cut : paint(cut);
+  }
+  return line.trimEnd();
+}
+
+type Edge = { readonly seq: number; readonly rank: number; readonly node: () => Node };
+
+class Family {
+  readonly #sessions: ReadonlyMap<string, TreeSession>;
+  readonly #drawing: Drawing;
+  readonly #style: Style;
+  /** Drawn already: a second way to it is only told. */
+  readonly #drawn = new Set<string>();
+
+  constructor(sessions: readonly TreeSession[], drawing: Drawing, style: Style) {
+    this.#sessions = new Map(sessions.map((session) => [session.id, session]));
+    this.#drawing = drawing;
+    this.#style = style;
+  }
+
+  roots(): readonly Node[] {
+    const all = [...this.#sessions.values()];
+    const first = all.filter((session) => this.#parent(session) === null).map((session) => this.#session(session, []));
+    // Sessions that invoke each other in a circle have no first one: begin anywhere.
+    const rest = all.flatMap((session) => (this.#drawn.has(session.id) ? [] : [this.#session(session, [])]));
+    return [...first, ...rest];
+  }
+
+  /** Where it hangs: under what it was made from, or under who invoked it. */
+  #parent(session: TreeSession): string | null {
+    if (session.from !== null && this.#sessions.has(session.from.session)) return session.from.session;
+    if (session.kind === "entry") return null;
+    const callers = [...this.#sessions.values()].filter(({ invocations }) =>
+      invocations.some(({ callee }) => callee === session.id),
+    );
+    return callers.find(({ id }) => id !== session.id)?.id ?? null;
+  }
+
+  #session(session: TreeSession, before: readonly Piece[]): Node {
+    const { faint, name, strong, warn } = this.#style;
+    this.#drawn.add(session.id);
+    const isMarked = session.id === this.#drawing.marked;
+    const facts = [
+      plural(session.messages, "message"),
+      ...(session.status === "closed" ? ["closed"] : []),
+      ...(session.branch === 1 ? [] : [`on branch ${session.branch}`]),
+    ];
+    const lost = session.from !== null && !this.#sessions.has(session.from.session);
+    const pieces: Piece[] = [
+      ...before,
+      { text: session.id, paint: isMarked ? (text) => strong(name(text)) : name },
+      ...(isMarked ? [{ text: " ←", paint: warn }] : []),
+      { text: `  ${facts.join(", ")}`, paint: faint },
+      ...(lost ? [{ text: `, a fork of ${session.from?.session} at seq ${session.from?.seq}`, paint: faint }] : []),
+      ...(session.title === null ? [] : [{ text: `  ${session.title}` }]),
+    ];
+    const [first] = session.branches;
+    return { pieces, below: first === undefined ? [] : this.#branch(session, first) };
+  }
+
+  /** What lies on a branch, in the order of the log. */
+  #branch(session: TreeSession, branch: TreeBranch): readonly Node[] {
+    const leaves = (from: { readonly session: string; readonly branch: number } | null) =>
+      from?.session === session.id && from.branch === branch.branch;
+    const edges: Edge[] = [
+      ...this.#heads(session, branch),
+      ...session.branches
+        .filter((other) => other !== branch && leaves(other.from))
+        .map((other) => ({ seq: other.from?.seq ?? 0, rank: 1, node: () => this.#subBranch(session, other) })),
+      ...[...this.#sessions.values()]
+        .filter((other) => leaves(other.from))
+        .map((other) => ({ seq: other.from?.seq ?? 0, rank: 2, node: () => this.#fork(other) })),
+      ...session.invocations
+        .filter((one) => one.branch === branch.branch)
+        .map((one) => ({ seq: one.seq, rank: 3, node: () => this.#invocation(session, one) })),
+    ];
+    return edges.sort((a, b) => a.seq - b.seq || a.rank - b.rank).map(({ node }) => node());
+  }
+
+  #heads(session: TreeSession, { heads }: TreeBranch): readonly Edge[] {
+    const { faint, good, bad, name } = this.#style;
+    const most = this.#drawing.heads;
+    const shown = heads.filter(({ id }, i) => i >= heads.length - most || id === session.head);
+    const left = heads.length - shown.length;
+    const older: Edge = {
+      ...{ seq: 0, rank: 0 },
+      node: () => ({ pieces: [{ text: `… ${plural(left, "older head")} (--heads)`, paint: faint }], below: [] }),
+    };
+    const edges = shown.map(({ id, seq, status, summary }): Edge => {
+      const isCurrent = id === session.head;
+      const pieces: Piece[] = [
+        { text: status === "aborted" ? "○ " : "● ", paint: isCurrent ? good : faint },
+        { text: shortHead(id), paint: name },
+        { text: ` seq ${formatCount(seq)}`, paint: faint },
+        ...(isCurrent ? [{ text: " current", paint: good }] : []),
+        ...(status === "aborted" ? [{ text: " aborted", paint: bad }] : []),
+        ...(summary === null ? [] : [{ text: ` ${summary}` }]),
+      ];
+      return { seq, rank: 0, node: () => ({ pieces, below: [] }) };
+    });
+    return left === 0 ? edges : [older, ...edges];
+  }
+
+  #subBranch(session: TreeSession, branch: TreeBranch): Node {
+    const { faint } = this.#style;
+    const text = `branch ${branch.branch}`;
+    const pieces = [{ text }, { text: ` from seq ${formatCount(branch.from?.seq ?? 0)}`, paint: faint }];
+    return { pieces, below: this.#branch(session, branch) };
+  }
+
+  #fork(session: TreeSession): Node {
+    const at = session.from === null ? "" : ` at seq ${formatCount(session.from.seq)}: `;
+    return this.#session(session, [{ text: session.from?.type ?? "fork" }, { text: at, paint: this.#style.faint }]);
+  }
+
+  #invocation(caller: TreeSession, one: TreeSession["invocations"][number]): Node {
+    const { faint, bad } = this.#style;
+    const label = one.label === null ? "" : ` ${JSON.stringify(one.label)}`;
+    const status = {
+      text: one.status === "done" ? "" : ` ${one.status}`,
+      ...(one.status === "failed" ? { paint: bad } : {}),
+    };
+    const before: Piece[] = [{ text: `${one.type}${label}` }, status, { text: " → ", paint: faint }];
+    const callee = one.callee === null ? undefined : this.#sessions.get(one.callee);
+    const hangsHere = callee !== undefined && this.#parent(callee) === caller.id && !this.#drawn.has(callee.id);
+    if (hangsHere) return this.#session(callee, before);
+    const elsewhere = callee === undefined ? "" : " (drawn elsewhere)";
+    return { pieces: [...before, { text: one.callee ?? "?" }, { text: elsewhere, paint: faint }], below: [] };
+  }
+}

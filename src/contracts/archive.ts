@@ -1,0 +1,178 @@
+// Archives: a session with everything it refers to as one file that is complete alone, and back again.
+// Promise: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
+// happens whole or not at all; what was erased stays erased.
+import type {
+  At,
+  Counts,
+  DerivationType,
+  Head,
+  HeadStatus,
+  InvocationStatus,
+  InvocationType,
+  MessageAt,
+} from "./lineage.ts";
+import type { SessionKind, SessionStatus } from "./sessions.ts";
+
+export interface ExportOptions {
+  /** Also the sessions it invoked, and those they invoked. */
+  readonly children?: boolean;
+  /** false: without the names that point at it. */
+  readonly aliases?: boolean;
+}
+
+export interface ImportedSession {
+  readonly id: string;
+  /** imported: it was not here before; there: it was, just as it is in the file. */
+  readonly outcome: "imported" | "there";
+  readonly seq: number;
+  /** Chain hash at seq, hex. */
+  readonly chain: string;
+}
+
+export interface ImportReport {
+  /** The session that was exported. */
+  readonly session: string;
+  /** That one, and those it invoked when they were asked for. */
+  readonly sessions: readonly ImportedSession[];
+  /** Sessions of which only what others inherit came along. */
+  readonly inherited: readonly string[];
+  readonly rows: number;
+  readonly blobs: number;
+  /** Names in the file that are taken here, and so were left out. */
+  readonly aliasesTaken: readonly string[];
+}
+
+export type ArchiveSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array> | Uint8Array;
+
+/** What calls took and cost, as far as it is known. */
+export interface Spending {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  /** Calls that did not say how many tokens they took. */
+  readonly unknownTokens: number;
+  /** Of the calls whose cost is known. */
+  readonly costUsd: number;
+  /** Calls whose cost is not known: what the side cost is then at least costUsd. */
+  readonly unknownCosts: number;
+}
+
+export interface DiffSide {
+  readonly session: string;
+  readonly head: Head | null;
+  readonly branch: number;
+  readonly seq: number;
+  readonly counts: Counts;
+  /** Those the other side does not have, oldest first. */
+  readonly messages: readonly MessageAt[];
+  /** Calls the other side does not have. */
+  readonly spent: Spending;
+}
+
+export interface Diff {
+  readonly a: DiffSide;
+  readonly b: DiffSide;
+  /** The last point both sides have in their past; null when they have none. */
+  readonly ancestor: {
+    readonly session: string;
+    readonly branch: number;
+    readonly seq: number;
+    /** The newest head of it, when one was published by then. */
+    readonly head: string | null;
+  } | null;
+  /** Messages both have. */
+  readonly common: number;
+  readonly state: {
+    /** In b and not in a. */
+    readonly added: readonly string[];
+    readonly removed: readonly string[];
+    readonly changed: readonly string[];
+  };
+}
+
+/** What sessions spent on calls of their own, on all of their branches; what a fork inherits is its source's. */
+export interface CostReport {
+  readonly total: Spending;
+  /** Those with calls, in the order of their ids. */
+  readonly sessions: readonly {
+    readonly session: string;
+    readonly total: Spending;
+    readonly models: readonly ({ readonly provider: string | null; readonly model: string | null } & Spending)[];
+  }[];
+}
+
+export interface TreeBranch {
+  readonly branch: number;
+  /** What it continues; null for the first branch of a session that was not made from another. */
+  readonly from: { readonly session: string; readonly branch: number; readonly seq: number } | null;
+  /** Oldest first. */
+  readonly heads: readonly {
+    readonly id: string;
+    readonly seq: number;
+    readonly status: HeadStatus;
+    readonly summary: string | null;
+    readonly at: number;
+  }[];
+}
+
+/** A session and its edges. Of others only ids: they are in the list themselves when they are part of it. */
+export interface TreeSession {
+  readonly id: string;
+  readonly title: string | null;
+  readonly status: SessionStatus;
+  readonly kind: SessionKind;
+  readonly messages: number;
+  readonly seq: number;
+  readonly head: string | null;
+  /** The branch it is on. */
+  readonly branch: number;
+  readonly branches: readonly TreeBranch[];
+  readonly from: {
+    readonly type: DerivationType;
+    readonly session: string;
+    readonly branch: number;
+    readonly seq: number;
+    readonly head: string | null;
+  } | null;
+  readonly invocations: readonly {
+    readonly id: string;
+    readonly branch: number;
+    readonly seq: number;
+    readonly type: InvocationType;
+    readonly status: InvocationStatus;
+    readonly callee: string | null;
+    readonly label: string | null;
+  }[];
+  readonly createdAt: number;
+}
+
+export interface Tree {
+  /** Newest first. */
+  readonly sessions: readonly TreeSession[];
+  /** There are more than the limit. */
+  readonly more: boolean;
+}
+
+export interface TreeOptions {
+  /** Sessions at most; 100 when not given. */
+  readonly limit?: number;
+}
+
+export interface Archives {
+  /** Of the whole session as it stands: in pieces, in bounded memory but for the rows, which are gathered compressed. */
+  export(at: At, options?: ExportOptions): AsyncIterable<Uint8Array>;
+  /**
+   * ArchiveCorrupted when the file is damaged, cut off or not one; UnsupportedSchemaVersion when it is of a later
+   * version; AlreadyExists when a session of that id is here and is another. Nothing is changed then.
+   */
+  import(source: ArchiveSource): Promise<ImportReport>;
+  /** For people: what was said, in Markdown. */
+  markdown(at: At): Promise<string>;
+  /** Of one session, or of all. */
+  cost(session?: string): Promise<CostReport>;
+  /** Sessions with their branches, heads and edges: all that are linked with one, or the newest. */
+  tree(at?: At, options?: TreeOptions): Promise<Tree>;
+  /** What two heads or sessions have in common and what sets them apart. */
+  diff(a: At, b: At): Promise<Diff>;
+}

@@ -1,0 +1,136 @@
+// Rows of a session as they leave the database and as they enter another: the tables' own lists, with ids where rows
+// hold numbers. Statements are made once from contracts/portable.ts.
+import {
+  ARCHIVED_TABLES,
+  type ArchivedTable,
+  LOGGED_TABLES,
+  PORTABLE,
+  type RestoredRow,
+} from "../../contracts/portable.ts";
+import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
+import type { Script } from "./script.ts";
+
+const OWNERS = { agent: "agents", session: "sessions", head: "heads" } as const;
+
+function selected(table: ArchivedTable): string {
+  const columns = PORTABLE[table].map(({ column, name, type }) => {
+    if (type === "blob") return `(SELECT x.sha256 FROM blobs x WHERE x.no = r.${column}) AS ${name}`;
+    if (type === "agent" || type === "session" || type === "head") {
+      return `(SELECT x.id FROM ${OWNERS[type]} x WHERE x.no = r.${column}) AS ${name}`;
+    }
+    return `r.${column}`;
+  });
+  return `SELECT ${columns.join(", ")} FROM ${table} r`;
+}
+
+/** Rows whose events lie behind a seq and up to another; parameters: session's number, after, up to. */
+function logged(table: ArchivedTable): string {
+  const order = table === "state" ? "r.seq, r.branch, r.ord, r.key" : "r.seq";
+  return `${selected(table)} WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY ${order}`;
+}
+
+const OWNED: Readonly<Record<string, string>> = {
+  sessions: "WHERE r.no = ?",
+  boards: "WHERE r.session_no = ? ORDER BY r.ord, r.id",
+  tasks: "JOIN boards b ON b.id = r.board_id WHERE b.session_no = ? ORDER BY r.board_id, r.ord, r.id",
+  session_tags: "WHERE r.session_no = ? ORDER BY r.tag",
+  aliases: "WHERE r.session_no = ? ORDER BY r.name",
+  remains: "WHERE r.session_no = ? ORDER BY r.branch",
+};
+
+export const queries = {
+  ...(Object.fromEntries([
+    ...LOGGED_TABLES.map((table) => [`archive.${table}`, logged(table)]),
+    ...Object.entries(OWNED).map(([table, where]) => [
+      `archive.${table}`,
+      `${selected(table as ArchivedTable)} ${where}`,
+    ]),
+  ]) as Readonly<Record<`archive.${ArchivedTable}`, string>>),
+  "session.linked":
+    "SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN " +
+    "(SELECT d.source_session_no FROM derivations d WHERE d.session_no = ? " +
+    "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
+    "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
+    "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
+  "calls.spending":
+    "SELECT s.id AS session, c.provider, c.model, count(*) AS calls, " +
+    `${["in", "out", "cached"].map((name) => `CAST(coalesce(sum(c.tokens_${name}), 0) AS BIGINT) AS tokens_${name}`).join(", ")}, ` +
+    "sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, " +
+    "coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs " +
+    "FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST(? AS TEXT) IS NULL OR s.id = ?) " +
+    "AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) " +
+    "GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model",
+  /** Blobs a payload names, in the order of the names. */
+  "blob.names":
+    "SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no " +
+    "WHERE p.sha256 = ? AND l.ord < 0 ORDER BY l.ord DESC",
+} as const;
+
+export const statements = {
+  /** Of a session that is here only in part: where it ends now. */
+  "session.remainsTo": "UPDATE sessions SET seq = ?, chain = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?",
+} as const;
+
+export const guards = {
+  "remains.upto":
+    "SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?",
+} as const;
+
+/** Set once all of them are there, because a head may be named by the very statement that inserts it. */
+const LATER: Readonly<Record<string, string>> = { sessions: "head_no", heads: "basis_no" };
+
+const VALUES = {
+  ...{ int: "?", real: "?", text: "?", bytes: "?" },
+  blob: "(SELECT no FROM blobs WHERE sha256 = ?)",
+  agent: "(SELECT no FROM agents WHERE id = ?)",
+  session: "(SELECT no FROM sessions WHERE id = ?)",
+  head: "(SELECT no FROM heads WHERE id = ?)",
+} as const;
+
+function bulkColumn({ column, type }: (typeof PORTABLE)[ArchivedTable][number]): BulkColumn {
+  const given = type === "blob" ? "bytes" : type === "agent" || type === "session" || type === "head" ? "text" : type;
+  return { name: column, type: given, value: VALUES[type] };
+}
+
+/** Without ON CONFLICT: a row that is there already must fail the transaction, and not be taken for ours. */
+function restoreSpec(table: ArchivedTable): BulkSpec {
+  const columns = PORTABLE[table].filter(({ column }) => LATER[table] !== column).map(bulkColumn);
+  const suffix = table === "remains" ? " ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto" : "";
+  return { name: `${table}.restore`, table, verb: "insert", columns, key: [], suffix };
+}
+
+function laterSpec(table: "sessions" | "heads", column: string): BulkSpec {
+  const set: BulkColumn = { name: column, type: "text", value: "(SELECT h.no FROM heads h WHERE h.id = ?)" };
+  const id: BulkColumn = { name: "id", type: "text", value: "?" };
+  return { name: `${table}.restore.${column}`, table, verb: "update", columns: [set, id], key: ["id"], suffix: "" };
+}
+
+export const RESTORE = Object.fromEntries(ARCHIVED_TABLES.map((table) => [table, restoreSpec(table)])) as Readonly<
+  Record<ArchivedTable, BulkSpec>
+>;
+export const RESTORE_BASIS = laterSpec("heads", "basis_no");
+export const RESTORE_HEAD = laterSpec("sessions", "head_no");
+
+/** Rows as they were, in the order that lets each find those it refers to. */
+export function restore(script: Script, rows: readonly RestoredRow[]): void {
+  script.flush();
+  const byTable = Map.groupBy(rows, ({ table }) => table);
+  for (const table of ARCHIVED_TABLES) {
+    for (const { row } of byTable.get(table) ?? []) {
+      const params = PORTABLE[table]
+        .filter(({ column }) => LATER[table] !== column)
+        .map(({ name }): Param => row[name] ?? null);
+      script.row(RESTORE[table], params);
+    }
+    // Those behind it name them.
+    if (table === "heads") later(script, byTable.get("heads") ?? [], byTable.get("sessions") ?? []);
+  }
+  script.flush();
+}
+
+function later(script: Script, heads: readonly RestoredRow[], sessions: readonly RestoredRow[]): void {
+  script.flush();
+  for (const { row } of heads) if (row.basis !== null) script.row(RESTORE_BASIS, [row.basis ?? null, row.id ?? null]);
+  for (const { row } of sessions) if (row.head !== null) script.row(RESTORE_HEAD, [row.head ?? null, row.id ?? null]);
+  script.flush();
+}

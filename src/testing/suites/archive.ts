@@ -1,0 +1,441 @@
+// The suite of archives: a session out of one store and into another, forks that are complete alone, files that are not
+// what they say; and what is made of whole sessions for people.
+import assert from "node:assert/strict";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { open } from "../../open.ts";
+import { isSameBytes, noise, present, refuses } from "../expect.ts";
+import {
+  type Archived,
+  type Case,
+  type MakeFixture,
+  type Offers,
+  prove,
+  runCases,
+  type SuiteOptions,
+} from "../suite.ts";
+
+export function runArchiveSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
+  runCases(`archive: ${name}`, [...roundTrips, ...forkCases, ...refusals, ...forPeople], make, options);
+}
+
+const NEEDS = ["archives", "lineage", "sessions", "history", "state", "tasks", "log", "blobs", "agents"] as const;
+type Given = Pick<Offers, (typeof NEEDS)[number]>;
+
+const AGENT = "ada";
+const scope = (session: string) => ({ session, agent: AGENT });
+
+async function fileOf(
+  { export: out }: Pick<Archived, "export">,
+  ...asked: Parameters<Archived["export"]>
+): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of out(...asked)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** Another store, on another engine than most. */
+async function elsewhere<T>(use: (other: Holdfast) => Promise<T>): Promise<T> {
+  const other = await open(":memory:");
+  try {
+    return await use(other);
+  } finally {
+    await other.close();
+  }
+}
+
+/** A session with something in every table. */
+async function makeRich(store: Given | Holdfast, id: string, imageBytes = 2_500_000): Promise<void> {
+  const { heads, turns, calls, evals, snapshots, sessions } = "lineage" in store ? store.lineage : store;
+  const { history, state, tasks, log } = store;
+  await sessions.create({
+    ...{ id, agent: AGENT, title: "Ünïcode \0 title", tags: ["x", "y"], metadata: { deep: [1, { a: null }] } },
+    ...{ request: "r-1", origin: "test", cacheId: "c" },
+  });
+  const turn = await turns.begin(id, { agent: AGENT, run: "run-1" });
+  await history.append(scope(id), { role: "user", content: "short", key: "k1", metadata: { m: 1 } });
+  await history.append(scope(id), { role: "user", content: "long ".repeat(2000) }, { run: "run-1" });
+  const data = noise(imageBytes, 7);
+  const image = { type: "image", source: { data, mediaType: "image/png" }, alt: "a picture" } as const;
+  await history.append({ session: id, agent: "bob" }, { role: "assistant", content: [image] });
+  await state.set(id, { kept: { v: 1 }, replaced: "old", gone: true });
+  await state.patch(id, { replaced: "new" }, { remove: ["gone"] });
+  const open = await calls.start(id, { type: "root", model: "m", turn: turn.id, descriptor: { messages: [] } });
+  await calls.finish(open.id, { response: { r: 1 }, inputTokens: 5, outputTokens: 6, costUsd: 0.25 });
+  await calls.add(id, { type: "leaf", provider: "p", request: { q: 1 }, error: { e: 1 } });
+  const running = await evals.start(id, { code: "1 + 1" });
+  await evals.finish(running.id, { result: 2, final: { two: 2 } });
+  await snapshots.add(id, { x: [1, 2, 3] });
+  const first = await turns.finish(turn.id, { final: { done: true }, vars: { v: 1 }, finalSummary: "done" });
+  await tasks.createTaskList(id, ["one", "two"]);
+  await tasks.createTaskList(id, ["three"], { agentId: "sub", parentAgentId: "" });
+  await log.annotate(id, { note: "of mine" }, { agent: AGENT });
+  await history.append(scope(id), { role: "user", content: "secret words that go" }, { run: "run-2" });
+  await history.clearRun(scope(id), "run-2");
+  await heads.publish(id);
+  await sessions.resume(`${id}@${first.id}`);
+  await history.append(scope(id), { role: "user", content: "on another branch" });
+  await heads.compact(id, { agent: AGENT, summary: "in short" });
+  await sessions.setAlias(id, `${id}-alias`);
+}
+
+async function everything(store: Holdfast | Given, id: string) {
+  const { heads, sessions } = "lineage" in store ? store.lineage : store;
+  const view = await sessions.at(id);
+  return {
+    session: await store.sessions.get(id),
+    log: await store.log.read(id),
+    verified: await store.log.verify(id),
+    heads: await heads.list(id),
+    history: await store.history.session(id),
+    state: await store.state.getVersioned(id),
+    boards: await store.tasks.getByConversation(id),
+    calls: await view.calls(),
+    evals: await view.evals(),
+    turns: await view.turns(),
+    snapshots: await view.snapshots(),
+    messages: await view.messages(),
+    counts: await view.counts(),
+  };
+}
+
+const roundTrips: readonly Case[] = [
+  prove("AR1 what is imported elsewhere is what was exported, and exports to the same bytes", NEEDS, async (given) => {
+    await makeRich(given, "rich");
+    const file = await fileOf(given.archives, "rich");
+    await elsewhere(async (other) => {
+      const report = await other.import([file]);
+      assert.deepEqual([report.session, report.sessions[0]?.outcome, report.inherited], ["rich", "imported", []]);
+      const there = await everything(other, "rich");
+      assert.equal(there.verified.ok, true);
+      assert.deepEqual(there, await everything(given, "rich"));
+      isSameBytes(await fileOf(other, "rich"), file, "the file");
+      const [, , withImage] = there.history;
+      const block = withImage?.content[0];
+      const ref = block?.type === "image" ? block.source.ref : undefined;
+      isSameBytes(await other.blobs.resolve(present(ref)), noise(2_500_000, 7));
+      assert.equal((await other.sessions.get("rich-alias"))?.id, "rich");
+    });
+  }),
+
+  prove("AR1 what comes from another engine goes on like any session", NEEDS, async (given) => {
+    const file = await elsewhere(async (other) => {
+      await makeRich(other, "rich");
+      return fileOf(other, "rich");
+    });
+    await given.archives.import([file]);
+    isSameBytes(await fileOf(given.archives, "rich"), file, "the file");
+    const before = present(await given.sessions.get("rich"));
+    const added = await given.history.append(scope("rich"), { role: "user", content: "it goes on" });
+    assert.equal(added.seq, before.seq + 1);
+    const head = await given.lineage.heads.publish("rich", { expect: before.head });
+    assert.equal(head.basis, before.head);
+    await given.state.patch("rich", { more: 1 });
+    assert.deepEqual(Object.keys(await given.state.get("rich")), ["kept", "replaced", "more"]);
+    assert.equal((await given.log.verify("rich")).ok, true);
+    await given.history.clear(scope("rich"));
+    assert.equal((await given.log.verify("rich")).ok, true);
+    assert.notEqual(await given.sessions.delete("rich"), null);
+  }),
+
+  prove("AR1 blobs of an import live by its rows, and go with them", NEEDS, async (given) => {
+    const file = await elsewhere(async (other) => {
+      await other.history.append(scope("chat"), { role: "user", content: "long ".repeat(2000) });
+      return fileOf(other, "chat");
+    });
+    await given.archives.import([file]);
+    const [message] = await given.history.session("chat");
+    const ref = present(message).ref;
+    assert.equal((await given.blobs.stat(ref))?.references, 1);
+    for (let epoch = 0; epoch < 4; epoch++) await given.blobs.gc();
+    assert.equal((await given.blobs.verify(ref)).ok, true);
+    await given.history.clear(scope("chat"));
+    assert.equal(await given.blobs.exists(ref), false);
+  }),
+
+  prove("AR1 an archive in pieces of any size is the same archive", NEEDS, async (given) => {
+    await given.history.append(scope("chat"), { role: "user", content: "x".repeat(3000) });
+    const file = await fileOf(given.archives, "chat");
+    await elsewhere(async (other) => {
+      const crumbs = function* () {
+        for (let at = 0; at < file.length; at += 7) yield file.subarray(at, at + 7);
+      };
+      await other.import(crumbs());
+      isSameBytes(await fileOf(other, "chat"), file);
+    });
+  }),
+
+  prove("AR1 an export beside writers shows one moment of the session", NEEDS, async (given) => {
+    const { archives, history, state, tasks } = given;
+    await makeRich(given, "rich", 5000);
+    let writing = true;
+    const writer = (async () => {
+      for (let i = 0; writing && i < 400; i++) {
+        await history.append(scope("rich"), { role: "user", content: `word ${i}` }, { run: `r${i % 5}` });
+        if (i % 3 === 0) await state.patch("rich", { replaced: i });
+        if (i % 7 === 0) await history.clearRun(scope("rich"), `r${i % 5}`);
+        if (i % 11 === 0) await tasks.createTaskList("rich", [`task ${i}`]);
+      }
+    })();
+    for (let i = 0; i < 5; i++) {
+      const file = await fileOf(archives, "rich").catch((error) => {
+        // Erased between its row and its bytes: the caller is told to try again.
+        assert.equal(error.code, "Conflict");
+        return null;
+      });
+      if (file === null) continue;
+      await elsewhere(async (other) => {
+        await other.import([file]);
+        assert.equal((await other.log.verify("rich")).ok, true);
+        isSameBytes(await fileOf(other, "rich"), file);
+      });
+    }
+    writing = false;
+    await writer;
+  }),
+
+  prove("AR1 ids are plain data, whatever they look like", NEEDS, async (given) => {
+    const id = "../../etc/passwd\n'; DROP TABLE events; -- 💥";
+    await given.history.append({ session: id, agent: "../agent" }, { role: "user", content: "hello" });
+    const file = await fileOf(given.archives, { session: id });
+    await elsewhere(async (other) => {
+      assert.equal((await other.import(file)).session, id);
+      assert.equal((await other.history.session(id)).length, 1);
+    });
+  }),
+];
+
+const forkCases: readonly Case[] = [
+  prove("AR3 a fork is complete alone: with what it inherits, and nothing that came later", NEEDS, async (given) => {
+    await makeRich(given, "source");
+    const fork = await given.lineage.sessions.fork("source", { id: "fork" });
+    await given.history.append(scope("source"), { role: "user", content: "after the fork, a secret" });
+    await given.history.append(scope("fork"), { role: "user", content: "in the fork" });
+    const head = await given.lineage.heads.publish("fork", { final: 1 });
+    const second = await given.lineage.sessions.fork(`fork@${head.id}`, { id: "second" });
+    await given.history.append(scope("second"), { role: "user", content: "in the second" });
+    await given.lineage.heads.publish(second.id);
+    const file = await fileOf(given.archives, "second");
+    await elsewhere(async (other) => {
+      const report = await other.import([file]);
+      assert.deepEqual([...report.inherited].sort(), ["fork", "source"]);
+      assert.deepEqual(await everything(other, "second"), await everything(given, "second"));
+      isSameBytes(await fileOf(other, "second"), file);
+      assert.equal(await other.sessions.get("source"), null, "only what is inherited is here");
+      assert.equal(await other.blobs.exists(present((await given.history.session("source")).at(-1)).ref), false);
+      const third = await other.sessions.fork("second", { id: "third" });
+      assert.equal((await other.history.session(third.id)).length, (await given.history.session("second")).length);
+    });
+    assert.equal(fork.id, "fork");
+  }),
+
+  prove("AR3 forks of one session share what they inherit, in whichever order they come", NEEDS, async (given) => {
+    const say = (session: string, content: string) => given.history.append(scope(session), { role: "user", content });
+    await say("source", "one");
+    await given.lineage.sessions.fork("source", { id: "early" });
+    await say("source", "two");
+    await given.state.set("source", { a: 1 });
+    await given.lineage.sessions.fork("source", { id: "late" });
+    await say("late", "mine");
+    const [early, late, source] = await Promise.all(
+      ["early", "late", "source"].map((id) => fileOf(given.archives, id)),
+    );
+    for (const order of [
+      [early, late],
+      [late, early],
+      [source, early, late],
+    ]) {
+      await elsewhere(async (other) => {
+        for (const file of order) await other.import([present(file)]);
+        for (const id of ["early", "late"]) assert.deepEqual(await everything(other, id), await everything(given, id));
+      });
+    }
+    await elsewhere(async (other) => {
+      await other.history.append(scope("source"), { role: "user", content: "another past" });
+      await refuses("Conflict", () => other.import([present(early)]));
+      assert.equal(await other.sessions.get("early"), null);
+    });
+  }),
+
+  prove("AR3 what was erased stays erased", NEEDS, async (given) => {
+    await given.history.append(scope("chat"), { role: "user", content: "the secret ".repeat(500) });
+    const head = await given.lineage.heads.publish("chat");
+    await given.history.clear(scope("chat"));
+    const file = await fileOf(given.archives, "chat");
+    await elsewhere(async (other) => {
+      const report = await other.import([file]);
+      assert.equal(report.blobs, 0);
+      const [message] = await (await other.sessions.at(`chat@${head.id}`)).messages();
+      assert.equal(message !== undefined && "erased" in message, true);
+      assert.equal((await other.log.verify("chat")).ok, true);
+    });
+  }),
+];
+
+const refusals: readonly Case[] = [
+  prove("AR2 a session that is here is not written over; the same one is answered as there", NEEDS, async (given) => {
+    await given.history.append(scope("chat"), { role: "user", content: "one" });
+    const file = await fileOf(given.archives, "chat");
+    assert.deepEqual((await given.archives.import([file])).sessions[0]?.outcome, "there");
+    await given.history.append(scope("chat"), { role: "user", content: "two" });
+    await refuses("AlreadyExists", () => given.archives.import([file]));
+    assert.equal((await given.history.session("chat")).length, 2);
+    await given.sessions.delete("chat");
+    await refuses("SessionDeleted", () => given.archives.import([file]));
+    await refuses("SessionDeleted", () => fileOf(given.archives, "chat"));
+    await refuses("NotFound", () => fileOf(given.archives, "never"));
+  }),
+
+  prove("AR2 imports of one file at once write it once", NEEDS, async (given) => {
+    const file = await elsewhere(async (other) => {
+      await makeRich(other, "rich");
+      return fileOf(other, "rich");
+    });
+    const all = await Promise.allSettled([1, 2, 3].map(() => given.archives.import([file])));
+    const outcomes = all.map((one) => (one.status === "fulfilled" ? one.value.sessions[0]?.outcome : one.reason));
+    assert.equal(outcomes.filter((one) => one === "imported").length, 1, String(outcomes));
+    for (const one of outcomes) assert.ok(one === "imported" || one === "there", String(one));
+    isSameBytes(await fileOf(given.archives, "rich"), file);
+  }),
+
+  prove("AR2 a file that is cut off, damaged or no archive changes nothing", NEEDS, async (given) => {
+    const file = await elsewhere(async (other) => {
+      await makeRich(other, "rich", 5000);
+      return fileOf(other, "rich");
+    });
+    const step = Math.ceil(file.length / 60);
+    for (let end = 0; end < file.length; end += step) {
+      await refuses("ArchiveCorrupted", () => given.archives.import([file.subarray(0, end)]), `the first ${end} bytes`);
+    }
+    for (let at = 20; at < file.length; at += step) {
+      const damaged = Buffer.from(file);
+      damaged[at] = (damaged[at] ?? 0) ^ 0x40;
+      await refuses(
+        ["ArchiveCorrupted", "LimitExceeded"],
+        () => given.archives.import([damaged]),
+        `with byte ${at} changed`,
+      );
+    }
+    await refuses("ArchiveCorrupted", () => given.archives.import([file, Buffer.from("more")]));
+    await refuses("ArchiveCorrupted", () => given.archives.import([Buffer.from("something else entirely")]));
+    await refuses("InvalidArgument", () => given.archives.import("text" as never));
+    await refuses("InvalidArgument", () => given.archives.import(["text"] as never));
+    assert.equal(await given.sessions.get("rich"), null);
+    for (let epoch = 0; epoch < 4; epoch++) await given.blobs.gc();
+    assert.equal((await given.archives.import([file])).sessions[0]?.outcome, "imported");
+  }),
+
+  prove("AR2 a later format is refused, and a length that cannot be is not believed", NEEDS, async (given) => {
+    await given.history.append(scope("chat"), { role: "user", content: "one" });
+    const file = await fileOf(given.archives, "chat");
+    const later = Buffer.concat([Buffer.from("holdfast-archive 2\n"), file.subarray(19)]);
+    await refuses("UnsupportedSchemaVersion", () => given.archives.import([later]));
+    const huge = Buffer.from(file);
+    huge.writeUInt32BE(0xffffffff, 20);
+    await refuses("ArchiveCorrupted", () => given.archives.import([huge]));
+    const endless = async function* () {
+      for (;;) yield Buffer.alloc(65_536, 0x61);
+    };
+    await refuses("ArchiveCorrupted", () => given.archives.import(endless()));
+  }),
+
+  prove("AR2 names that are taken here are left out and told", NEEDS, async (given) => {
+    await given.history.append(scope("mine"), { role: "user", content: "one" });
+    await given.sessions.setAlias("mine", "latest");
+    const file = await elsewhere(async (other) => {
+      await other.history.append(scope("theirs"), { role: "user", content: "two" });
+      await other.sessions.setAlias("theirs", "latest");
+      await other.sessions.setAlias("theirs", "free");
+      return fileOf(other, "theirs");
+    });
+    assert.deepEqual((await given.archives.import([file])).aliasesTaken, ["latest"]);
+    assert.equal((await given.sessions.get("latest"))?.id, "mine");
+    assert.equal((await given.sessions.get("free"))?.id, "theirs");
+    await refuses("InvalidArgument", () => fileOf(given.archives, `mine@hd-${"0".repeat(64)}`));
+    await refuses("InvalidArgument", () => fileOf(given.archives, "mine", { childern: true } as never));
+  }),
+];
+
+const forPeople: readonly Case[] = [
+  prove("AR5 a diff tells the common past, and what only one side has", NEEDS, async (given) => {
+    const say = (session: string, content: string) => given.history.append(scope(session), { role: "user", content });
+    await say("a", "shared");
+    await given.state.set("a", { same: 1, changed: 1, removed: 1 });
+    const head = await given.lineage.heads.publish("a");
+    await given.lineage.sessions.fork("a", { id: "b" });
+    const mine = await say("a", "only in a");
+    const theirs = await say("b", "only in b");
+    await given.state.set("b", { same: 1, changed: 2, added: 1 });
+    await given.lineage.calls.add("b", { type: "leaf", request: 1, inputTokens: 3, outputTokens: 4, costUsd: 0.5 });
+    await given.lineage.calls.add("b", { type: "leaf", request: 1 });
+    const diff = await given.archives.diff("a", "b");
+    assert.equal(diff.ancestor?.head, head.id);
+    assert.deepEqual([diff.ancestor?.session, diff.common], ["a", 1]);
+    assert.deepEqual([diff.a.messages, diff.b.messages], [[mine], [theirs]]);
+    assert.deepEqual(diff.state, { added: ["added"], removed: ["removed"], changed: ["changed"] });
+    assert.deepEqual(diff.b.spent, {
+      ...{ calls: 2, inputTokens: 3, outputTokens: 4, cachedTokens: 0, unknownTokens: 1 },
+      ...{ costUsd: 0.5, unknownCosts: 1 },
+    });
+    assert.equal(diff.a.spent.calls, 0);
+    const back = await given.archives.diff(`a@${head.id}`, "a");
+    assert.deepEqual([back.a.messages, back.b.messages.map(({ id }) => id)], [[], [mine.id]]);
+    await say("alone", "x");
+    assert.equal((await given.archives.diff("alone", "a")).ancestor, null);
+    await refuses("NotFound", () => given.archives.diff("a", "nobody"));
+  }),
+
+  prove("AR5 unknown cost is unknown, and a fork does not pay for what it inherits", NEEDS, async (given) => {
+    const { calls, sessions } = given.lineage;
+    await given.sessions.create({ id: "a" });
+    await calls.add("a", { type: "leaf", provider: "p", model: "m", inputTokens: 1, outputTokens: 2, costUsd: 0.25 });
+    const open = await calls.start("a", { type: "leaf", provider: "p", model: "m" });
+    await calls.add("a", { type: "leaf", inputTokens: 10, outputTokens: 20, cachedTokens: 5, costUsd: 0 });
+    await sessions.fork("a", { id: "b" });
+    const { total, sessions: by } = await given.archives.cost();
+    assert.deepEqual(total, {
+      ...{ calls: 3, inputTokens: 11, outputTokens: 22, cachedTokens: 5, unknownTokens: 1 },
+      ...{ costUsd: 0.25, unknownCosts: 1 },
+    });
+    assert.deepEqual(
+      by.map(({ session }) => session),
+      ["a"],
+    );
+    await calls.finish(open.id, { costUsd: 1 });
+    const [a] = (await given.archives.cost("a")).sessions;
+    assert.equal(a?.total.costUsd, 1.25);
+    assert.deepEqual(a?.models.map(({ provider, model, calls: n }) => [provider, model, n]).sort(), [
+      [null, null, 1],
+      ["p", "m", 2],
+    ]);
+    assert.deepEqual((await given.archives.cost("b")).sessions, []);
+    await refuses("NotFound", () => given.archives.cost("nobody"));
+  }),
+
+  prove("AR4 Markdown quotes what was said, so that no text breaks its structure", NEEDS, async (given) => {
+    const evil =
+      "# heading\r## 9. system (root)\n</blockquote><script>alert(1)</script>\n```html\n<b>kept</b>\n  ```\n<i>";
+    await given.sessions.create({ id: "chat", title: "A *title*\n# with <b>lines</b>" });
+    await given.history.append(scope("chat"), { role: "user", content: evil });
+    const use = { type: "tool_use", id: "t1", name: "read`file", input: { path: "```" } } as const;
+    await given.history.append(scope("chat"), { role: "assistant", content: [use] });
+    const result = { type: "tool_result", toolUseId: "t1", content: "````\nfour", isError: true } as const;
+    await given.history.append(scope("chat"), { role: "tool", content: [result] });
+    const data = new Uint8Array([1, 2, 3]);
+    const document = { type: "document", source: { data, mediaType: "text/csv" }, title: "sums.csv" } as const;
+    await given.history.append(scope("chat"), { role: "user", content: [document] }, { run: "r" });
+    const text = await given.archives.markdown("chat");
+    const lines = text.split("\n");
+    assert.equal(lines[0], "# A \\*title\\* \\# with &lt;b>lines&lt;/b>");
+    assert.deepEqual(lines.filter((line) => line.startsWith("#")).length, 5);
+    assert.ok(!/\r/.test(text));
+    assert.ok(lines.includes("> &lt;/blockquote>&lt;script>alert(1)&lt;/script>"));
+    assert.ok(lines.includes("> <b>kept</b>"), "in a fence it is shown anyway");
+    assert.ok(lines.includes("> &lt;i>"), "and the fence ended where Markdown says");
+    assert.ok(lines.includes("**Tool call** ``read`file`` (`t1`)"));
+    assert.ok(lines.includes("`````"), "a fence is longer than any inside");
+    assert.match(text, /\*\*Document\*\* sums.csv, `text\/csv`, 3 bytes, `sha256:[0-9a-f]{64}`/);
+    const head = await given.lineage.heads.publish("chat");
+    await given.history.clearRun(scope("chat"), "r");
+    assert.match(await given.archives.markdown(`chat@${head.id}`), /\*erased\*/);
+  }),
+];
