@@ -68,7 +68,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   const blobs: BlobWrite[] = [];
   const writes: Write[] = [];
   const guards: Guard[] = [];
-  const still = new Set<string>();
+  const still: SessionUse[] = [];
   const uses = new Map<string, NonNullable<Commit["uses"]>[number]>();
   const events = messages.map((message) => {
     const { ready, payload, carried, sources } = message;
@@ -79,7 +79,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
     }
     for (const { session, guard } of sources) {
       guards.push(guard);
-      if (session !== scope.session) still.add(session);
+      if (session !== scope.session) still.push({ id: session, mode: "still", at: scope.at });
     }
     for (const named of ready.named) uses.set(toHex(named), [named, 0]);
     if (ready.key !== undefined) guards.push({ check: "message.key", key: [scope.session, ready.key], expect: null });
@@ -87,8 +87,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   });
   const own: SessionUse = { id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at };
   return {
-    sessions:
-      still.size === 0 ? [own] : [own, ...[...still].map((id) => ({ id, mode: "still", at: scope.at }) as const)],
+    sessions: [own, ...still],
     agents: [{ id: scope.agent, at: scope.at }],
     blobs,
     events,

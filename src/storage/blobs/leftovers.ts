@@ -14,10 +14,6 @@ export class Leftovers {
     this.#depot = depot;
   }
 
-  get any(): boolean {
-    return this.#expected.length > 0;
-  }
-
   /** Something is on its way; whoever wants it hears of its failure, and here it is only waited for. */
   expect(coming: Promise<unknown>): void {
     coming.catch(() => {});

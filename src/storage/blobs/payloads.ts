@@ -43,26 +43,31 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
 }
 
 async function preparing<T>(depot: Depot, work: (prepare: Prepare) => Promise<T>): Promise<T> {
-  const leftovers = new Leftovers(depot);
+  // Made when there may be some: the small ones, on the way of every append, leave none.
+  let leftovers: Leftovers | null = null;
+  const begin = () => {
+    leftovers ??= new Leftovers(depot);
+    return leftovers;
+  };
   let known = true;
   try {
     return await work((bytes, options) => {
-      const made = prepare(depot, leftovers, bytes, options);
+      const made = prepare(depot, begin, bytes, options);
       // What is ready at once is nowhere but in the commit.
-      if (made instanceof Promise) leftovers.expect(made);
+      if (made instanceof Promise) begin().expect(made);
       return made;
     });
   } catch (error) {
     known = !leavesOpen(error);
     throw error;
   } finally {
-    if (known && leftovers.any) await leftovers.letGo();
+    if (known && leftovers !== null) await (leftovers as Leftovers).letGo();
   }
 }
 
 function prepare(
   depot: Depot,
-  leftovers: Leftovers,
+  leftovers: () => Leftovers,
   given: Uint8Array,
   options: PayloadOptions,
 ): PreparedPayload | Promise<PreparedPayload> {
@@ -84,8 +89,8 @@ function prepare(
     uses: holder === undefined ? NONE : [[holder, 0, "parts"]],
     words: null,
   });
-  if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, leftovers, digest, bytes, claim, ready);
-  if (depot.place.store !== "") return prepareOutside(depot, leftovers, digest, bytes, claim, ready);
+  if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, leftovers(), digest, bytes, claim, ready);
+  if (depot.place.store !== "") return prepareOutside(depot, leftovers(), digest, bytes, claim, ready);
   const blob = placePlain(depot, digest, bytes, claim);
   return blob instanceof Promise ? blob.then((made) => ready(made, [])) : ready(blob, []);
 }

@@ -111,6 +111,7 @@ function runAlone(flags: readonly string[], before: string, after: string): void
     import { renameSync } from "node:fs";
     import { open } from ${JSON.stringify(path.resolve(import.meta.dirname, "../../../open.ts"))};
     const hf = await open(process.argv[1], { durability: "normal" });
+    await hf.history.count({ session: "s", agent: "a" });
     ${before}
     let next = 0;
     const lane = async () => {
