@@ -184,7 +184,8 @@ async function verified(
     const [before] = bad === 1 ? [{ hash: genesis(id) }] : await storage.query("events.at", id, bad - 1);
     const follows = before !== undefined && sameBytes(nextHash(before.hash, event.body), event.hash);
     const isEnd = bad === end && !sameBytes(event.hash, chain);
-    look.report(follows && !isEnd ? "event-mismatch" : "chain-broken", rows, details);
+    const kind = reason.endsWith("on another branch") ? "branch-wrong" : "event-mismatch";
+    look.report(follows && !isEnd ? kind : "chain-broken", rows, details);
   }
   return { ok: false, end: Math.min(end, bad - 1) };
 }

@@ -2,7 +2,6 @@
 // what they say; and what is made of whole sessions for people.
 import assert from "node:assert/strict";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { open } from "../../open.ts";
 import { isSameBytes, noise, present, refuses } from "../expect.ts";
 import {
   type Archived,
@@ -35,6 +34,8 @@ async function fileOf(
 
 /** Another store, on another engine than most. */
 async function elsewhere<T>(use: (other: Holdfast) => Promise<T>): Promise<T> {
+  // Only now: who imports the suites may have a Node that lacks what it needs.
+  const { open } = await import("../../open.ts");
   const other = await open(":memory:");
   try {
     return await use(other);
