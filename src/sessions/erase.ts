@@ -110,7 +110,7 @@ export async function eraseMessages(
         ? await storage.query("messages.words", session.no, agent.no, upTo)
         : await storage.query("run.words", session.no, agent.no, run, upTo);
     const inherited = await inheritedBy(storage, scope, run);
-    if (words === undefined || (words.n === 0 && inherited === 0)) return { answer: null };
+    if (words === undefined || (words.n === 0 && inherited.live === 0)) return { answer: null };
     const scopes = [run === undefined ? "messages" : "run"] as const;
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
     return {
@@ -132,7 +132,7 @@ export async function eraseMessages(
             writes: [
               ...releaseWrites(scopes, at, where),
               ...forgetWrites(scopes, [{ slot: "seq" }, ...where]),
-              ...(inherited === 0 ? [] : [clearRow(scope.agent, run)]),
+              ...(inherited.any ? [clearRow(scope.agent, run)] : []),
             ],
           },
         ],
@@ -142,7 +142,7 @@ export async function eraseMessages(
         return {
           report: {
             removed: { messages: words.n, blobs, bytes: bytes + words.bytes },
-            kept: { blobs: kept, ...(inherited === 0 ? {} : { inherited }) },
+            kept: { blobs: kept, ...(inherited.live === 0 ? {} : { inherited: inherited.live }) },
           },
           later,
         };
@@ -158,17 +158,17 @@ async function inheritedBy(
   storage: Storage,
   { session, agent }: HistoryScope,
   run: string | undefined,
-): Promise<number> {
-  const lineage = await currentLineage(storage, session);
-  let n = 0;
-  for (const segment of lineage) {
-    if (segment.session === session) continue;
+): Promise<{ readonly any: boolean; readonly live: number }> {
+  const others = (await currentLineage(storage, session)).filter((segment) => segment.session !== session);
+  let live = 0;
+  for (const segment of others) {
     const rows = await messageRowsAt(storage, [segment]);
-    n += rows.filter(
+    live += rows.filter(
       (row) => row.erased_seq === null && row.agent === agent && (run === undefined || row.run === run),
     ).length;
   }
-  return n;
+  // Also what its own session erased is shown, as a placeholder, by whoever inherited it.
+  return { any: others.length > 0, live };
 }
 
 function clearRow(agent: string, run: string | undefined): Write {

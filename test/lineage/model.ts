@@ -8,14 +8,21 @@ export interface Entry {
   erasedAt: number | null;
 }
 
+/** A value of the state, and who set it. */
+export interface Held {
+  readonly value: number;
+  readonly owner: string;
+}
+
 /** What a session or a head shows, and how far it knows the log of each session it shows messages of. */
 export interface Shown {
   readonly entries: readonly Entry[];
-  readonly state: Readonly<Record<string, number>>;
+  readonly state: Readonly<Record<string, Held>>;
   readonly horizons: Readonly<Record<string, number>>;
 }
 
-export interface ModelHead extends Shown {
+export interface ModelHead extends Omit<Shown, "state"> {
+  state: Shown["state"];
   readonly id: string;
   readonly session: string;
   readonly aborted: boolean;
@@ -72,15 +79,33 @@ export class LineageModel {
     session.now = { ...session.now, entries: [] };
   }
 
+  /** What others inherited of it they still show; when it goes everywhere, only that it was there. */
+  delete(session: ModelSession, everywhere: boolean): void {
+    this.sessions.delete(session.id);
+    this.heads.splice(0, this.heads.length, ...this.heads.filter((head) => head.session !== session.id));
+    if (!everywhere) return;
+    for (const entry of this.#owned.get(session.id) ?? []) entry.erasedAt ??= Number.MAX_SAFE_INTEGER;
+    const without = (state: Shown["state"]) =>
+      Object.fromEntries(Object.entries(state).filter(([, held]) => held.owner !== session.id));
+    for (const one of this.sessions.values()) {
+      one.now = { ...one.now, state: without(one.now.state) };
+    }
+    for (const head of this.heads) head.state = without(head.state);
+  }
+
   /** What history shows. */
   history({ now }: ModelSession): readonly string[] {
     return now.entries.filter(({ erasedAt }) => erasedAt === null).map(({ text }) => text);
   }
 
   /** What a view shows: what was erased after it as a placeholder, what was erased before not at all. */
-  at({ entries, horizons }: Shown): readonly string[] {
+  at({ entries, horizons }: Omit<Shown, "state">): readonly string[] {
     return entries
       .filter(({ erasedAt, owner }) => erasedAt === null || erasedAt > (horizons[owner] ?? Number.POSITIVE_INFINITY))
       .map(({ text, erasedAt }) => (erasedAt === null ? text : "(erased)"));
   }
+}
+
+export function valuesOf(state: Shown["state"]): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(state).map(([key, { value }]) => [key, value]));
 }

@@ -10,7 +10,7 @@ import type { MessageAt } from "../../src/contracts/lineage.ts";
 import type { Message } from "../../src/contracts/messages.ts";
 import { open } from "../../src/open.ts";
 import { postgresUrl } from "../engines.ts";
-import { LineageModel, type ModelSession } from "./model.ts";
+import { LineageModel, type ModelSession, valuesOf } from "./model.ts";
 
 const AGENT = "ada";
 
@@ -19,7 +19,8 @@ type Command =
   | { readonly do: "state"; readonly on: number; readonly key: number; readonly value: number }
   | { readonly do: "unset"; readonly on: number; readonly key: number }
   | { readonly do: "publish" | "compact" | "abort" | "clear" | "clearState"; readonly on: number }
-  | { readonly do: "fork" | "resume" | "rewind"; readonly on: number; readonly head: number };
+  | { readonly do: "delete"; readonly on: number; readonly everywhere: boolean }
+  | { readonly do: "fork" | "attach" | "resume" | "rewind"; readonly on: number; readonly head: number };
 
 const on = fc.nat(5);
 const key = fc.nat(2);
@@ -36,11 +37,13 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
   {
-    weight: 6,
+    weight: 7,
     arbitrary: fc.record({
-      ...{ do: fc.constantFrom("fork" as const, "resume" as const, "rewind" as const), on, head: fc.nat(20) },
+      do: fc.constantFrom("fork" as const, "attach" as const, "resume" as const, "rewind" as const),
+      ...{ on, head: fc.nat(20) },
     }),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), on, everywhere: fc.boolean() }) },
 );
 
 const shownAs = (message: Message | MessageAt) =>
@@ -88,7 +91,10 @@ class World {
         return this.#append(session, one.n);
       case "state":
         await hf.state.patch(id, { [`k${one.key}`]: one.value });
-        session.now = { ...session.now, state: { ...session.now.state, [`k${one.key}`]: one.value } };
+        session.now = {
+          ...session.now,
+          state: { ...session.now.state, [`k${one.key}`]: { value: one.value, owner: id } },
+        };
         return;
       case "unset": {
         await hf.state.patch(id, {}, { remove: [`k${one.key}`] });
@@ -129,6 +135,12 @@ class World {
         if ((removed.messages ?? 0) > 0 || (kept.inherited ?? 0) > 0) this.model.clear(session, await this.#seq(id));
         return;
       }
+      case "delete": {
+        if (this.model.sessions.size === 1) return;
+        await hf.sessions.delete(id, { everywhere: one.everywhere });
+        this.model.delete(session, one.everywhere);
+        return;
+      }
       default:
         return this.#go(one, session);
     }
@@ -138,8 +150,17 @@ class World {
     const hf = this.#hf;
     const own = this.model.heads.filter((head) => head.session === session.id);
     const head = own[one.head % Math.max(own.length, 1)];
+    if (one.do === "attach") {
+      if (this.#forks >= 8 || head === undefined) return;
+      const id = `a${++this.#forks}`;
+      const caller = [...this.model.sessions.keys()][one.head % this.model.sessions.size] ?? session.id;
+      await hf.sessions.attach(`${session.id}@${head.id}`, { caller, mode: "branch", session: { id } });
+      const { entries, state, horizons } = head;
+      this.model.create(id, { entries, state, horizons }).basis = head;
+      return;
+    }
     if (one.do === "fork") {
-      if (this.model.sessions.size >= 6) return;
+      if (this.#forks >= 8) return;
       const id = `f${++this.#forks}`;
       const source = head ?? session.current;
       const seq = await this.#seq(session.id);
@@ -171,7 +192,7 @@ class World {
       expect((await hf.history.session(id)).map(shownAs), `history of ${id}`).toEqual(history);
       expect((await hf.history.session(id, { last: 3 })).map(shownAs)).toEqual(history.slice(-3));
       expect(await hf.history.count({ session: id, agent: AGENT })).toBe(history.length);
-      expect(await hf.state.get(id), `state of ${id}`).toEqual(session.now.state);
+      expect(await hf.state.get(id), `state of ${id}`).toEqual(valuesOf(session.now.state));
       expect((await hf.heads.current(id))?.id ?? null).toBe(session.current?.id ?? null);
       expect(await hf.log.verify(id)).toMatchObject({ ok: true });
     }
@@ -180,12 +201,12 @@ class World {
       const shown = this.model.at(head);
       expect((await view.messages()).map(shownAs), `at ${head.id}`).toEqual(shown);
       expect((await view.messages({ last: 2 })).map(shownAs)).toEqual(shown.slice(-2));
-      expect(await view.state()).toEqual(head.state);
+      expect(await view.state()).toEqual(valuesOf(head.state));
       expect(await view.counts()).toEqual(view.head?.counts);
     }
     expect(new Set(this.model.heads.map(({ id }) => id)).size).toBe(this.model.heads.length);
-    // Shared, not copied: as many messages as were ever appended.
     expect((await hf.check()).issues).toEqual([]);
+    // Shared, not copied: as many messages as were ever appended.
     const { nouns } = await hf.stats();
     expect(nouns.messages?.rows ?? 0).toBeLessThanOrEqual(this.#texts);
   }

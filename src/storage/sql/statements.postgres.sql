@@ -526,7 +526,7 @@ UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = $1 WHERE session_no 
 -- remains.forgetHeads
 UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = $1;
 -- remains.forgetState
-DELETE FROM state WHERE session_no = $1;
+UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = $1;
 -- state.close
 UPDATE state SET until_seq = $1 WHERE session_no = $2 AND branch = $3 AND key = $4 AND until_seq IS NULL;
 -- state.hide

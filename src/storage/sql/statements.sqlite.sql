@@ -526,7 +526,7 @@ UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = ? WHERE session_no =
 -- remains.forgetHeads
 UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = ?;
 -- remains.forgetState
-DELETE FROM state WHERE session_no = ?;
+UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = ?;
 -- state.close
 UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL;
 -- state.hide
