@@ -146,7 +146,8 @@ function verifyEvents(one: Contents, end: number, chain: Uint8Array): ReadonlyMa
     const event = row as unknown as WholeEventRow;
     const follows = event.seq === previous.seq + 1;
     if (event.seq <= previous.seq || (one.whole && !follows)) throw corrupted("an event is missing or out of order");
-    // Where the one before is not there, its own hash is taken as it is; what comes after it must follow.
+    // Only where a branch begins may the one before be missing: it is on a line that was left. Its hash is taken as it is.
+    if (!follows && !BEGINS_BRANCH.has(event.type)) throw corrupted("an event is missing");
     const branch = BEGINS_BRANCH.has(event.type) ? event.seq : follows ? previous.branch : event.branch;
     const wrong = follows ? checkEvent(event, { ...previous, branch }) : null;
     if (wrong !== null) throw corrupted(`event ${wrong.seq} is not what was written: ${wrong.reason}`);

@@ -180,8 +180,10 @@ export interface LineageQueries extends ArchiveQueries {
   >;
   // What an erasure keeps for live forks: the stretches they inherit, and what these hold.
   "branches.needed": Read<[session: number, sameSession: number], { readonly branch: number; readonly upto: number }>;
-  "branches.forks": Read<[session: number, sameSession: number], { readonly n: number }>;
-  "remains.list": Read<[], { readonly session_no: number; readonly branch: number; readonly upto: number }>;
+  "remains.list": Read<
+    [],
+    { readonly session: string; readonly session_no: number; readonly branch: number; readonly upto: number }
+  >;
   "remains.messages": Read<[session: number], { readonly n: number }>;
   "allWork.erasable": Read<[session: number], ErasableRow>;
   "allWork.named": Read<[session: number], DiscardedRow>;

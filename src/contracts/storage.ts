@@ -91,7 +91,6 @@ export type GuardName =
   | "session.version"
   | "session.seq"
   | "session.branch"
-  | "session.forks"
   | "session.head"
   | "call.version"
   | "eval.version"
@@ -159,6 +158,7 @@ export type StatementName =
   | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
   | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
   | "remains.clear"
+  | "remains.keep"
   | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "State"}`
   | "tasks.removeAll"
   | "tasks.removeBoard"

@@ -2,7 +2,7 @@
 // which is kept for them and goes with the last of them.
 import type { Erasure } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { Cell, Commit, ErasedScope, Found, Storage, Write } from "../contracts/storage.ts";
+import type { Cell, ErasedScope, Found, Guard, Storage, Write } from "../contracts/storage.ts";
 import { type Committed, decide } from "../core/decide.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { afterwards, countRows, type Erased, forgetWrites, releaseWrites, tally } from "./erase.ts";
@@ -17,9 +17,8 @@ interface Remains {
 }
 
 /**
- * Everything the session holds; a tombstone with its id stays. null when there is none. But for who inherits from it,
- * nothing is decided on what was read before: so it happens also where others never stop writing, and takes what they
- * wrote last.
+ * Everything the session holds; a tombstone with its id stays. null when there is none. Nothing is decided on what was
+ * read before, not even who inherits from it: so it happens also where others never stop writing or forking.
  */
 export async function eraseSession(
   storage: Storage,
@@ -31,20 +30,17 @@ export async function eraseSession(
     const [session] = await storage.query("session.get", id);
     if (session === undefined || session.deleted_at !== null) return { answer: null };
     const at = storage.environment.now();
-    const [forks] = await storage.query("branches.forks", session.no, session.no);
-    const remains = await needed(storage, session.no);
     return {
       commit: {
         solo: true,
         sessions: [{ id, mode: "existing", at }],
-        guards: [{ check: "session.forks", key: [id], expect: forks?.n ?? 0 }],
         writes: [
           { op: "read", query: "session.get", params: [id] },
-          ...eraseWrites(session.no, session.seq + 1, remains, at, everywhere),
+          ...eraseWrites(session.no, at, everywhere),
           ...tombstoneWrites(session.no, at),
         ],
       },
-      answer: ({ found = {} }: Committed) => reportOf(found, at, remains.length > 0 && !everywhere),
+      answer: ({ found = {} }: Committed) => reportOf(found, at),
     };
   });
   if (erased === null) return null;
@@ -53,7 +49,7 @@ export async function eraseSession(
   return { removed: sumOf([erased.report.removed, freed]), kept: erased.report.kept };
 }
 
-function reportOf(found: Found, at: number, inherits: boolean): Erased {
+function reportOf(found: Found, at: number): Erased {
   const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
   const words = found["allMessages.words"]?.[0];
   const work = countRows(found["allWork.erasable"]);
@@ -67,7 +63,7 @@ function reportOf(found: Found, at: number, inherits: boolean): Erased {
     bytes: bytes + (words?.bytes ?? 0),
   };
   const inherited = found["remains.messages"]?.[0]?.n ?? 0;
-  return { report: { removed, kept: { tombstone: 1, blobs: kept, ...(inherits ? { inherited } : {}) } }, later };
+  return { report: { removed, kept: { tombstone: 1, blobs: kept, ...(inherited === 0 ? {} : { inherited }) } }, later };
 }
 
 function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
@@ -88,13 +84,10 @@ async function needed(storage: Storage, no: number): Promise<readonly Remains[]>
   return [...upTo].map(([branch, seq]) => ({ branch, upTo: seq }));
 }
 
-function eraseWrites(
-  no: number,
-  erasedSeq: number,
-  remains: readonly Remains[],
-  at: number,
-  everywhere: boolean,
-): readonly Write[] {
+/** A seq that no log reaches: what is erased everywhere was erased after all that anyone inherits. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
+function eraseWrites(no: number, at: number, everywhere: boolean): readonly Write[] {
   const where: Cell[] = [no];
   const run = (statement: Extract<Write, { op: "run" }>["statement"], ...params: Cell[]): Write => ({
     ...{ op: "run", statement, params: [...params, no] },
@@ -103,23 +96,16 @@ function eraseWrites(
     { op: "read", query: "allMessages.words", params: where },
     ...releaseWrites(SCOPES, at, where),
   ];
-  const keep: Write[] = remains.map(({ branch, upTo }) => ({
-    ...{ op: "insert", table: "remains", row: { session_no: no, branch, upto: upTo } },
-  }));
+  const keep: Write = { op: "run", statement: "remains.keep", params: [no, no, no, no, no] };
   // Everywhere: the rows that forks inherit stay, so that these show what was there, and hold nothing any more.
-  const forget: Write[] =
-    everywhere && remains.length > 0
-      ? [
-          ...(["Messages", "Evals", "Calls", "Snapshots"] as const).map((kind) =>
-            run(`remains.forget${kind}`, erasedSeq),
-          ),
-          run("remains.forgetHeads"),
-          run("remains.forgetState"),
-        ]
-      : [];
+  const forget: Write[] = [
+    ...(["Messages", "Evals", "Calls", "Snapshots"] as const).map((kind) => run(`remains.forget${kind}`, AFTER_ALL)),
+    run("remains.forgetHeads"),
+    run("remains.forgetState"),
+  ];
   return [
     run("remains.clear"),
-    ...(everywhere ? [...release, ...keep, ...forget] : [...keep, ...release]),
+    ...(everywhere ? [...release, keep, ...forget] : [keep, ...release]),
     { op: "read", query: "remains.messages", params: where },
     ...forgetWrites(SCOPES, where),
     ...ROWS.map((table) => run(`${table}.dropAll`)),
@@ -154,10 +140,15 @@ async function shrinkRemains(storage: Storage, payloads: Payloads): Promise<Read
         rows.every((row) => remains.some(({ branch, upTo }) => branch === row.branch && upTo === row.upto));
       if (isSame) continue;
       const at = storage.environment.now();
-      const commit: Commit = { solo: true, writes: eraseWrites(no, 0, remains, at, false) };
-      const outcome = await storage.commit(commit);
+      // As it was read, and locked: an import may be about to count on it.
+      const guards = rows.map(
+        ({ session, branch, upto }): Guard => ({
+          ...{ check: "remains.upto", key: [session, branch], expect: upto },
+        }),
+      );
+      const outcome = await storage.commit({ solo: true, guards, writes: eraseWrites(no, at, false) });
       if (!outcome.ok) continue;
-      const { report, later } = reportOf(outcome.found ?? {}, at, false);
+      const { report, later } = reportOf(outcome.found ?? {}, at);
       await afterwards(storage, payloads, later);
       freed.push(report.removed);
       changed = true;

@@ -49,8 +49,8 @@ const SCOPES: Readonly<Record<ErasedScope, Where>> = {
   allMessages: {
     ...EVENTS,
     rows: `${goes("events")} AND ${MESSAGES_OF_SESSION}`,
-    // Of the log only the messages that are kept for others stay.
-    erase: `DELETE FROM events WHERE ${OF_SESSION} AND (agent_no IS NULL OR NOT ${kept("events")})`,
+    // With the messages that are kept for others stays the log they stand in, so that it can be verified elsewhere.
+    erase: `DELETE FROM events WHERE ${goes("events")}`,
   },
   allState: { ...STATE, rows: goes("state"), erase: `DELETE FROM state WHERE ${goes("state")}` },
   allAnnotations: {
@@ -143,6 +143,12 @@ function each<S extends ErasedScope, P extends string>(
 const ALL = ["messages", "run", "allMessages", "allState", "allAnnotations", "allWork"] as const;
 const OF_MESSAGES = ["messages", "run", "allMessages"] as const;
 
+/** Where forks that are there, or of which something is kept, branched off. Parameters: the session's number, twice. */
+const FORKED =
+  "SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no " +
+  "WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k " +
+  "WHERE k.session_no = b.session_no AND k.branch = b.branch))";
+
 const dropRows = Object.fromEntries(
   ROW_TABLES.map((table) => [`${table}.dropAll`, `DELETE FROM ${table} WHERE ${goes(table)}`]),
 ) as Readonly<Record<`${(typeof ROW_TABLES)[number]}.dropAll`, string>>;
@@ -156,6 +162,12 @@ export const statements = {
   ...each(OF_MESSAGES, (where) => ({ unindex: unindex(where) })),
   ...dropRows,
   "remains.clear": `DELETE FROM remains WHERE ${OF_SESSION}`,
+  // What live forks inherit: from where they branched off, back to the session's beginning. Parameters: its number, 5 times.
+  "remains.keep":
+    `INSERT INTO remains (session_no, branch, upto) WITH RECURSIVE need (branch, upto) AS (${FORKED} ` +
+    "UNION SELECT p.parent_branch, p.cut_seq FROM need n JOIN branches p ON p.branch = n.branch " +
+    "WHERE p.session_no = ? AND p.parent_session_no = ?) " +
+    "SELECT CAST(? AS BIGINT), need.branch, max(need.upto) FROM need GROUP BY need.branch",
   "derivations.dropAll": `DELETE FROM derivations WHERE ${OF_SESSION}`,
   // What leads from the kept rows to theirs stays with them.
   "branches.dropAll":
@@ -175,16 +187,10 @@ export const queries = {
   ...each(ALL, (where) => ({ erasable: erasable(where), named: named(where) })),
   ...each(OF_MESSAGES, (where) => ({ words: words(where), copies: copies(where) })),
   "branches.needed":
-    "SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no " +
-    "WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k " +
-    "WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch",
-  "branches.forks": "SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = ? AND b.session_no <> ?",
+    `SELECT f.parent_branch AS branch, max(f.cut_seq) AS upto FROM (${FORKED}) f GROUP BY f.parent_branch ` +
+    "ORDER BY f.parent_branch",
   "remains.messages": `SELECT count(*) AS n FROM events WHERE ${OF_SESSION} AND agent_no IS NOT NULL AND ${LIVE} AND ${kept("events")}`,
-  "remains.list": "SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch",
+  "remains.list":
+    "SELECT s.id AS session, r.session_no, r.branch, r.upto FROM remains r JOIN sessions s ON s.no = r.session_no " +
+    "ORDER BY r.session_no, r.branch",
 };
-
-export const guards = {
-  "session.forks":
-    "SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value " +
-    "FROM sessions s WHERE s.id = ?",
-} as const;

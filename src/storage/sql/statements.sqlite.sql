@@ -171,13 +171,11 @@ SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes F
 -- allMessages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- branches.needed
-SELECT b.parent_branch AS branch, max(b.cut_seq) AS upto FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch)) GROUP BY b.parent_branch ORDER BY b.parent_branch;
--- branches.forks
-SELECT count(*) AS n FROM branches b WHERE b.parent_session_no = ? AND b.session_no <> ?;
+SELECT f.parent_branch AS branch, max(f.cut_seq) AS upto FROM (SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch))) f GROUP BY f.parent_branch ORDER BY f.parent_branch;
 -- remains.messages
 SELECT count(*) AS n FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
 -- remains.list
-SELECT r.session_no, r.branch, r.upto FROM remains r ORDER BY r.session_no, r.branch;
+SELECT s.id AS session, r.session_no, r.branch, r.upto FROM remains r JOIN sessions s ON s.no = r.session_no ORDER BY r.session_no, r.branch;
 -- state.current
 SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
 -- state.key
@@ -466,7 +464,7 @@ DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form
 -- allMessages.drop
 DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
-DELETE FROM events WHERE session_no = ? AND (agent_no IS NULL OR NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto));
+DELETE FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
 -- allState.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto) GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
@@ -511,6 +509,8 @@ DELETE FROM heads WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k W
 DELETE FROM invocations WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = invocations.session_no AND k.branch = invocations.branch AND invocations.seq <= k.upto);
 -- remains.clear
 DELETE FROM remains WHERE session_no = ?;
+-- remains.keep
+INSERT INTO remains (session_no, branch, upto) WITH RECURSIVE need (branch, upto) AS (SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch)) UNION SELECT p.parent_branch, p.cut_seq FROM need n JOIN branches p ON p.branch = n.branch WHERE p.session_no = ? AND p.parent_session_no = ?) SELECT CAST(? AS BIGINT), need.branch, max(need.upto) FROM need GROUP BY need.branch;
 -- derivations.dropAll
 DELETE FROM derivations WHERE session_no = ?;
 -- branches.dropAll
@@ -633,8 +633,6 @@ SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.fir
 SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = ? UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = ?;
 -- remains.upto
 SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?;
--- session.forks
-SELECT (SELECT count(*) FROM branches b WHERE b.parent_session_no = s.no AND b.session_no <> s.no) AS value FROM sessions s WHERE s.id = ?;
 -- messages.live
 SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS value FROM sessions s WHERE s.id = ?;
 -- message.key

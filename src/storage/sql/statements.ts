@@ -50,7 +50,6 @@ export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...sessions.guards,
   ...lineage.guards,
   ...archive.guards,
-  ...erasure.guards,
   ...history.guards,
   ...state.guards,
   ...agents.guards,
