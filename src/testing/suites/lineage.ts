@@ -374,6 +374,26 @@ const forkCases: readonly Case[] = [
     },
   ),
 
+  prove(
+    "LG6 a fork that is made while its source and another fork are deleted keeps what it inherits",
+    [...NEEDS, "another"],
+    async (given) => {
+      const [one, two] = [await given.another(), await given.another()];
+      for (const round of range(20)) {
+        const [source, old, fork] = [`source ${round}`, `old ${round}`, `fork ${round}`];
+        const [first, last] = await say(given, source, "one", "two");
+        await given.lineage.sessions.fork(source, { id: old, message: present(first).id });
+        const [made] = await Promise.allSettled([
+          one.sessions.fork(source, { id: fork, message: present(last).id }),
+          given.sessions.delete(old),
+          two.sessions.delete(source),
+        ]);
+        if (made.status === "fulfilled") assert.deepEqual(await shown(given, fork), ["one", "two"], fork);
+        else await refuses(["SessionDeleted", "NotFound"], () => Promise.reject(made.reason));
+      }
+    },
+  ),
+
   prove("LG6 everywhere: what forks inherit goes too, and they show that it was there", NEEDS, async (given) => {
     const { sessions } = given.lineage;
     await say(given, "chat", "one", "two");
