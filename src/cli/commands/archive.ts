@@ -1,5 +1,7 @@
 // holdfast export and import: sessions as files.
 import type { ImportReport } from "../../contracts/archive.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Locator } from "../../contracts/lineage.ts";
 import { fileIn, fileOut } from "../bytes.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
@@ -49,16 +51,34 @@ export const exported: Command = {
         throw new UsageError("an archive does not belong on a terminal; use --out FILE or a pipe");
       if (output.json) throw new UsageError("--json needs --out FILE: the archive itself is no JSON");
       for await (const piece of holdfast.export(at, options)) await output.bytes(piece);
+      await noteLeftOut(await countLeftOut(holdfast, at, options.children), context);
       return undefined;
     }
     const size = await writeFile(holdfast.export(at, options), out, context);
-    await output.answer({ session: at.session, file: out, size }, () => [
+    const leftOut = await countLeftOut(holdfast, at, options.children);
+    await output.answer({ session: at.session, file: out, size, leftOut }, () => [
       safe`wrote session ${at.session} to ${out} (${formatBytes(size)})`,
     ]);
+    await noteLeftOut(leftOut, context);
     await output.note(`next: holdfast import ${quoted(out)} --store OTHER`);
     return undefined;
   },
 };
+
+/** Sessions it invoked that are not in the file. */
+async function countLeftOut(holdfast: Holdfast, { session }: Locator, children: boolean): Promise<number> {
+  if (children) return 0;
+  const { sessions } = await holdfast.tree({ session }, { limit: 1 });
+  const invoked = sessions.find(({ id }) => id === session)?.invocations.map(({ callee }) => callee) ?? [];
+  return new Set(invoked.filter((callee) => callee !== null && callee !== session)).size;
+}
+
+async function noteLeftOut(leftOut: number, { output }: Context): Promise<void> {
+  if (leftOut === 0) return;
+  await output.note(
+    `${plural(leftOut, "invoked session")} left out; --children takes ${leftOut === 1 ? "it" : "them"}`,
+  );
+}
 
 async function writeFile(pieces: AsyncIterable<Uint8Array>, file: string, { io, output }: Context): Promise<number> {
   const out = await fileOut(file, io);

@@ -260,6 +260,24 @@ describe("export and import", () => {
     expect(JSON.parse(piped.stdout)).toMatchObject({ session: "chat", sessions: [{ outcome: "imported" }] });
   });
 
+  test("leave invoked sessions out unless they are asked for, and the check finds nothing wrong with that", async () => {
+    await within(async (store) => {
+      await store.invocations.spawn("chat", { session: { id: "child" } }, async () => {
+        await say(store, "child", "done");
+        await store.heads.publish("child");
+      });
+      await store.invocations.attach("chat", "child", { mode: "branch", session: { id: "again" } }, async () => 1);
+    });
+    const out = await cli(["export", "chat", "--out", "alone.hf"]);
+    expect(out.stderr).toContain("2 invoked sessions left out; --children takes them");
+    expect((await cli(["export", "chat", "--children", "-o", "family.hf"])).stderr).not.toContain("left out");
+    for (const file of ["alone", "family"]) {
+      await run("init", "--store", `${file}.db`);
+      await run("import", `${file}.hf`, "--store", `${file}.db`);
+      expect(await json("check", "--store", `${file}.db`)).toMatchObject({ status: "ok", issues: [] });
+    }
+  });
+
   test("refuse a damaged file, a session that is another, and a terminal", async () => {
     await run("export", "chat", "-o", "chat.hf");
     const whole = readFileSync(path.join(cwd, "chat.hf"));

@@ -257,7 +257,7 @@ describe("messages", () => {
     await expect(hf.history.session("s")).rejects.toMatchObject({
       code: "BlobCorrupted",
       details: { session: "s", seq: 2 },
-      hint: "Its text can only come back from a backup; what follows it is read with after: \"s#2\".",
+      hint: 'Its text can only come back from a backup; what follows it is read with after: "s#2".',
     });
     expect(await hf.history.session("s", { after: 2 })).toHaveLength(3);
     await hf.close();
