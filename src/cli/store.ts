@@ -86,7 +86,19 @@ function nameIn(holdfast: Holdfast, text: string): string {
 export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
   const session = await holdfast.sessions.get(nameIn(holdfast, idOrAlias));
   if (session !== null) return session;
-  if (await hasTombstone(holdfast, idOrAlias)) {
+  const left = await tombstone(holdfast, idOrAlias);
+  const heirs = left?.details.inheritedBy;
+  if (Array.isArray(heirs)) {
+    throw new HoldfastError(
+      "SessionDeleted",
+      `session "${idOrAlias}" is here only in part, inherited by ${heirs.join(", ")}`,
+      {
+        hint: `\`holdfast messages ${quoted(String(heirs[0]))}\` shows what there is of it`,
+        details: { session: idOrAlias, inheritedBy: heirs },
+      },
+    );
+  }
+  if (left !== null) {
     throw new HoldfastError("SessionDeleted", `session "${idOrAlias}" was erased`, {
       hint: "its id is not used again; `holdfast sessions` lists those there are",
       details: { session: idOrAlias },
@@ -100,10 +112,14 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
 
 /** Of an erased session the tombstone is left, which only the log tells from no session at all. */
 export async function hasTombstone(holdfast: Holdfast, session: string): Promise<boolean> {
+  return (await tombstone(holdfast, session)) !== null;
+}
+
+async function tombstone(holdfast: Holdfast, session: string): Promise<HoldfastError | null> {
   try {
     await holdfast.log.anchor(session);
-    return false;
+    return null;
   } catch (error) {
-    return isHoldfastError(error) && error.code === "SessionDeleted";
+    return isHoldfastError(error) && error.code === "SessionDeleted" ? error : null;
   }
 }

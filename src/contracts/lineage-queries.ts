@@ -160,6 +160,7 @@ type ArchiveQueries = {
 
 export interface LineageQueries extends ArchiveQueries {
   /** Sessions that one was made from, that were made from it, that it invoked or that invoked it: its number four times. */
+  "session.heirs": Read<[session: number, limit: number], { readonly id: string }>;
   "session.linked": Read<[number, number, number, number], { readonly id: string }>;
   /** In the order of their ids. */
   "heads.between": Read<[from: string, to: string, limit: number], HeadRow>;

@@ -124,7 +124,8 @@ export const imported: Command = {
   description:
     "Brings a session from a file that holdfast export wrote into this store: same ids, times, hashes and heads. All of " +
     "it is verified before any of it is seen; a damaged file changes nothing. A session that is here already is never " +
-    "written over. With - the file is read from standard input.",
+    "written over. Of what a fork was made from only what it inherits comes along: to have both whole, import the source " +
+    "first. With - the file is read from standard input.",
   options: {},
   operands: [{ name: "FILE", need: "one" }],
   examples: [
@@ -136,6 +137,12 @@ export const imported: Command = {
     const holdfast = await context.open();
     const report = await holdfast.import(fileIn(context.args.operand(0), context.io));
     await context.output.answer(report, () => reportLines(report, context));
+    for (const id of report.partial) {
+      const heir = report.sessions.map((one) => one.id).join(", ");
+      await context.output.note(
+        safe`warning: of session ${id} only what ${heir} inherits is here; the whole of it goes only into another store`,
+      );
+    }
     return undefined;
   },
 };

@@ -278,6 +278,28 @@ describe("export and import", () => {
     }
   });
 
+  test("a fork alone brings of its source what it inherits, and that is said", async () => {
+    await run("fork", `chat@${short(first)}`, "twig");
+    await run("export", "twig", "-o", "twig.hf");
+    await run("export", "chat", "-o", "chat.hf");
+    await run("init", "--store", "other.db");
+    const alone = await cli(["import", "twig.hf", "--store", "other.db"]);
+    expect(alone.stderr).toContain("warning: of session chat only what twig inherits is here");
+    expect((await json("import", "twig.hf", "--store", "other.db")).partial).toEqual(["chat"]);
+    expect(await fails("sessions", "show", "chat", "--store", "other.db")).toMatch(
+      /^3 .*"chat" is here only in part, inherited by twig\n.*holdfast messages twig/s,
+    );
+    expect(await fails("import", "chat.hf", "--store", "other.db")).toMatch(
+      /^3 .*"chat" is here only in part, inherited by "twig"\n.*another store/s,
+    );
+    await run("init", "--store", "third.db");
+    await run("import", "chat.hf", "--store", "third.db");
+    const both = await cli(["import", "twig.hf", "--store", "third.db"]);
+    expect(both.stderr).not.toContain("warning");
+    await run("sessions", "rm", "chat", "--yes", "--store", "third.db");
+    expect(await fails("messages", "chat", "--store", "third.db")).toContain("inherited by twig");
+  });
+
   test("refuse a damaged file, a session that is another, and a terminal", async () => {
     await run("export", "chat", "-o", "chat.hf");
     const whole = readFileSync(path.join(cwd, "chat.hf"));

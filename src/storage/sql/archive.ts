@@ -52,6 +52,11 @@ export const queries = {
     "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
     "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
     "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
+  /** Sessions that are here and inherit from one, also through others that are not. */
+  "session.heirs":
+    "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
+    "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
+    "SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT ?",
   "calls.spending":
     "SELECT s.id AS session, c.provider, c.model, count(*) AS calls, " +
     `${["in", "out", "cached"].map((name) => `CAST(coalesce(sum(c.tokens_${name}), 0) AS BIGINT) AS tokens_${name}`).join(", ")}, ` +
