@@ -456,7 +456,10 @@ const rowCases: readonly Case[] = [
       await refuses("InvalidTransition", () => calls.finish(leaf.id, {}));
       await refuses("NotFound", () => calls.finish("chat#999", {}));
       await refuses("InvalidArgument", () => calls.add("chat", { type: "leaf", costUsd: Number.NaN }));
+      // @ts-expect-error The compiler refuses it too.
       await refuses("InvalidArgument", () => calls.start("chat", { type: "root", request: {} }));
+      // @ts-expect-error
+      await refuses("InvalidArgument", () => calls.add("chat", { type: "leaf", descriptor: { messages: [] } }));
     },
   ),
 
