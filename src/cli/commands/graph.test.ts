@@ -147,6 +147,29 @@ describe("messages and state at a head", () => {
   });
 });
 
+describe("messages of a fork and after a rewind", () => {
+  test("name inherited messages in full, and count what the line shows", async () => {
+    await run("fork", `chat@${short(first)}`, "twig");
+    await within((store) => say(store, "twig", "my own"));
+    const { stdout, stderr } = await cli(["messages", "twig"]);
+    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n#\d+ user .*\n {4}my own\n$/);
+    expect(stderr).toBe("");
+    expect((await cli(["messages", "twig", "--last", "1"])).stderr).toBe("the last 1 of 2; --after 0 shows all\n");
+    expect((await json("messages", "twig", "--last", "1")).total).toBe(2);
+
+    await run("rewind", `chat@${short(first)}`);
+    for (const text of ["x", "y", "z"]) await within((store) => say(store, "chat", text));
+    expect(await json("messages", "chat", "--limit", "1")).toMatchObject({ total: 4, messages: [{ seq: 2 }] });
+    expect((await cli(["messages", "chat"])).stderr).toBe("");
+    await within((store) => store.history.append({ session: "chat", agent: "b" }, { role: "user", content: "b" }));
+    await within((store) => store.history.clear({ session: "chat", agent: "helper" }));
+    await within((store) => store.history.append({ session: "chat", agent: "b" }, { role: "user", content: "c" }));
+    expect((await json("messages", "chat", "--last", "1")).total).toBe(2);
+    const at = await cli(["messages", `chat@${short(second)}`, "--last", "1"]);
+    expect(at.stderr).toBe("the last 1 of 2; --last 2 shows all\n");
+  });
+});
+
 describe("sessions tree and show", () => {
   test("draw branches, heads and forks where they leave", async () => {
     await run("fork", `chat@${first.id}`, "fork");
