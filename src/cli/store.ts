@@ -79,8 +79,19 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
 
 /** `holdfast:store#session` as other programs write it; of another store it is refused. */
 function nameIn(holdfast: Holdfast, text: string): string {
-  return text.startsWith("holdfast:") && text.includes("#") ? checkStore(text, holdfast.info).session : text;
+  if (!text.startsWith("holdfast:") || !text.includes("#")) return text;
+  const { session, head } = checkStore(text, holdfast.info);
+  if (head !== undefined) throw notAtHead(text, session);
+  return session;
 }
+
+function notAtHead(text: string, session: string): UsageError {
+  const shows = `\`holdfast messages ${quoted(text)}\` shows what was said up to there`;
+  return new UsageError(`"${text}" names a head, and this takes a session only, such as ${quoted(session)}; ${shows}`);
+}
+
+/** What looks like a head, whole or not: of a session, or alone. */
+export const AT_HEAD = /^(?:(.+)@)?(hd-[^@]*|(?<=@)[0-9a-f]{4,64})$/s;
 
 /** By id, alias, or the text of a locator. */
 export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
@@ -104,6 +115,8 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
       details: { session: idOrAlias },
     });
   }
+  const [, at] = AT_HEAD.exec(idOrAlias) ?? [];
+  if (at !== undefined && (await holdfast.sessions.get(nameIn(holdfast, at))) !== null) throw notAtHead(idOrAlias, at);
   throw new HoldfastError("NotFound", `no session "${idOrAlias}"`, {
     hint: "`holdfast sessions` lists those there are",
     details: { session: idOrAlias },

@@ -8,9 +8,20 @@ export async function existingSession(storage: Storage, id: string): Promise<Ses
   if (row !== undefined && row.deleted_at === null) return row;
   if (row !== undefined) throw await deletedSession(storage, row);
   await refuseAlias(storage, id);
+  refuseHead(id);
   throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(id)}`, {
     details: { kind: "session", id },
     hint: "List what there is with sessions.list().",
+  });
+}
+
+/** What looks like a session at a head, and is none because a head is named by its whole id. */
+function refuseHead(name: string): void {
+  const [, session, head] = /^(.+)@(hd-.*|[0-9a-f]{4,64})$/s.exec(name) ?? [];
+  if (session === undefined) return;
+  throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(name)}, and ${head} is no head's id`, {
+    details: { kind: "head", id: head, session },
+    hint: "A head is named by its whole id, hd- and 64 hex digits; heads.find() finds it by how it begins.",
   });
 }
 

@@ -147,6 +147,32 @@ describe("messages and state at a head", () => {
   });
 });
 
+describe("names of heads", () => {
+  test("that cannot be are refused as heads, not as sessions", async () => {
+    expect(await fails("messages", "chat@hd-zz")).toMatch(
+      /^3 .*no head begins with hd-zz in session "chat"\n.*64 hex/s,
+    );
+    expect(await fails("messages", "chat@hd-1")).toMatch(/^3 .*no head begins with hd-1 in.*\n.*at least 4 digits/s);
+    expect(await fails("fork", "chat@09e442fc")).toMatch(/^3 .*no head begins with 09e442fc .*\n.*hd-09e442fc/s);
+    expect(await fails("messages", "hd-zz")).toMatch(/^3 .*no head begins with hd-zz\n/s);
+    await within(async (store) => {
+      for (const at of [`chat@${short(first)}`, "chat@hd-zz", "chat@09e442fc"]) {
+        const error = { code: "NotFound", hint: expect.stringContaining("heads.find()") };
+        await expect(store.sessions.fork(at)).rejects.toMatchObject(error);
+      }
+    });
+  });
+
+  test("are refused where only a session will do", async () => {
+    for (const command of [["log"], ["cost"], ["sessions", "show"], ["trace"], ["verify"]]) {
+      for (const at of [`chat@${short(first)}`, `holdfast:#chat@${first.id}`]) {
+        expect(await fails(...command, at)).toMatch(/^2 .*names a head, and this takes a session only, such as chat; /);
+      }
+    }
+    expect(await fails("log", "nobody@hd-1a2b")).toMatch(/^3 .*no session/);
+  });
+});
+
 describe("messages of a fork and after a rewind", () => {
   test("name inherited messages in full, and count what the line shows", async () => {
     await run("fork", `chat@${short(first)}`, "twig");
