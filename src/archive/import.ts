@@ -12,6 +12,7 @@ import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { deletedSession } from "../core/existing.ts";
 import type { Manifest } from "./export.ts";
 import { readFrames } from "./frames.ts";
+import { linkWrites } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
 import { decideSources } from "./sources.ts";
 import { type Contents, verifyArchive } from "./verify.ts";
@@ -93,6 +94,7 @@ async function decideImport(
     contents.filter(({ whole }) => !whole),
     at,
   );
+  const links = await linkWrites(storage, new Set(fresh.map(({ id }) => id)));
   const restores = [...fresh.flatMap((one) => rowsOf(one, aliases.free)), ...sources.restores];
   return {
     commit: {
@@ -103,7 +105,7 @@ async function decideImport(
       agents: agentsOf(restores).map((id) => ({ id, at })),
       guards: [...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
       restores,
-      writes: [...(handOver.writes ?? []), ...sources.writes],
+      writes: [...(handOver.writes ?? []), ...sources.writes, ...links],
       uses: [...(handOver.uses ?? []), ...usesOf(restores)],
     },
     answer: () => ({ ...report, rows: restores.length }),

@@ -325,6 +325,18 @@ describe("export and import", () => {
       await run("import", `${file}.hf`, "--store", `${file}.db`);
       expect(await json("check", "--store", `${file}.db`)).toMatchObject({ status: "ok", issues: [] });
     }
+    for (const id of ["child", "again"]) {
+      await run("export", id, "-o", `${id}.hf`);
+      await run("import", `${id}.hf`, "--store", "alone.db");
+      expect(await json("check", "--store", "alone.db")).toMatchObject({ status: "ok", issues: [] });
+    }
+    const trees = await Promise.all(
+      ["alone.db", "family.db"].map((store) => json("sessions", "tree", "chat", "--store", store)),
+    );
+    for (const { sessions } of trees) {
+      const chat = sessions.find(({ id }: { id: string }) => id === "chat");
+      expect(chat.invocations.map(({ callee }: { callee: string }) => callee)).toEqual(["child", "again"]);
+    }
   });
 
   test("a fork alone brings of its source what it inherits, and that is said", async () => {
