@@ -210,10 +210,10 @@ describe("sessions tree and show", () => {
     expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
       "chat  3 messages, on branch 6  A \\x1b[31mtitle",
       "├─ ● HEAD seq 3 greeted",
-      "├─ branch 6 from seq 3",
+      "├─ branch 6 from seq 3 the session is here",
       "│  └─ ● HEAD seq 8 current",
       "├─ fork at seq 3: fork ←  0 messages, on branch 5",
-      "│  ├─ branch 5 from seq 2",
+      "│  ├─ branch 5 from seq 2 the session is here",
       "│  └─ ○ HEAD seq 4 aborted",
       "└─ ● HEAD seq 5",
     ]);
@@ -374,6 +374,9 @@ describe("export and import", () => {
     expect([typed.code, typed.stdout]).toEqual([2, ""]);
     expect(await fails("export", "nobody", "--out", "no.hf")).toMatch(/^3 /);
     expect(existsSync(path.join(cwd, "no.hf"))).toBe(false);
+    expect(await fails("export", "chat", "-o", "cut.hf")).toMatch(/^4 .*a file cut.hf already\n.*--force/s);
+    await run("export", "chat", "-o", "cut.hf", "--force");
+    expect(await run("import", "cut.hf")).toContain("here already");
   });
 
   test("write Markdown for people", async () => {

@@ -146,6 +146,7 @@ const turnCases: readonly Case[] = [
     await say(given, "chat", "half");
     const aborted = await turns.abort(turn.id, { final: "nothing" });
     assert.equal(aborted.status, "aborted");
+    assert.match((await refuses("InvalidTransition", () => turns.finish(turn.id))).message, /was aborted/);
     assert.deepEqual(await shown(given, "chat"), ["kept"]);
     assert.deepEqual(await shownAt(given, `chat@${aborted.id}`), ["kept", "half"]);
     assert.equal((await heads.current("chat"))?.id, basis.id);
