@@ -18,7 +18,8 @@ export const check: Command = {
   description:
     "Compares everything the store holds: rows with each other and with the events that wrote them, hash chains, heads " +
     "derived anew, counters, and every blob with its hash. It reads only, beside whoever writes, and looks twice before " +
-    "it reports. --quick looks at the structure and reads neither logs nor bytes. With SESSION (an id or alias) only that one is looked at, and the blobs it names.\n\n" +
+    "it reports. --quick looks at the structure and reads neither logs nor bytes. " +
+    "With SESSION (an id or alias) only that one is looked at, and the blobs it names.\n\n" +
     "Issues are listed with their kind, their rows and what to do, and the exit code is 5.",
   options: {
     quick: { type: "flag", summary: "structure only: no logs, no bytes of blobs" },
