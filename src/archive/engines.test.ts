@@ -106,4 +106,23 @@ describe("archives between engines", () => {
     expect((await alone.log.read("caller")).at(-1)?.data).toEqual({ callee: "child" });
     await alone.close();
   });
+
+  test.each([0, 1])("AR1 a child that comes after its caller is linked with it (engine %i)", async (i) => {
+    const store = stores[i] as Holdfast;
+    const source = await open(":memory:");
+    await say(source, `later ${i}`, "find it");
+    const asked = { session: { id: `later child ${i}` } };
+    await source.invocations.spawn(`later ${i}`, asked, async ({ session }) => {
+      await say(source, session, "found");
+      await source.heads.publish(session);
+    });
+    const linked = async (from: Holdfast) => (await (await from.sessions.at(`later ${i}`)).invocations())[0];
+    await store.import([await fileOf(source, `later ${i}`)]);
+    expect(await linked(store)).toMatchObject({ callee: null, calleeHeadAfter: null });
+    expect(await store.check({ session: `later ${i}` })).toMatchObject({ status: "ok" });
+    await store.import([await fileOf(source, `later child ${i}`)]);
+    expect(await linked(store)).toEqual(await linked(source));
+    expect(await store.check({ session: `later ${i}` })).toMatchObject({ status: "ok" });
+    await source.close();
+  });
 });

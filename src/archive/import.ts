@@ -5,11 +5,14 @@ import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
+import type { SessionRow } from "../contracts/queries.ts";
 import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { deletedSession } from "../core/existing.ts";
 import type { Manifest } from "./export.ts";
 import { readFrames } from "./frames.ts";
+import { linkWrites } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
 import { decideSources } from "./sources.ts";
 import { type Contents, verifyArchive } from "./verify.ts";
@@ -61,7 +64,7 @@ async function wholeOutcomes(storage: Storage, manifest: Manifest): Promise<read
   for (const { id, seq, chain, whole } of manifest.sessions) {
     if (!whole) continue;
     const [row] = await storage.query("session.get", id);
-    if (row !== undefined && row.deleted_at !== null) throw deleted(id);
+    if (row !== undefined && row.deleted_at !== null) throw await deleted(storage, row);
     if (row !== undefined && (row.seq !== seq || toHex(row.chain) !== chain)) throw another(id, row.seq, seq);
     found.push({ id, outcome: row === undefined ? "imported" : "there", seq, chain });
   }
@@ -80,9 +83,10 @@ async function decideImport(
   const isNew = (id: string) => sessions.some((one) => one.id === id && one.outcome === "imported");
   const fresh = contents.filter(({ id, whole }) => whole && isNew(id));
   const aliases = await freeAliases(storage, manifest, fresh);
+  const inherited = contents.filter(({ whole }) => !whole).map(({ id }) => id);
   const report = {
     ...{ session: manifest.session, sessions, blobs, aliasesTaken: aliases.taken },
-    inherited: contents.filter(({ whole }) => !whole).map(({ id }) => id),
+    ...{ inherited, partial: await notWhole(storage, inherited) },
   };
   if (fresh.length === 0) return { answer: { ...report, rows: 0 } };
   const sources = await decideSources(
@@ -90,6 +94,7 @@ async function decideImport(
     contents.filter(({ whole }) => !whole),
     at,
   );
+  const links = await linkWrites(storage, new Set(fresh.map(({ id }) => id)));
   const restores = [...fresh.flatMap((one) => rowsOf(one, aliases.free)), ...sources.restores];
   return {
     commit: {
@@ -100,11 +105,20 @@ async function decideImport(
       agents: agentsOf(restores).map((id) => ({ id, at })),
       guards: [...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
       restores,
-      writes: [...(handOver.writes ?? []), ...sources.writes],
+      writes: [...(handOver.writes ?? []), ...sources.writes, ...links],
       uses: [...(handOver.uses ?? []), ...usesOf(restores)],
     },
     answer: () => ({ ...report, rows: restores.length }),
   };
+}
+
+async function notWhole(storage: Storage, ids: readonly string[]): Promise<readonly string[]> {
+  const partial: string[] = [];
+  for (const id of ids) {
+    const [row] = await storage.query("session.get", id);
+    if (row === undefined || row.deleted_at !== null) partial.push(id);
+  }
+  return partial;
 }
 
 interface Aliases {
@@ -174,15 +188,10 @@ function blobsOf(table: ArchivedTable, row: PortableRow): readonly Uint8Array[] 
   });
 }
 
-function deleted(id: string): HoldfastError {
-  return new HoldfastError(
-    "SessionDeleted",
-    `the session ${JSON.stringify(id)} was deleted here, or is here only in part`,
-    {
-      details: { kind: "session", id },
-      hint: "An id is not used again; import the archive into another store.",
-    },
-  );
+async function deleted(storage: Storage, row: SessionRow): Promise<HoldfastError> {
+  const { code, message, details } = await deletedSession(storage, row);
+  const hint = "An id is not used again; import the archive into another store.";
+  return new HoldfastError(code, message, { details, hint });
 }
 
 function another(id: string, here: number, there: number): HoldfastError {

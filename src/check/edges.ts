@@ -9,6 +9,7 @@ import type { JsonObject } from "../contracts/json.ts";
 import { plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { compare, type Pair } from "./compare.ts";
+import { dataOf } from "./ledger.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject, Survey } from "./subject.ts";
 import { branchPair, checkVersion } from "./work.ts";
@@ -130,6 +131,7 @@ const TYPES = ["spawn", "attach"];
 export async function checkInvocations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let before: CheckedInvocationRow | null = null;
+  let away: Away = { callee: false, source: false };
   for await (const row of rowsOf<CheckedInvocationRow>((last) =>
     survey.storage.query("check.invocations", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
   )) {
@@ -147,28 +149,47 @@ export async function checkInvocations(subject: Subject): Promise<void> {
       look.report("leaf-call-has-invocation", [id, rowId(session.id, row.call_seq ?? 0)], {});
     }
     checkHeads(subject, id, row);
+    if (row.seq === row.first_seq) away = await notHere(survey, row);
+    const named = away;
     compare(subject, row, {
       ...{ table: "invocations", seq: row.seq, id, types: ["invocation/started", "invocation/finished"] },
-      pairs: ({ data }) => [...branchPair(row), ...invocationPairs(row, data)],
+      pairs: ({ data }) => [...branchPair(row), ...invocationPairs(row, data, named)],
     });
   }
 }
 
-function invocationPairs(row: CheckedInvocationRow, data: JsonObject): readonly Pair[] {
+interface Away {
+  readonly callee: boolean;
+  readonly source: boolean;
+}
+
+/** An archive need not bring the sessions that its own names: a link to one that never was here is empty. */
+async function notHere({ storage }: Survey, row: CheckedInvocationRow): Promise<Away> {
+  const { callee, source } = dataOf(row.event_body)?.data ?? {};
+  const isAway = async (no: number | null, id: unknown) =>
+    no === null && typeof id === "string" && (await storage.query("session.get", id)).length === 0;
+  return {
+    callee: await isAway(row.callee_no, callee),
+    source: await isAway(row.source_no, plainObject.read(source)?.session),
+  };
+}
+
+function invocationPairs(row: CheckedInvocationRow, data: JsonObject, away: Away): readonly Pair[] {
   const { first_seq, seq, status } = row;
   if (seq !== first_seq) {
-    const head: readonly Pair[] =
-      row.callee_deleted === null ? [["callee_head_after", row.callee_after, data.calleeHead]] : [];
+    const isKept = !away.callee && row.callee_deleted === null;
+    const head: readonly Pair[] = isKept ? [["callee_head_after", row.callee_after, data.calleeHead]] : [];
     return [["first_seq", first_seq, data.invocation], ["status", status, data.status], ...head];
   }
   const source = plainObject.read(data.source) ?? {};
+  const isSourceKept = !away.source && row.source_deleted === null;
   return [
     ["type", row.type, data.type],
     ["status", status, data.status],
-    ["callee_session_no", row.callee, data.callee],
+    ...(away.callee ? [] : ([["callee_session_no", row.callee, data.callee]] as const)),
     ["call_seq", row.call_seq, data.call],
-    ["source_session_no", row.source, source.session],
-    ...(row.source_deleted === null ? ([["source_head", row.source_head, source.head]] as const) : []),
+    ...(away.source ? [] : ([["source_session_no", row.source, source.session]] as const)),
+    ...(isSourceKept ? ([["source_head", row.source_head, source.head]] as const) : []),
   ];
 }
 

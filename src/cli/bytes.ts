@@ -1,6 +1,6 @@
 // Bytes in from files and standard input, and out to files that appear only when they are complete.
 import { createReadStream } from "node:fs";
-import { access, type FileHandle, open, rename, rm } from "node:fs/promises";
+import { access, type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import * as path from "node:path";
 import type { BlobSource } from "../contracts/blobs.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -86,6 +86,14 @@ export async function fileOut(file: string, io: Io): Promise<BytesOut> {
       await rm(partial, { force: true });
     },
   };
+}
+
+/** Not a device or a pipe, which nobody minds being written to. */
+export async function isFile(file: string, io: Io): Promise<boolean> {
+  return await stat(path.resolve(io.cwd, file)).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 async function isMissing(directory: string): Promise<boolean> {

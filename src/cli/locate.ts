@@ -4,7 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Head, Locator } from "../contracts/lineage.ts";
 import { parseLocator } from "../core/locator.ts";
-import { needSession } from "./store.ts";
+import { AT_HEAD, needSession } from "./store.ts";
 import { quoted } from "./terminal.ts";
 
 /** Fewer digits name too much to be meant. */
@@ -25,7 +25,11 @@ export async function locate(holdfast: Holdfast, text: string): Promise<Locator>
     return { session: head.session, head: head.id };
   }
   const [, name, digits] = WITH_HEAD.exec(text) ?? [];
-  if (name === undefined || digits === undefined) return { session: (await needSession(holdfast, text)).id };
+  if (name === undefined || digits === undefined) {
+    const [, at, head] = AT_HEAD.exec(text) ?? [];
+    if (head !== undefined) throw noHead(head, at ?? null);
+    return { session: (await needSession(holdfast, text)).id };
+  }
   const { id } = await needSession(holdfast, name);
   return { session: id, head: (await oneHead(holdfast, digits, id)).id };
 }
@@ -38,6 +42,24 @@ async function wholeLocator(holdfast: Holdfast, text: string): Promise<Locator> 
   const { id } = await needSession(holdfast, session);
   if (digits !== undefined) return { ...of, session: id, head: (await oneHead(holdfast, digits, id)).id };
   return { ...of, session: id, ...(head === undefined ? {} : { head }) };
+}
+
+/** What cannot be the beginning of a head's id, with the reason. */
+function noHead(text: string, session: string | null): HoldfastError {
+  const hex = /^hd-[0-9a-f]*…?$/.test(text);
+  const why = !text.startsWith("hd-")
+    ? `a head begins with hd-: hd-${text}`
+    : hex && text.length < 7
+      ? "give at least 4 digits of it"
+      : "a head is hd- and 64 hex digits, or the first of them";
+  return new HoldfastError(
+    "NotFound",
+    `no head begins with ${text}${session === null ? "" : ` in session "${session}"`}`,
+    {
+      hint: `${why}; \`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`,
+      details: { kind: "head", id: text },
+    },
+  );
 }
 
 async function oneHead(holdfast: Holdfast, text: string, session: string | null): Promise<Head> {

@@ -43,9 +43,15 @@ export function readRange(args: Arguments): Range {
 }
 
 /** Says that there is more than was shown, unless the user chose where to begin. */
-export async function noteRest(output: Output, range: Range, shown: number, total: number): Promise<void> {
+export async function noteRest(
+  output: Output,
+  range: Range,
+  shown: number,
+  total: number,
+  all = "--after 0",
+): Promise<void> {
   if (range.last === undefined || shown >= total) return;
-  await output.note(`the last ${shown} of ${formatCount(total)}; --after 0 shows all`);
+  await output.note(`the last ${shown} of ${formatCount(total)}; ${all} shows all`);
 }
 
 /**

@@ -13,24 +13,48 @@ export interface Reading {
   readonly messages: readonly Message[];
   /** Why there are no more. */
   readonly damage?: HoldfastError;
+  /** All that there are to show: on the session's line as it stands, inherited ones too. */
+  readonly total: number;
 }
 
 export async function readUpToDamage(
   holdfast: Holdfast,
-  { id: session, messages: total }: Session,
+  { id: session }: Session,
   agent: string | undefined,
   range: Range,
 ): Promise<Reading> {
   const read = (part: HistoryRange) =>
     agent === undefined ? holdfast.history.session(session, part) : holdfast.history.get({ session, agent }, part);
+  const count = () => (agent === undefined ? countAll(holdfast, session) : holdfast.history.count({ session, agent }));
   try {
-    return { messages: await read(range) };
+    const messages = await read(range);
+    const isAll = messages.length < (range.last ?? range.limit ?? Number.POSITIVE_INFINITY) && !range.after;
+    return { messages, total: isAll ? messages.length : await count() };
   } catch (error) {
     if (damagedSeq(error) === undefined) throw error;
   }
-  const counted = agent === undefined ? total : await holdfast.history.count({ session, agent });
-  const { last = counted, after = 0, limit = last } = range;
-  return await pages(read, after, Math.max(0, counted - last), limit, hintFor(session, agent));
+  const total = await count();
+  const { last = total, after = 0, limit = last } = range;
+  return { ...(await pages(read, after, Math.max(0, total - last), limit, hintFor(session, agent))), total };
+}
+
+/** The lineage counts what was cleared too, so it only says where to look for the last one that is still there. */
+async function countAll(holdfast: Holdfast, session: string): Promise<number> {
+  const { messages: most } = await (await holdfast.sessions.at({ session })).counts();
+  const isThere = async (offset: number) => {
+    try {
+      return (await holdfast.history.session(session, { offset, limit: 1 })).length === 1;
+    } catch (error) {
+      if (damagedSeq(error) === undefined) throw error;
+      return true;
+    }
+  };
+  let [low, high] = [0, most];
+  for (let next = most; low < high; next = Math.ceil((low + high) / 2)) {
+    if (await isThere(next - 1)) low = next;
+    else high = next - 1;
+  }
+  return low;
 }
 
 /** In pages that grow smaller where one cannot be read, until the bad message stands alone. */
@@ -40,7 +64,7 @@ async function pages(
   skipped: number,
   most: number,
   hint: (seq: number) => string,
-): Promise<Reading> {
+): Promise<Omit<Reading, "total">> {
   const messages: Message[] = [];
   let size: number = LIMITS.page;
   while (messages.length < most) {

@@ -79,19 +79,44 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
 
 /** `holdfast:store#session` as other programs write it; of another store it is refused. */
 function nameIn(holdfast: Holdfast, text: string): string {
-  return text.startsWith("holdfast:") && text.includes("#") ? checkStore(text, holdfast.info).session : text;
+  if (!text.startsWith("holdfast:") || !text.includes("#")) return text;
+  const { session, head } = checkStore(text, holdfast.info);
+  if (head !== undefined) throw notAtHead(text, session);
+  return session;
 }
+
+function notAtHead(text: string, session: string): UsageError {
+  const shows = `\`holdfast messages ${quoted(text)}\` shows what was said up to there`;
+  return new UsageError(`"${text}" names a head, and this takes a session only, such as ${quoted(session)}; ${shows}`);
+}
+
+/** What looks like a head, whole or not: of a session, or alone. */
+export const AT_HEAD = /^(?:(.+)@)?(hd-[^@]*|(?<=@)[0-9a-f]{4,64})$/s;
 
 /** By id, alias, or the text of a locator. */
 export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
   const session = await holdfast.sessions.get(nameIn(holdfast, idOrAlias));
   if (session !== null) return session;
-  if (await hasTombstone(holdfast, idOrAlias)) {
+  const left = await tombstone(holdfast, idOrAlias);
+  const heirs = left?.details.inheritedBy;
+  if (Array.isArray(heirs)) {
+    throw new HoldfastError(
+      "SessionDeleted",
+      `session "${idOrAlias}" is here only in part, inherited by ${heirs.join(", ")}`,
+      {
+        hint: `\`holdfast messages ${quoted(String(heirs[0]))}\` shows what there is of it`,
+        details: { session: idOrAlias, inheritedBy: heirs },
+      },
+    );
+  }
+  if (left !== null) {
     throw new HoldfastError("SessionDeleted", `session "${idOrAlias}" was erased`, {
       hint: "its id is not used again; `holdfast sessions` lists those there are",
       details: { session: idOrAlias },
     });
   }
+  const [, at] = AT_HEAD.exec(idOrAlias) ?? [];
+  if (at !== undefined && (await holdfast.sessions.get(nameIn(holdfast, at))) !== null) throw notAtHead(idOrAlias, at);
   throw new HoldfastError("NotFound", `no session "${idOrAlias}"`, {
     hint: "`holdfast sessions` lists those there are",
     details: { session: idOrAlias },
@@ -100,10 +125,14 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
 
 /** Of an erased session the tombstone is left, which only the log tells from no session at all. */
 export async function hasTombstone(holdfast: Holdfast, session: string): Promise<boolean> {
+  return (await tombstone(holdfast, session)) !== null;
+}
+
+async function tombstone(holdfast: Holdfast, session: string): Promise<HoldfastError | null> {
   try {
     await holdfast.log.anchor(session);
-    return false;
+    return null;
   } catch (error) {
-    return isHoldfastError(error) && error.code === "SessionDeleted";
+    return isHoldfastError(error) && error.code === "SessionDeleted" ? error : null;
   }
 }

@@ -9,12 +9,14 @@ const INDENT = "    ";
 /** Arguments and results of tools can be whole files; `--json` has all of it. */
 const TOOL_TEXT_MAX = 600;
 
-export function messageLines(message: MessageAt, now: number, output: Output): string[] {
+/** Of another session, which this one inherits from, a message is named in full: each has its own numbers. */
+export function messageLines(message: MessageAt, session: string, now: number, output: Output): string[] {
   const { style } = output;
   const isErased = "erased" in message;
   const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
   const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
-  const head = `${style.name(`#${message.seq}`)} ${who} ${style.faint(formatAge(message.at, now))}`;
+  const name = message.id === `${session}#${message.seq}` ? `#${message.seq}` : safeLine(message.id);
+  const head = `${style.name(name)} ${who} ${style.faint(formatAge(message.at, now))}`;
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
   const body = message.content.flatMap((block) => wrap(safeText(blockText(block)), output.width - INDENT.length));
   return [head, ...body.map((line) => (line === "" ? "" : INDENT + line))];

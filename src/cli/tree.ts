@@ -99,7 +99,7 @@ class Family {
     const facts = [
       plural(session.messages, "message"),
       ...(session.status === "closed" ? ["closed"] : []),
-      ...(session.branch === 1 ? [] : [`on branch ${session.branch}`]),
+      ...(session.branches.length < 2 ? [] : [`on branch ${session.branch}`]),
     ];
     const lost = session.from !== null && !this.#sessions.has(session.from.session);
     const pieces: Piece[] = [
@@ -158,9 +158,13 @@ class Family {
   }
 
   #subBranch(session: TreeSession, branch: TreeBranch): Node {
-    const { faint } = this.#style;
+    const { faint, good } = this.#style;
     const text = `branch ${branch.branch}`;
-    const pieces = [{ text }, { text: ` from seq ${formatCount(branch.from?.seq ?? 0)}`, paint: faint }];
+    const pieces = [
+      { text },
+      { text: ` from seq ${formatCount(branch.from?.seq ?? 0)}`, paint: faint },
+      ...(branch.branch === session.branch ? [{ text: " the session is here", paint: good }] : []),
+    ];
     return { pieces, below: this.#branch(session, branch) };
   }
 

@@ -3,7 +3,7 @@
 // Promise: an invocation is in its caller's log before its work begins, in one commit with the session it creates; it ends
 // once. One whose process died stays "running" until somebody finishes it by its id.
 import type { Json } from "./json.ts";
-import type { At, Call, CallInput, CallOutcome, Counts, Invocation, InvocationStatus } from "./lineage.ts";
+import type { At, Call, CallOutcome, Counts, Invocation, InvocationStatus, LeafCallInput } from "./lineage.ts";
 import type { SessionInput } from "./sessions.ts";
 
 /** continue: the work goes on in the session itself. branch: in a new session that goes on from one of its heads. */
@@ -128,7 +128,7 @@ export interface Invocations {
   error(id: string): Promise<Json | null>;
 }
 
-export type LeafInput = Omit<CallInput, "type" | "descriptor">;
+export type LeafInput = Omit<LeafCallInput, "type" | "descriptor">;
 
 export type LeafReport = Omit<CallOutcome, "status" | "result" | "error">;
 

@@ -159,6 +159,10 @@ type ArchiveQueries = {
 } & { readonly [T in Exclude<ArchivedTable, LoggedTable> as `archive.${T}`]: Read<[session: number], PortableRow> };
 
 export interface LineageQueries extends ArchiveQueries {
+  /** Sessions that are here and inherit from one, also through others that are not. */
+  "session.heirs": Read<[session: number, limit: number], { readonly id: string }>;
+  /** Events of invocations that name a session without being linked with it. */
+  "invocations.unlinked": Read<[], { readonly session: string; readonly seq: number; readonly body: Uint8Array }>;
   /** Sessions that one was made from, that were made from it, that it invoked or that invoked it: its number four times. */
   "session.linked": Read<[number, number, number, number], { readonly id: string }>;
   /** In the order of their ids. */

@@ -187,16 +187,29 @@ export interface Call {
   readonly erased: boolean;
 }
 
-export interface CallInput {
-  readonly type: CallType;
+interface AnyCallInput {
   readonly model?: string;
   readonly provider?: string;
   readonly turn?: string;
-  /** Of a leaf call: the request as it is sent. */
-  readonly request?: Json;
-  /** Of a root call: what identifies it without repeating the transcript. */
-  readonly descriptor?: RootDescriptor;
 }
+
+/** A request that stands for itself. */
+export interface LeafCallInput extends AnyCallInput {
+  readonly type: "leaf";
+  /** As it is sent. */
+  readonly request?: Json;
+  readonly descriptor?: never;
+}
+
+/** A request made of the session's own messages. */
+export interface RootCallInput extends AnyCallInput {
+  readonly type: "root";
+  /** What identifies it without repeating the transcript. */
+  readonly descriptor?: RootDescriptor;
+  readonly request?: never;
+}
+
+export type CallInput = LeafCallInput | RootCallInput;
 
 export interface RootDescriptor {
   /** Messages of the session it was rendered from, in order. */

@@ -142,6 +142,7 @@ export type StatementName =
   | "session.branchTo"
   | "session.headTo"
   | "session.remainsTo"
+  | "invocation.link"
   | "messages.erase"
   | "run.erase"
   | "allMessages.erase"
@@ -253,7 +254,7 @@ export interface Commit {
   readonly writes?: readonly Write[];
   /**
    * Rows of sessions of another store as they were there, seqs and hashes included: whoever hands them in has verified
-   * them. Together with `solo`; agents they name are among `agents`, blobs among `uses`.
+   * them. Written before `writes`, which may name them. Together with `solo`; agents they name are among `agents`, blobs among `uses`.
    */
   readonly restores?: readonly RestoredRow[];
   /**

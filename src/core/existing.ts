@@ -6,12 +6,46 @@ import type { Storage } from "../contracts/storage.ts";
 export async function existingSession(storage: Storage, id: string): Promise<SessionRow> {
   const [row] = await storage.query("session.get", id);
   if (row !== undefined && row.deleted_at === null) return row;
-  if (row === undefined) await refuseAlias(storage, id);
-  const gone = row === undefined ? "there is no session" : "there is no longer a session";
-  throw new HoldfastError(row === undefined ? "NotFound" : "SessionDeleted", `${gone} ${JSON.stringify(id)}`, {
+  if (row !== undefined) throw await deletedSession(storage, row);
+  await refuseAlias(storage, id);
+  refuseHead(id);
+  throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(id)}`, {
     details: { kind: "session", id },
     hint: "List what there is with sessions.list().",
   });
+}
+
+/** What looks like a session at a head, and is none because a head is named by its whole id. */
+function refuseHead(name: string): void {
+  const [, session, head] = /^(.+)@(hd-.*|[0-9a-f]{4,64})$/s.exec(name) ?? [];
+  if (session === undefined) return;
+  throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(name)}, and ${head} is no head's id`, {
+    details: { kind: "head", id: head, session },
+    hint: "A head is named by its whole id, hd- and 64 hex digits; heads.find() finds it by how it begins.",
+  });
+}
+
+/** Heirs that an error names. */
+const NAMED = 10;
+
+/** What is left of a session may be what others inherit: of one that was deleted, or that never came as a whole. */
+export async function deletedSession(storage: Storage, { no, id }: SessionRow): Promise<HoldfastError> {
+  const heirs = (await storage.query("session.heirs", no, NAMED)).map((heir) => heir.id);
+  if (heirs.length === 0) {
+    return new HoldfastError("SessionDeleted", `there is no longer a session ${JSON.stringify(id)}`, {
+      details: { kind: "session", id },
+      hint: "List what there is with sessions.list().",
+    });
+  }
+  const names = heirs.map((heir) => JSON.stringify(heir)).join(", ");
+  return new HoldfastError(
+    "SessionDeleted",
+    `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
+    {
+      details: { kind: "session", id, inheritedBy: heirs },
+      hint: "It was deleted here, or only those were imported: read what there is of it through them.",
+    },
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 // Calls: requests to a model, with what they cost. The start is committed before the request goes out, the outcome after.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Call, CallInput, CallOutcome, CallStatus, Calls, CallType } from "../contracts/lineage.ts";
+import type { Call, CallOutcome, CallStatus, Calls, CallType } from "../contracts/lineage.ts";
 import type { CallRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
@@ -126,16 +126,28 @@ interface Asked {
   readonly request: never;
 }
 
-function checkInput(input: CallInput | undefined, fields: readonly string[]): Asked {
+function checkInput(input: unknown, fields: readonly string[]): Asked {
   const given = checkRecord(input, "call", fields);
   const type = checkOneOf(given.type, "call.type", TYPES);
   const model = checkOptionalId(given.model, "call.model") ?? null;
   const provider = checkOptionalId(given.provider, "call.provider") ?? null;
   if (type === "leaf" ? given.descriptor !== undefined : given.request !== undefined) {
-    throw invalid("call", type === "leaf" ? "a request, not a descriptor" : "a descriptor, not a request", type);
+    throw misplaced(type);
   }
   const request = type === "leaf" ? given.request : describeRoot(given.descriptor, model, provider);
   return { type, model, provider, turn: checkOptionalId(given.turn, "call.turn"), request: request as never };
+}
+
+function misplaced(type: CallType): HoldfastError {
+  const [has, lacks] = type === "leaf" ? ["request", "descriptor"] : ["descriptor", "request"];
+  const hint =
+    type === "leaf"
+      ? "Give the request as it is sent, or make it a root call."
+      : "Name the messages it was rendered from: descriptor: { messages: [ids] }; or make it a leaf call.";
+  return new HoldfastError("InvalidArgument", `a ${type} call has a ${has} and no ${lacks}`, {
+    details: { what: `call.${lacks}`, type },
+    hint,
+  });
 }
 
 /** Whether it can be a leaf call, before any of a batch begins. */

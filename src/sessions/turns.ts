@@ -116,7 +116,9 @@ async function openTurn(storage: Storage, session: SessionRow, first: number): P
   const lineage = await currentLineage(storage, session.id);
   const here = lineage.some(({ no, branch, upTo }) => no === session.no && branch === row.branch && row.seq <= upTo);
   if (row.status === "open" && here) return row;
-  const why = here ? `is ${row.status}` : "belongs to a line the session has left";
+  // Whoever aborts a turn leaves its line: that it was aborted says more.
+  const ended = row.status === "aborted" ? "was aborted" : `is ${row.status} already`;
+  const why = row.status === "open" ? "belongs to a line the session has left" : ended;
   throw new HoldfastError("InvalidTransition", `the turn ${rowId(session.id, first)} ${why}`, {
     details: { kind: "turn", id: rowId(session.id, first), status: row.status },
     hint: "Begin a new one with turns.begin().",

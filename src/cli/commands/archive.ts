@@ -1,6 +1,9 @@
 // holdfast export and import: sessions as files.
 import type { ImportReport } from "../../contracts/archive.ts";
-import { fileIn, fileOut } from "../bytes.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Locator } from "../../contracts/lineage.ts";
+import { fileIn, fileOut, isFile } from "../bytes.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
@@ -11,7 +14,10 @@ import { formatBytes, formatCount, plural } from "../units.ts";
 export const exported: Command = {
   name: "export",
   summary: "write a session to one file, or as Markdown",
-  usage: ["export SESSION [--out FILE] [--children] [--no-aliases]", "export SESSION[@HEAD] --markdown [--out FILE]"],
+  usage: [
+    "export SESSION [--out FILE [--force]] [--children] [--no-aliases]",
+    "export SESSION[@HEAD] --markdown [--out FILE [--force]]",
+  ],
   description:
     "Writes a session with everything it refers to: log, messages, state, tasks, heads, blobs, and of a fork what it " +
     "inherits. holdfast import brings it into any store, SQLite or PostgreSQL, with the same ids and hashes. Without --out " +
@@ -23,6 +29,7 @@ export const exported: Command = {
       value: "FILE",
       summary: "write it to this file, which appears when it is complete",
     },
+    force: { type: "flag", summary: "write over a file that is there" },
     children: { type: "flag", summary: "also the sessions it invoked" },
     "no-aliases": { type: "flag", summary: "without the names that point at it" },
     markdown: { type: "flag", summary: "Markdown for people; it cannot be imported" },
@@ -36,6 +43,7 @@ export const exported: Command = {
   next: "holdfast import FILE brings it into another store.",
   run: async (context) => {
     const { args, output } = context;
+    await refuseOverwriting(context);
     const holdfast = await context.open();
     const at = await locate(holdfast, args.operand(0));
     if (args.flag("markdown")) {
@@ -49,16 +57,44 @@ export const exported: Command = {
         throw new UsageError("an archive does not belong on a terminal; use --out FILE or a pipe");
       if (output.json) throw new UsageError("--json needs --out FILE: the archive itself is no JSON");
       for await (const piece of holdfast.export(at, options)) await output.bytes(piece);
+      await noteLeftOut(await countLeftOut(holdfast, at, options.children), context);
       return undefined;
     }
     const size = await writeFile(holdfast.export(at, options), out, context);
-    await output.answer({ session: at.session, file: out, size }, () => [
+    const leftOut = await countLeftOut(holdfast, at, options.children);
+    await output.answer({ session: at.session, file: out, size, leftOut }, () => [
       safe`wrote session ${at.session} to ${out} (${formatBytes(size)})`,
     ]);
+    await noteLeftOut(leftOut, context);
     await output.note(`next: holdfast import ${quoted(out)} --store OTHER`);
     return undefined;
   },
 };
+
+/** Before anything is read: what is in the file may be the only copy of something. */
+async function refuseOverwriting({ args, io }: Context): Promise<void> {
+  const out = args.text("out");
+  if (out === undefined || args.flag("force") || !(await isFile(out, io))) return;
+  throw new HoldfastError("AlreadyExists", `there is a file ${out} already`, {
+    hint: "choose another name, or write over it with --force",
+    details: { kind: "file", id: out },
+  });
+}
+
+/** Sessions it invoked that are not in the file. */
+async function countLeftOut(holdfast: Holdfast, { session }: Locator, children: boolean): Promise<number> {
+  if (children) return 0;
+  const { sessions } = await holdfast.tree({ session }, { limit: 1 });
+  const invoked = sessions.find(({ id }) => id === session)?.invocations.map(({ callee }) => callee) ?? [];
+  return new Set(invoked.filter((callee) => callee !== null && callee !== session)).size;
+}
+
+async function noteLeftOut(leftOut: number, { output }: Context): Promise<void> {
+  if (leftOut === 0) return;
+  await output.note(
+    `${plural(leftOut, "invoked session")} left out; --children takes ${leftOut === 1 ? "it" : "them"}`,
+  );
+}
 
 async function writeFile(pieces: AsyncIterable<Uint8Array>, file: string, { io, output }: Context): Promise<number> {
   const out = await fileOut(file, io);
@@ -104,7 +140,8 @@ export const imported: Command = {
   description:
     "Brings a session from a file that holdfast export wrote into this store: same ids, times, hashes and heads. All of " +
     "it is verified before any of it is seen; a damaged file changes nothing. A session that is here already is never " +
-    "written over. With - the file is read from standard input.",
+    "written over. Of what a fork was made from only what it inherits comes along: to have both whole, import the source " +
+    "first. With - the file is read from standard input. The store must be there: holdfast init makes one.",
   options: {},
   operands: [{ name: "FILE", need: "one" }],
   examples: [
@@ -116,6 +153,12 @@ export const imported: Command = {
     const holdfast = await context.open();
     const report = await holdfast.import(fileIn(context.args.operand(0), context.io));
     await context.output.answer(report, () => reportLines(report, context));
+    for (const id of report.partial) {
+      const heir = report.sessions.map((one) => one.id).join(", ");
+      await context.output.note(
+        safe`warning: of session ${id} only what ${heir} inherits is here; the whole of it goes only into another store`,
+      );
+    }
     return undefined;
   },
 };

@@ -35,6 +35,9 @@ test("trace prints events with what caused them, of other sessions too", async (
   const events = JSON.parse((await cli("trace", "chat-2", "--json", "--type", "derivation/added")).stdout).events;
   expect(events).toMatchObject([{ id: "chat-2#2", causeEventIds: ["chat-1#5"], row: { kind: "derivation" } }]);
   expect((await cli("trace", "--causes", "chat-2#2")).stdout).toMatch(/chat-2#2[\s\S]*chat-1#5[\s\S]*chat-1#3/);
+  const narrow = await capture(main, ["trace", "chat-1"], { cwd, columns: 60, env: { NO_COLOR: "1" } });
+  expect(narrow.stdout).toMatch(/^EVENT +TYPE +WHAT +CAUSED BY.*\n[\s\S]*no room for TIME/m);
+  expect((await cli("trace", "chat-1", "--type", "head/creatd")).stderr).toMatch(/no head\/creatd in .*head\/created/);
   expect((await cli("trace")).code).toBe(EXIT.usage);
   expect((await cli("trace", "chat-1", "--causes", "chat-1#1")).code).toBe(EXIT.usage);
   expect((await cli("trace", "--causes", "chat-1#99")).code).toBe(EXIT.notFound);
@@ -45,6 +48,8 @@ test("check says that all is well, and what it looked at", async () => {
   expect([code, stdout]).toEqual([EXIT.ok, expect.stringMatching(/^all good: deep check of 2 sessions, 7 events/)]);
   expect(JSON.parse((await cli("check", "--quick", "--json")).stdout)).toMatchObject({ mode: "quick", status: "ok" });
   expect((await cli("check", "--session", "one")).stdout).toMatch(/^all good: deep check of 1 session, 5 events/);
+  expect((await cli("check", "one")).stdout).toMatch(/^all good: deep check of 1 session, 5 events/);
+  expect((await cli("check", "one", "--session", "one")).code).toBe(EXIT.usage);
   expect((await cli("check", "--session", "nobody")).code).toBe(EXIT.notFound);
 });
 

@@ -2,6 +2,7 @@
 import type { CheckIssue, CheckProgress, CheckReport } from "../../contracts/check.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
+import { UsageError } from "../failure.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { safeLine } from "../terminal.ts";
@@ -13,26 +14,30 @@ const LISTED_MAX = 20;
 export const check: Command = {
   name: "check",
   summary: "check that rows, log and blobs agree",
-  usage: ["check [--quick] [--session SESSION]"],
+  usage: ["check [SESSION | --session SESSION] [--quick]"],
   description:
     "Compares everything the store holds: rows with each other and with the events that wrote them, hash chains, heads " +
     "derived anew, counters, and every blob with its hash. It reads only, beside whoever writes, and looks twice before " +
-    "it reports. --quick looks at the structure and reads neither logs nor bytes.\n\n" +
+    "it reports. --quick looks at the structure and reads neither logs nor bytes. " +
+    "With SESSION (an id or alias) only that one is looked at, and the blobs it names.\n\n" +
     "Issues are listed with their kind, their rows and what to do, and the exit code is 5.",
   options: {
     quick: { type: "flag", summary: "structure only: no logs, no bytes of blobs" },
-    session: { type: "text", value: "SESSION", summary: "only this session (id or alias), with the blobs it names" },
+    session: { type: "text", value: "SESSION", summary: "the same as SESSION: only this one, with the blobs it names" },
   },
-  operands: [],
+  operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast check", does: "everything" },
     { command: "holdfast check --quick", does: "the structure, often enough" },
-    { command: "holdfast check --session chat-1 --json", does: "one session, for a program" },
+    { command: "holdfast check chat-1 --json", does: "one session, for a program" },
   ],
   next: "docs/checker.md lists every kind; holdfast verify --anchor finds an editor who also rehashed everything.",
   run: async (context) => {
     const { args, output } = context;
-    const named = args.text("session");
+    const [operand] = args.operands;
+    const option = args.text("session");
+    if (operand !== undefined && option !== undefined) throw new UsageError("name the SESSION once");
+    const named = operand ?? option;
     const holdfast = await context.open();
     const session = named === undefined ? undefined : (await needSession(holdfast, named)).id;
     let telling: Promise<void> = Promise.resolve();

@@ -1,8 +1,8 @@
 // holdfast cost: what calls to models took and cost.
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Command, Context } from "../command.ts";
-import { locate } from "../locate.ts";
 import { formatCost, formatTokens, formatUsd } from "../spending.ts";
+import { needSession } from "../store.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { formatCount } from "../units.ts";
 
@@ -32,7 +32,7 @@ export const cost: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const [name] = context.args.operands;
-    const session = name === undefined ? undefined : (await locate(holdfast, name)).session;
+    const session = name === undefined ? undefined : (await needSession(holdfast, name)).id;
     const report = await holdfast.cost(session);
     await context.output.answer(report, () => lines(report, context));
     return undefined;

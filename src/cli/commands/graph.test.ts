@@ -147,6 +147,55 @@ describe("messages and state at a head", () => {
   });
 });
 
+describe("names of heads", () => {
+  test("that cannot be are refused as heads, not as sessions", async () => {
+    expect(await fails("messages", "chat@hd-zz")).toMatch(
+      /^3 .*no head begins with hd-zz in session "chat"\n.*64 hex/s,
+    );
+    expect(await fails("messages", "chat@hd-1")).toMatch(/^3 .*no head begins with hd-1 in.*\n.*at least 4 digits/s);
+    expect(await fails("fork", "chat@09e442fc")).toMatch(/^3 .*no head begins with 09e442fc .*\n.*hd-09e442fc/s);
+    expect(await fails("messages", "hd-zz")).toMatch(/^3 .*no head begins with hd-zz\n/s);
+    await within(async (store) => {
+      for (const at of [`chat@${short(first)}`, "chat@hd-zz", "chat@09e442fc"]) {
+        const error = { code: "NotFound", hint: expect.stringContaining("heads.find()") };
+        await expect(store.sessions.fork(at)).rejects.toMatchObject(error);
+      }
+    });
+  });
+
+  test("are refused where only a session will do", async () => {
+    for (const command of [["log"], ["cost"], ["sessions", "show"], ["trace"], ["verify"]]) {
+      for (const at of [`chat@${short(first)}`, `holdfast:#chat@${first.id}`]) {
+        expect(await fails(...command, at)).toMatch(/^2 .*names a head, and this takes a session only, such as chat; /);
+      }
+    }
+    expect(await fails("log", "nobody@hd-1a2b")).toMatch(/^3 .*no session/);
+  });
+});
+
+describe("messages of a fork and after a rewind", () => {
+  test("name inherited messages in full, and count what the line shows", async () => {
+    await run("fork", `chat@${short(first)}`, "twig");
+    await within((store) => say(store, "twig", "my own"));
+    const { stdout, stderr } = await cli(["messages", "twig"]);
+    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n#\d+ user .*\n {4}my own\n$/);
+    expect(stderr).toBe("");
+    expect((await cli(["messages", "twig", "--last", "1"])).stderr).toBe("the last 1 of 2; --after 0 shows all\n");
+    expect((await json("messages", "twig", "--last", "1")).total).toBe(2);
+
+    await run("rewind", `chat@${short(first)}`);
+    for (const text of ["x", "y", "z"]) await within((store) => say(store, "chat", text));
+    expect(await json("messages", "chat", "--limit", "1")).toMatchObject({ total: 4, messages: [{ seq: 2 }] });
+    expect((await cli(["messages", "chat"])).stderr).toBe("");
+    await within((store) => store.history.append({ session: "chat", agent: "b" }, { role: "user", content: "b" }));
+    await within((store) => store.history.clear({ session: "chat", agent: "helper" }));
+    await within((store) => store.history.append({ session: "chat", agent: "b" }, { role: "user", content: "c" }));
+    expect((await json("messages", "chat", "--last", "1")).total).toBe(2);
+    const at = await cli(["messages", `chat@${short(second)}`, "--last", "1"]);
+    expect(at.stderr).toBe("the last 1 of 2; --last 2 shows all\n");
+  });
+});
+
 describe("sessions tree and show", () => {
   test("draw branches, heads and forks where they leave", async () => {
     await run("fork", `chat@${first.id}`, "fork");
@@ -161,10 +210,10 @@ describe("sessions tree and show", () => {
     expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
       "chat  3 messages, on branch 6  A \\x1b[31mtitle",
       "├─ ● HEAD seq 3 greeted",
-      "├─ branch 6 from seq 3",
+      "├─ branch 6 from seq 3 the session is here",
       "│  └─ ● HEAD seq 8 current",
       "├─ fork at seq 3: fork ←  0 messages, on branch 5",
-      "│  ├─ branch 5 from seq 2",
+      "│  ├─ branch 5 from seq 2 the session is here",
       "│  └─ ○ HEAD seq 4 aborted",
       "└─ ● HEAD seq 5",
     ]);
@@ -260,6 +309,58 @@ describe("export and import", () => {
     expect(JSON.parse(piped.stdout)).toMatchObject({ session: "chat", sessions: [{ outcome: "imported" }] });
   });
 
+  test("leave invoked sessions out unless they are asked for, and the check finds nothing wrong with that", async () => {
+    await within(async (store) => {
+      await store.invocations.spawn("chat", { session: { id: "child" } }, async () => {
+        await say(store, "child", "done");
+        await store.heads.publish("child");
+      });
+      await store.invocations.attach("chat", "child", { mode: "branch", session: { id: "again" } }, async () => 1);
+    });
+    const out = await cli(["export", "chat", "--out", "alone.hf"]);
+    expect(out.stderr).toContain("2 invoked sessions left out; --children takes them");
+    expect((await cli(["export", "chat", "--children", "-o", "family.hf"])).stderr).not.toContain("left out");
+    for (const file of ["alone", "family"]) {
+      await run("init", "--store", `${file}.db`);
+      await run("import", `${file}.hf`, "--store", `${file}.db`);
+      expect(await json("check", "--store", `${file}.db`)).toMatchObject({ status: "ok", issues: [] });
+    }
+    for (const id of ["child", "again"]) {
+      await run("export", id, "-o", `${id}.hf`);
+      await run("import", `${id}.hf`, "--store", "alone.db");
+      expect(await json("check", "--store", "alone.db")).toMatchObject({ status: "ok", issues: [] });
+    }
+    const trees = await Promise.all(
+      ["alone.db", "family.db"].map((store) => json("sessions", "tree", "chat", "--store", store)),
+    );
+    for (const { sessions } of trees) {
+      const chat = sessions.find(({ id }: { id: string }) => id === "chat");
+      expect(chat.invocations.map(({ callee }: { callee: string }) => callee)).toEqual(["child", "again"]);
+    }
+  });
+
+  test("a fork alone brings of its source what it inherits, and that is said", async () => {
+    await run("fork", `chat@${short(first)}`, "twig");
+    await run("export", "twig", "-o", "twig.hf");
+    await run("export", "chat", "-o", "chat.hf");
+    await run("init", "--store", "other.db");
+    const alone = await cli(["import", "twig.hf", "--store", "other.db"]);
+    expect(alone.stderr).toContain("warning: of session chat only what twig inherits is here");
+    expect((await json("import", "twig.hf", "--store", "other.db")).partial).toEqual(["chat"]);
+    expect(await fails("sessions", "show", "chat", "--store", "other.db")).toMatch(
+      /^3 .*"chat" is here only in part, inherited by twig\n.*holdfast messages twig/s,
+    );
+    expect(await fails("import", "chat.hf", "--store", "other.db")).toMatch(
+      /^3 .*"chat" is here only in part, inherited by "twig"\n.*another store/s,
+    );
+    await run("init", "--store", "third.db");
+    await run("import", "chat.hf", "--store", "third.db");
+    const both = await cli(["import", "twig.hf", "--store", "third.db"]);
+    expect(both.stderr).not.toContain("warning");
+    await run("sessions", "rm", "chat", "--yes", "--store", "third.db");
+    expect(await fails("messages", "chat", "--store", "third.db")).toContain("inherited by twig");
+  });
+
   test("refuse a damaged file, a session that is another, and a terminal", async () => {
     await run("export", "chat", "-o", "chat.hf");
     const whole = readFileSync(path.join(cwd, "chat.hf"));
@@ -273,6 +374,9 @@ describe("export and import", () => {
     expect([typed.code, typed.stdout]).toEqual([2, ""]);
     expect(await fails("export", "nobody", "--out", "no.hf")).toMatch(/^3 /);
     expect(existsSync(path.join(cwd, "no.hf"))).toBe(false);
+    expect(await fails("export", "chat", "-o", "cut.hf")).toMatch(/^4 .*a file cut.hf already\n.*--force/s);
+    await run("export", "chat", "-o", "cut.hf", "--force");
+    expect(await run("import", "cut.hf")).toContain("here already");
   });
 
   test("write Markdown for people", async () => {

@@ -134,7 +134,7 @@ async function collect(
 }
 
 /** A type that no event has may be a slip: then those there are help. */
-async function noteTypes(holdfast: Holdfast, session: Session, { args, output }: Context): Promise<void> {
+export async function noteTypes(holdfast: Holdfast, session: Session, { args, output }: Context): Promise<void> {
   const present = new Set<string>();
   for (let after = 0; after < session.seq; ) {
     const page = await holdfast.log.read(session.id, { after, limit: LIMITS.eventsPage });

@@ -49,15 +49,15 @@ const show: Command = {
     const at = await locate(holdfast, args.operand(0));
     if (at.head !== undefined) return await showAt(holdfast, at, range, context);
     const session = await needSession(holdfast, at.session);
-    const { messages, damage } = await read(holdfast, session, agent, range);
+    const { messages, damage, total } = await read(holdfast, session, agent, range);
     if (args.flag("follow")) return await watch(holdfast, session, messages, damage, context);
     const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
-    await output.answer({ session: session.id, total: session.messages, messages, ...damagedSeq }, () => {
-      if (messages.length > 0) return transcript(messages, context);
+    await output.answer({ session: session.id, total, messages, ...damagedSeq }, () => {
+      if (messages.length > 0) return transcript(messages, session.id, context);
       return damage === undefined ? ["no messages"] : [];
     });
     if (damage !== undefined) throw damage;
-    if (agent === undefined) await noteRest(output, range, messages.length, session.messages);
+    await noteRest(output, range, messages.length, total);
     return undefined;
   },
 };
@@ -73,15 +73,15 @@ async function showAt(holdfast: Holdfast, at: Locator, range: Range, context: Co
   const messages = await view.messages({ last: range.last });
   await output.answer({ session: at.session, head: at.head, total, messages }, () => {
     if (messages.length === 0) return ["no messages"];
-    return transcript(messages, context);
+    return transcript(messages, at.session, context);
   });
-  await noteRest(output, range, messages.length, total);
+  await noteRest(output, range, messages.length, total, `--last ${total}`);
   return undefined;
 }
 
-function transcript(messages: readonly MessageAt[], { output }: Context): string[] {
+function transcript(messages: readonly MessageAt[], session: string, { output }: Context): string[] {
   const now = Date.now();
-  return messages.flatMap((message, i) => [...(i === 0 ? [] : [""]), ...messageLines(message, now, output)]);
+  return messages.flatMap((message, i) => [...(i === 0 ? [] : [""]), ...messageLines(message, session, now, output)]);
 }
 
 async function watch(
@@ -96,7 +96,7 @@ async function watch(
   const print = async (message: Message) => {
     if (agent !== undefined && message.agent !== agent) return;
     if (output.json) await output.record(message);
-    else await output.lines([...messageLines(message, Date.now(), output), ""]);
+    else await output.lines([...messageLines(message, session.id, Date.now(), output), ""]);
   };
   for (const message of past) await print(message);
   if (damage !== undefined) throw damage;

@@ -51,16 +51,15 @@ export const show: Command = {
   usage: ["sessions show SESSION"],
   description:
     "Shows everything a session's row holds, with the length and the head of its hash-chained log, its heads and " +
-    `branches, and what it was made from. ${LOCATOR_HELP}`,
+    "branches, and what it was made from. SESSION is an id or alias.",
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [{ command: "holdfast sessions show chat-1", does: "one session" }],
   next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show what it holds.",
   run: async (context) => {
     const holdfast = await context.open();
-    const { session: id } = await locate(holdfast, context.args.operand(0));
-    const session = await needSession(holdfast, id);
-    const lineage = await lineageOf(holdfast, id);
+    const session = await needSession(holdfast, context.args.operand(0));
+    const lineage = await lineageOf(holdfast, session.id);
     await context.output.answer({ ...session, lineage }, () => describe(session, lineage, context));
     return undefined;
   },

@@ -19,7 +19,8 @@ const ls: Command = {
   summary: "list sessions, newest first",
   usage: ["sessions [ls] [--agent A] [--tag T] [--status open|closed] [--request R] [--limit N] [--cursor C]"],
   description:
-    "Lists sessions, newest first, a page at a time; the line below the table tells how to see the next page.",
+    "Lists sessions, newest first, a page at a time; the line below the table tells how to see the next page. MESSAGES " +
+    "are those a session has itself, on all its branches, without what a fork inherits.",
   options: {
     agent: { type: "text", value: "ID", summary: "only sessions of this agent" },
     tag: { type: "text", value: "TAG", summary: "only sessions with this tag" },

@@ -7,6 +7,7 @@ import type { Output } from "../output.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { formatTime } from "../units.ts";
+import { noteTypes } from "./log.ts";
 
 const DEFAULT_LIMIT = 1000;
 
@@ -61,6 +62,7 @@ export const trace: Command = {
     await output.answer({ session: session.id, seq: session.seq, events }, () =>
       events.length === 0 ? ["no events"] : table(columns(output), events, output.frame),
     );
+    if (events.length === 0 && types.length > 0) await noteTypes(holdfast, session, context);
     const last = events.at(-1)?.seq ?? session.seq;
     if (events.length === (limit ?? DEFAULT_LIMIT) && last < session.seq) {
       await output.note(`there is more; --after ${last} goes on`);
@@ -78,8 +80,15 @@ function columns({ interactive }: Output): readonly Column<TraceEvent>[] {
       cell: ({ at }) => formatTime(at).replace(today, ""),
       colour: (text, _, style) => style.faint(text),
     },
-    { title: "TYPE", cell: ({ type }) => type, shrink: 2, min: 12, colour: (text, _, style) => style.strong(text) },
-    { title: "WHAT", cell: ({ summary }) => summary, shrink: 1, min: 16 },
-    { title: "CAUSED BY", cell: ({ causeEventIds }) => causeEventIds.join(" "), shrink: 3, min: 10 },
+    {
+      title: "TYPE",
+      cell: ({ type }) => type,
+      shrink: 2,
+      min: 12,
+      keep: true,
+      colour: (text, _, style) => style.strong(text),
+    },
+    { title: "WHAT", cell: ({ summary }) => summary, shrink: 1, min: 16, keep: true },
+    { title: "CAUSED BY", cell: ({ causeEventIds }) => causeEventIds.join(" "), shrink: 3, min: 10, keep: true },
   ];
 }

@@ -52,6 +52,14 @@ export const queries = {
     "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
     "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
     "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
+  "invocations.unlinked":
+    "SELECT s.id AS session, r.seq, e.body FROM invocations r JOIN sessions s ON s.no = r.session_no " +
+    "JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL " +
+    "AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach') ORDER BY r.session_no, r.seq",
+  "session.heirs":
+    "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
+    "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
+    "SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT ?",
   "calls.spending":
     "SELECT s.id AS session, c.provider, c.model, count(*) AS calls, " +
     `${["in", "out", "cached"].map((name) => `CAST(coalesce(sum(c.tokens_${name}), 0) AS BIGINT) AS tokens_${name}`).join(", ")}, ` +
@@ -69,6 +77,13 @@ export const queries = {
 export const statements = {
   /** Of a session that is here only in part: where it ends now. */
   "session.remainsTo": "UPDATE sessions SET seq = ?, chain = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?",
+  /** What is not known stays as it is. */
+  "invocation.link":
+    "UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
+    "callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = ?)), " +
+    "source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
+    "source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = ?)) " +
+    "WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND seq = ?",
 } as const;
 
 export const guards = {

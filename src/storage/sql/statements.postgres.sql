@@ -96,6 +96,10 @@ SELECT r.name, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS sessio
 SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.upto FROM remains r WHERE r.session_no = $1 ORDER BY r.branch;
 -- session.linked
 SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN (SELECT d.source_session_no FROM derivations d WHERE d.session_no = $1 UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = $2 UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = $3 UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = $4) ORDER BY s.no;
+-- invocations.unlinked
+SELECT s.id AS session, r.seq, e.body FROM invocations r JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach') ORDER BY r.session_no, r.seq;
+-- session.heirs
+WITH RECURSIVE d (no) AS (SELECT CAST($1 AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT $2;
 -- calls.spending
 SELECT s.id AS session, c.provider, c.model, count(*) AS calls, CAST(coalesce(sum(c.tokens_in), 0) AS BIGINT) AS tokens_in, CAST(coalesce(sum(c.tokens_out), 0) AS BIGINT) AS tokens_out, CAST(coalesce(sum(c.tokens_cached), 0) AS BIGINT) AS tokens_cached, sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST($1 AS TEXT) IS NULL OR s.id = $2) AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model;
 -- blob.names
@@ -441,6 +445,8 @@ UPDATE sessions SET branch = $1 WHERE no = $2;
 UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = $1) WHERE no = $2;
 -- session.remainsTo
 UPDATE sessions SET seq = $1, chain = $2 WHERE id = $3 AND deleted_at IS NOT NULL AND seq < $4;
+-- invocation.link
+UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = $1)), callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = $2)), source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = $3)), source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = $4)) WHERE session_no = (SELECT no FROM sessions WHERE id = $5) AND seq = $6;
 -- messages.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks

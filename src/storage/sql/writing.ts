@@ -66,11 +66,11 @@ class Batch {
 
   add(commit: Commit, fresh: Set<string>): Outcome {
     if (fresh.size > 0) this.#announce(commit, fresh);
+    if (commit.restores !== undefined) restore(this.script, commit.restores);
     if (commit.writes !== undefined && commit.writes.length > 0) {
       const context = this.#context(commit);
       for (const one of commit.writes) this.script.write(one, context);
     }
-    if (commit.restores !== undefined) restore(this.script, commit.restores);
     return { ok: true, events: commit.events?.map((draft) => this.#event(draft)) ?? [] };
   }
 

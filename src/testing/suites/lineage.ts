@@ -146,6 +146,7 @@ const turnCases: readonly Case[] = [
     await say(given, "chat", "half");
     const aborted = await turns.abort(turn.id, { final: "nothing" });
     assert.equal(aborted.status, "aborted");
+    assert.match((await refuses("InvalidTransition", () => turns.finish(turn.id))).message, /was aborted/);
     assert.deepEqual(await shown(given, "chat"), ["kept"]);
     assert.deepEqual(await shownAt(given, `chat@${aborted.id}`), ["kept", "half"]);
     assert.equal((await heads.current("chat"))?.id, basis.id);
@@ -476,7 +477,10 @@ const rowCases: readonly Case[] = [
       await refuses("InvalidTransition", () => calls.finish(leaf.id, {}));
       await refuses("NotFound", () => calls.finish("chat#999", {}));
       await refuses("InvalidArgument", () => calls.add("chat", { type: "leaf", costUsd: Number.NaN }));
+      // @ts-expect-error The compiler refuses it too.
       await refuses("InvalidArgument", () => calls.start("chat", { type: "root", request: {} }));
+      // @ts-expect-error
+      await refuses("InvalidArgument", () => calls.add("chat", { type: "leaf", descriptor: { messages: [] } }));
     },
   ),
 
