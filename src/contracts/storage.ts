@@ -160,7 +160,7 @@ export type StatementName =
   | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
   | "remains.clear"
   | "remains.keep"
-  | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "State"}`
+  | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "Invocations" | "State"}`
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"

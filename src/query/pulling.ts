@@ -53,7 +53,8 @@ async function pullPattern(
   pattern: PullPattern,
   left: ReadonlyMap<PullItem, number>,
 ): Promise<readonly Json[]> {
-  const results = entities.map((): Record<string, Json> => ({}));
+  // Without a prototype: a key called __proto__ is just a key.
+  const results = entities.map((): Record<string, Json> => Object.create(null));
   const wants = wantsOf(kind, pattern);
   for (let start = 0; start < entities.length; start += BATCH) {
     const batch = entities.slice(start, start + BATCH);

@@ -101,6 +101,7 @@ function eraseWrites(no: number, at: number, everywhere: boolean): readonly Writ
   const forget: Write[] = [
     ...(["Messages", "Evals", "Calls", "Snapshots"] as const).map((kind) => run(`remains.forget${kind}`, AFTER_ALL)),
     run("remains.forgetHeads"),
+    run("remains.forgetInvocations"),
     run("remains.forgetState"),
   ];
   return [

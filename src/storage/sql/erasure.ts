@@ -178,6 +178,7 @@ export const statements = {
   "remains.forgetCalls": FORGOTTEN("calls", ["request", "response", "result", "error", "salts"]),
   "remains.forgetSnapshots": FORGOTTEN("snapshots", ["vars", "salt"]),
   "remains.forgetHeads": `UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE ${OF_SESSION}`,
+  "remains.forgetInvocations": `UPDATE invocations SET label = NULL WHERE ${OF_SESSION}`,
   // A key that held something holds nothing now, and not what it held before.
   "remains.forgetState": `UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE ${OF_SESSION}`,
 };

@@ -531,6 +531,8 @@ UPDATE calls SET request = NULL, response = NULL, result = NULL, error = NULL, s
 UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
 -- remains.forgetHeads
 UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = $1;
+-- remains.forgetInvocations
+UPDATE invocations SET label = NULL WHERE session_no = $1;
 -- remains.forgetState
 UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = $1;
 -- state.close

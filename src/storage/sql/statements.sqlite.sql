@@ -531,6 +531,8 @@ UPDATE calls SET request = NULL, response = NULL, result = NULL, error = NULL, s
 UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = ? WHERE session_no = ? AND erased_seq IS NULL;
 -- remains.forgetHeads
 UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = ?;
+-- remains.forgetInvocations
+UPDATE invocations SET label = NULL WHERE session_no = ?;
 -- remains.forgetState
 UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = ?;
 -- state.close

@@ -167,6 +167,15 @@ const pullCases: readonly Case[] = [
   ),
   gives("what is not there is left out", '[:find (pull ?s [:session/title]) . :where [?s :session/id "two"]]', null),
 
+  prove("QU1 what a pull calls __proto__ is just a key", ALL, async (given) => {
+    const answer = await ask(
+      given,
+      '[:find (pull ?s [[:session/title :as "__proto__"]]) . :in $ ?id :where [?s :session/id ?id]]',
+      "one",
+    );
+    assert.deepEqual(Object.entries(answer as object), [["__proto__", "First"]]);
+  }),
+
   prove("QU1 * is every fact of an entity", ALL, async (given) => {
     const all = await ask(given, '[:find (pull ?s [*]) . :where [?s :session/id "one"]]');
     const found = new Map(Object.entries(all ?? {}));
