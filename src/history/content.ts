@@ -54,6 +54,9 @@ export function readyMessage(input: unknown): ReadyMessage {
   const message = checkRecord(input, "message", ["role", "content", "key", "metadata"]);
   const role = checkOneOf(message.role, "message.role", ROLES);
   const key = message.key === undefined ? undefined : checkId(message.key, "message.key");
+  // Most messages are a text: made by us, there is nothing in it to look through or to copy.
+  if (typeof message.content === "string" && message.metadata === undefined)
+    return textMessage(role, key, message.content);
   const gathered: Gathered = { named: [], carried: [], chars: 0 };
   const content = blocksOf(message.content, "message.content", gathered, 0);
   const metadata = message.metadata;
@@ -70,6 +73,14 @@ export function readyMessage(input: unknown): ReadyMessage {
     named: gathered.named,
     carried: gathered.carried,
   };
+}
+
+const NOTHING: readonly never[] = [];
+
+function textMessage(role: ReadyMessage["role"], key: string | undefined, text: string): ReadyMessage {
+  const stored = { content: [{ type: "text", text }] } as const;
+  const bytes = encodeCopy(stored as unknown as Json, "message", "messageBytes");
+  return { role, key, stored, bytes, chars: text.length, named: NOTHING, carried: NOTHING };
 }
 
 function blocksOf(value: unknown, what: string, gathered: Gathered, depth: number): readonly unknown[] {
