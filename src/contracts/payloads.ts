@@ -75,6 +75,8 @@ export interface Payloads {
    * nobody can tell whether a commit happened, that is left to collection.
    */
   preparing<T>(work: (prepare: Prepare) => Promise<T>): Promise<T>;
+  /** What is short enough to stand in its row, and nowhere else, is ready at once; null when it is not. */
+  short(bytes: Uint8Array): PreparedPayload | null;
   /** Of blobs an erasure let go, removes those nobody needs any more: with all their parts, also outside the database. */
   discard(
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],

@@ -34,6 +34,8 @@ import { countMessages, findKeyed, readHistory } from "./read.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
+const NOTHING: readonly never[] = [];
+
 export function createHistory(storage: Storage, payloads: Payloads): History {
   const turns = new Turns();
   const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
@@ -56,8 +58,17 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
   return {
     async append(scope, message, options) {
       const appending = checkAppending(storage, scope, options);
-      const ready = [readyMessage(message)];
-      const [appended] = await payloads.preparing((prepare) => append(appending, ready, prepare));
+      const ready = readyMessage(message);
+      // Most messages: nothing to prepare, nothing to wait for, nothing to let go of.
+      const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
+      const payload = isPlain && !turns.taken(appending.session) ? payloads.short(ready.bytes) : null;
+      if (payload !== null) {
+        const prepared = { ready, payload, carried: NOTHING, sources: NOTHING };
+        const outcome = await storage.commit(appendCommit(appending, [prepared]));
+        if (!outcome.ok) throw refusalError(outcome.refused);
+        return appendedMessage(appending, prepared, outcome.events[0]?.seq ?? 0);
+      }
+      const [appended] = await payloads.preparing((prepare) => append(appending, [ready], prepare));
       return appended as Message;
     },
     async appendMany(scope, messages, options) {

@@ -25,6 +25,7 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
   const depot: Depot = { storage, place: createPlace(storage, backend) };
   return {
     preparing: (work) => preparing(depot, work),
+    short: (bytes) => (bytes.length <= IN_ROW_BYTES ? inRow(depot, bytes) : null),
     read: (stored) => read(depot, stored),
     inRow: async (digest) => {
       const found = await findWords(depot, digest);
@@ -40,6 +41,11 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
       );
     },
   };
+}
+
+function inRow({ storage }: Depot, bytes: Uint8Array): PreparedPayload {
+  const salt = storage.environment.random(16);
+  return { sha256: sha256(bytes), salt, blobs: NONE, writes: NONE, uses: NONE, words: bytes };
 }
 
 async function preparing<T>(depot: Depot, work: (prepare: Prepare) => Promise<T>): Promise<T> {
@@ -73,11 +79,11 @@ function prepare(
 ): PreparedPayload | Promise<PreparedPayload> {
   // Attachments are the caller's arrays, and a commit may wait for its turn.
   const bytes = options.owned === true ? given : new Uint8Array(given);
+  if (options.inRow === true && options.children === undefined && bytes.length <= IN_ROW_BYTES) {
+    return inRow(depot, bytes);
+  }
   const digest = sha256(bytes);
   const salt = depot.storage.environment.random(16);
-  if (options.inRow === true && options.children === undefined && bytes.length <= IN_ROW_BYTES) {
-    return { sha256: digest, salt, blobs: NONE, writes: NONE, uses: NONE, words: bytes };
-  }
   const at = depot.storage.environment.now();
   // Rows keep it; without one its time is long over, whoever's clock it is judged by.
   const claim: Claim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: NO_TIME, at };
