@@ -75,6 +75,10 @@ const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lin
   ],
   ["another envelope", (lines) => set(rowOf(lines, "events"), { body: "{}" })],
   ["an event that is left out", (lines) => lines.filter(([table, row]) => table !== "events" || row.seq !== 2)],
+  [
+    "an inherited event that is left out",
+    (lines) => lines.filter(([table, row]) => table !== "events" || row.session !== "chat" || row.seq !== 1),
+  ],
   ["an event that is there twice", (lines) => [...lines, ["events", rowOf(lines, "events")]]],
   [
     "another role",

@@ -50,6 +50,25 @@ for (const engine of ENGINES) {
       expect(seqs(outcomes)).toEqual([3, "guard", 2]);
     });
 
+    test("ST2 who relied on where a log ends or on its branch does not share a batch with who moves it", async () => {
+      await storage.commit(append("s", "first"));
+      const [row] = await storage.query("session.get", "s");
+      const relying = append("s", "relied", { guards: [{ check: "session.seq", key: ["s"], expect: row?.seq ?? 0 }] });
+      const outcomes = await Promise.all([append("s", "moves"), relying].map((one) => storage.commit(one)));
+      expect(seqs(outcomes)).toEqual([3, "guard"]);
+      const begins: Commit = {
+        ...append("s", ""),
+        events: [
+          note("s", "begins", {
+            branches: true,
+            writes: [{ op: "run", statement: "session.branchTo", params: [{ slot: "seq" }, { slot: "session" }] }],
+          }),
+        ],
+      };
+      const onBranch = append("s", "relied", { guards: [{ check: "session.branch", key: ["s"], expect: 1 }] });
+      expect(seqs(await Promise.all([begins, onBranch].map((one) => storage.commit(one))))).toEqual([4, "guard"]);
+    });
+
     test("ST2 two commits of one batch that rely on the same row cannot both happen", async () => {
       await storage.commit(append("s", "first"));
       const [row] = await storage.query("session.get", "s");

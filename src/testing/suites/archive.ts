@@ -257,6 +257,22 @@ const forkCases: readonly Case[] = [
     });
   }),
 
+  prove("AR3 a fork whose source was deleted is as complete as before", NEEDS, async (given) => {
+    await makeRich(given, "source", 1000);
+    const head = await given.lineage.heads.publish("source");
+    await given.lineage.sessions.fork(`source@${head.id}`, { id: "fork" });
+    await given.history.append(scope("fork"), { role: "user", content: "in the fork" });
+    const before = await everything(given, "fork");
+    await given.sessions.delete("source");
+    const file = await fileOf(given.archives, "fork");
+    await elsewhere(async (other) => {
+      await other.import([file]);
+      assert.deepEqual(await everything(other, "fork"), before);
+      assert.deepEqual((await other.check()).issues, []);
+      isSameBytes(await fileOf(other, "fork"), file);
+    });
+  }),
+
   prove("AR3 what was erased stays erased", NEEDS, async (given) => {
     await given.history.append(scope("chat"), { role: "user", content: "the secret ".repeat(500) });
     const head = await given.lineage.heads.publish("chat");

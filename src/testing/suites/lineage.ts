@@ -5,12 +5,18 @@ import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { contextCases } from "./lineage-context.ts";
+import { hidingCases } from "./lineage-hiding.ts";
 import { invocationCases } from "./lineage-invocations.ts";
 import { leafCases } from "./lineage-leaf.ts";
 
 export function runLineageSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   const cases = [...headCases, ...turnCases, ...branchCases, ...forkCases, ...stateCases, ...rowCases, ...hostileCases];
-  runCases(`lineage: ${name}`, [...cases, ...invocationCases, ...leafCases, ...contextCases], make, options);
+  runCases(
+    `lineage: ${name}`,
+    [...cases, ...hidingCases, ...invocationCases, ...leafCases, ...contextCases],
+    make,
+    options,
+  );
 }
 
 const NEEDS = ["lineage", "sessions", "history", "state", "log"] as const;
