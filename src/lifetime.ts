@@ -2,7 +2,8 @@
 import { HoldfastError } from "./contracts/errors.ts";
 
 export class Lifetime {
-  readonly #underWay = new Set<Promise<unknown>>();
+  #underWay = 0;
+  #whenNone: (() => void) | null = null;
   readonly #end: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
@@ -23,12 +24,16 @@ export class Lifetime {
       if (this.#closing !== null) return refused();
       const result: unknown = member(...args);
       if (!(result instanceof Promise)) return result;
-      this.#underWay.add(result);
-      const done = () => this.#underWay.delete(result);
-      result.then(done, done);
+      this.#underWay++;
+      result.then(this.#done, this.#done);
       return result;
     };
   }
+
+  readonly #done = (): void => {
+    this.#underWay--;
+    if (this.#underWay === 0) this.#whenNone?.();
+  };
 
   close(): Promise<void> {
     this.#closing ??= this.#finish();
@@ -36,7 +41,11 @@ export class Lifetime {
   }
 
   async #finish(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    if (this.#underWay > 0) {
+      await new Promise<void>((none) => {
+        this.#whenNone = none;
+      });
+    }
     await this.#end();
   }
 }

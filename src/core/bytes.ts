@@ -22,7 +22,15 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return digest;
 }
 
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 export function toHex(bytes: Uint8Array): string {
+  // A digest, as every append has one, is told sooner than a buffer is made for it.
+  if (bytes.byteLength <= DIGEST_BYTES) {
+    let text = "";
+    for (let i = 0; i < bytes.byteLength; i++) text += HEX[bytes[i] as number];
+    return text;
+  }
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
 

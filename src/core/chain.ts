@@ -44,8 +44,11 @@ export function envelope(draft: EventDraft, seq: number): Uint8Array {
 
 function commitments(payloads: NonNullable<EventDraft["payloads"]>): string {
   // Canonical as it is made: names in the order of their UTF-16 units, and base64url needs no escape in JSON.
-  const made = Object.entries(payloads)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, one]) => `${canonicalJson(name)}:"${commitment(one.salt, one.sha256)}"`);
-  return `{${made.join(",")}}`;
+  let text = "";
+  for (const name of Object.keys(payloads).sort()) {
+    const one = payloads[name];
+    if (one === undefined) continue;
+    text += `${text === "" ? "" : ","}${canonicalJson(name)}:"${commitment(one.salt, one.sha256)}"`;
+  }
+  return `{${text}}`;
 }

@@ -97,6 +97,15 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   };
 }
 
+/** The same for one message that neither has nor names anything beside its words: the way of most appends. */
+export function plainCommit(scope: Appending, message: PreparedMessage): Commit {
+  return {
+    sessions: [{ id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at }],
+    agents: [{ id: scope.agent, at: scope.at }],
+    events: [messageEvent(scope, message)],
+  };
+}
+
 function messageEvent(scope: Appending, { ready, payload }: PreparedMessage): EventDraft {
   return {
     session: scope.session,

@@ -26,6 +26,7 @@ import {
   carrying,
   keyTaken,
   type PreparedMessage,
+  plainCommit,
   prepareMessage,
 } from "./append.ts";
 import { type ReadyMessage, readyMessage } from "./content.ts";
@@ -64,7 +65,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       const payload = isPlain && !turns.taken(appending.session) ? payloads.short(ready.bytes) : null;
       if (payload !== null) {
         const prepared = { ready, payload, carried: NOTHING, sources: NOTHING };
-        const outcome = await storage.commit(appendCommit(appending, [prepared]));
+        const outcome = await storage.commit(plainCommit(appending, prepared));
         if (!outcome.ok) throw refusalError(outcome.refused);
         return appendedMessage(appending, prepared, outcome.events[0]?.seq ?? 0);
       }

@@ -11,7 +11,7 @@ const MOST_SESSIONS = 10_000;
 const MOST_AGENTS = 100;
 
 interface Known {
-  readonly position: Position;
+  position: Position;
   readonly agents: Map<string, number>;
 }
 
@@ -39,14 +39,20 @@ export class Memory {
       for (const { id } of commit.sessions ?? []) {
         const position = result.sessions.get(id);
         if (position === undefined) continue;
-        const agents = this.#sessions.get(id)?.agents ?? new Map<string, number>();
-        copyNumbers(commit, result.agents, agents);
-        this.#sessions.delete(id);
-        this.#sessions.set(id, { position, agents });
-        dropOldest(agents, MOST_AGENTS);
+        const known = this.#sessions.get(id) ?? { position, agents: new Map<string, number>() };
+        known.position = position;
+        copyNumbers(commit, result.agents, known.agents);
+        dropOldest(known.agents, MOST_AGENTS);
+        this.#keep(id, known);
       }
     }
     dropOldest(this.#sessions, MOST_SESSIONS);
+  }
+
+  /** As the newest; only where the oldest will have to go soon does it matter who is. */
+  #keep(id: string, known: Known): void {
+    if (this.#sessions.size > MOST_SESSIONS / 2) this.#sessions.delete(id);
+    this.#sessions.set(id, known);
   }
 
   forget(batch: readonly Commit[]): void {

@@ -132,6 +132,21 @@ const closeCases: readonly Case[] = [
     assert.equal(held, 50, "what was asked for before close is done");
     assert.equal(await other.history.count(scope), 50);
   }),
+
+  prove("ST1 close waits for calls of several steps", ["history", "sessions", "close", "another"], async (given) => {
+    const other = await given.another();
+    await given.history.append(scope, { role: "user", content: "hi" });
+    const big = { role: "user", content: "word ".repeat(500_000) } as const;
+    const calls = [
+      ...range(3).map((n) => given.history.append(scope, { ...big, key: `big ${n}` })),
+      ...range(5).map((n) => given.sessions.update("chat", { title: `${n}` })),
+    ];
+    const settled = Promise.allSettled(calls);
+    await given.close();
+    const lost = (await settled).filter(({ status }) => status === "rejected");
+    assert.deepEqual(lost, [], "what was asked for before close is done");
+    assert.equal(await other.history.count(scope), 4);
+  }),
 ];
 
 const handleCases: readonly Case[] = [
