@@ -6,9 +6,9 @@ import type { SessionRow, WholeEventRow } from "../contracts/queries.ts";
 import { TABLES, type TableShape } from "../contracts/rows.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
 import { commitment, genesis, nextHash } from "../core/chain.ts";
+import { headId, headOf } from "../core/head.ts";
 import { BEGINS_BRANCH, checkEvent, FIRST_BRANCH } from "../log/verify.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { headId, headOf } from "../sessions/root.ts";
 import type { Manifest } from "./export.ts";
 import { corrupted } from "./frames.ts";
 
