@@ -14,7 +14,7 @@ import { rowId } from "../core/row-id.ts";
 import { checkBlob, checkCommitments, compare, type Said } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
-import { checkTurnOf, isErased } from "./work.ts";
+import { checkTurnOf } from "./work.ts";
 
 export async function checkHeads(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
@@ -47,7 +47,8 @@ export async function checkHeads(subject: Subject): Promise<void> {
       look.report("head-id-wrong", rows, { seq: row.seq, published: said.data.head ?? null });
       continue;
     }
-    if (!isErased(final)) checkCommitments(subject, "heads", row.id, said, [final], null);
+    // Of a session that is there, no head loses what it carries: only deleting the session takes it.
+    checkCommitments(subject, "heads", row.id, said, [final], null);
     // A salt is there for what it salts.
     if (row.salt !== null && row.final_no === null && row.final_summary === null) {
       look.report("commitment-mismatch", rows, { table: "heads", payload: "final" });
@@ -93,7 +94,7 @@ async function derive(
   const facts: Root = {
     ...{ counts, final: textOr(commitments.final), vars: textOr(vars), fingerprint: row.fingerprint },
     compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recounted),
-    ...{ summary: committedSummary(row, textOr(stored.summary)), cacheId: row.cache_id },
+    ...{ summary: committedSummary(row, null), cacheId: row.cache_id },
   };
   return { root: encodeRoot(facts, stored.v === 1 ? 1 : 2), counts };
 }
