@@ -2,7 +2,7 @@
 // happened.
 import assert from "node:assert/strict";
 import type { Counts } from "../../contracts/lineage.ts";
-import { present, range } from "../expect.ts";
+import { present, range, refuses } from "../expect.ts";
 import { type Case, type Offers, prove } from "../suite.ts";
 
 const NEEDS = ["lineage", "sessions", "history", "check"] as const;
@@ -103,7 +103,106 @@ async function proveVerb(given: Given, speaking: readonly History[], verb: strin
   assert.deepEqual(report.issues, []);
 }
 
-export const busyCases: readonly Case[] = Object.keys(VERBS).flatMap((verb) => [
+const ROUNDS = 20;
+
+/** Verbs that change the same thing at once, through two handles as through two processes. */
+const raceCases: readonly Case[] = [
+  prove("SE12 a turn that is ended at once through two handles ends once", [...NEEDS, "another"], async (given) => {
+    const [mine, theirs] = [given.lineage, await given.another()];
+    await given.sessions.create({ id: "chat" });
+    for (const round of range(ROUNDS)) {
+      const turn = await mine.turns.begin("chat");
+      const ends = [
+        mine.turns.finish(turn.id),
+        round % 2 === 0 ? theirs.turns.abort(turn.id) : theirs.turns.finish(turn.id),
+      ];
+      const done = await Promise.allSettled(ends);
+      assert.equal(done.filter(({ status }) => status === "fulfilled").length, 1, "it ended once");
+      for (const one of ends) await one.catch((error) => refuses("InvalidTransition", () => Promise.reject(error)));
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
+  prove(
+    "SE5 what an aborted turn goes back to is the current head, also one published meanwhile",
+    [...NEEDS, "another"],
+    async (given) => {
+      const [mine, theirs] = [given.lineage, await given.another()];
+      await given.sessions.create({ id: "chat" });
+      for (const _ of range(ROUNDS)) {
+        const turn = await mine.turns.begin("chat");
+        const [aborted, published] = await Promise.all([mine.turns.abort(turn.id), theirs.heads.publish("chat")]);
+        assert.equal((await mine.heads.current("chat"))?.id, published.id);
+        const isFirst = published.seq < aborted.seq;
+        assert.equal(isFirst ? aborted.basis : published.branch > aborted.seq, isFirst ? published.id : true);
+        const shown = await (await mine.sessions.at("chat")).heads();
+        assert.equal(shown.at(-1)?.id, published.id, "the session goes on from the current head");
+        await verifyHeads(given, "chat");
+      }
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
+  prove(
+    "SE3 rewinding and publishing at once through two handles happen one after the other",
+    [...NEEDS, "another"],
+    async (given) => {
+      const [mine, theirs] = [given.lineage, await given.another()];
+      await given.sessions.create({ id: "chat" });
+      const first = await mine.heads.publish("chat");
+      for (const _ of range(ROUNDS)) {
+        const [moved, head] = await Promise.all([
+          mine.sessions.rewind(`chat@${first.id}`),
+          theirs.heads.publish("chat", { vars: {} }),
+        ]);
+        const isLast = head.seq > moved.branch;
+        assert.equal((await mine.heads.current("chat"))?.id, isLast ? head.id : first.id);
+        assert.equal(head.branch === moved.branch, isLast);
+      }
+      await verifyHeads(given, "chat");
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
+  prove("SE3 rewinds at once through two handles never go forward again", [...NEEDS, "another"], async (given) => {
+    const [mine, theirs] = [given.lineage, await given.another()];
+    await given.sessions.create({ id: "chat" });
+    const first = await mine.heads.publish("chat");
+    for (const _ of range(ROUNDS)) {
+      const second = await mine.heads.publish("chat");
+      const near = mine.sessions.rewind(`chat@${second.id}`);
+      const far = theirs.sessions.rewind(`chat@${first.id}`);
+      await Promise.allSettled([near, far]);
+      assert.equal((await mine.heads.current("chat"))?.id, first.id);
+      const lost = await near.then(
+        async ({ branch }) => assert.ok(branch < (await far).branch),
+        (error) => refuses("Conflict", () => Promise.reject(error)),
+      );
+      assert.equal(lost?.retryable ?? false, false);
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
+  prove(
+    "SE3 resuming and publishing at once never leaves the current head behind",
+    [...NEEDS, "another"],
+    async (given) => {
+      const [mine, theirs] = [given.lineage, await given.another()];
+      await given.sessions.create({ id: "chat" });
+      await mine.heads.publish("chat");
+      for (const _ of range(ROUNDS)) {
+        await given.history.append({ session: "chat", agent: "ada" }, { role: "user", content: "unpublished" });
+        const [moved, head] = await Promise.all([mine.sessions.resume("chat"), theirs.heads.publish("chat")]);
+        if (head.seq < moved.branch) assert.equal(moved.head?.id, head.id);
+        const shown = await (await mine.sessions.at("chat")).heads();
+        assert.equal(shown.at(-1)?.id, head.id);
+      }
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+];
+
+const steadyCases = Object.keys(VERBS).flatMap((verb): readonly Case[] => [
   prove(`ST2 ${verb} never starves while others append through the same handle`, NEEDS, (given) =>
     proveVerb(given, [given.history], verb),
   ),
@@ -113,3 +212,5 @@ export const busyCases: readonly Case[] = Object.keys(VERBS).flatMap((verb) => [
     async (given) => proveVerb(given, [given.history, (await given.another()).history], verb),
   ),
 ]);
+
+export const busyCases: readonly Case[] = [...steadyCases, ...raceCases];
