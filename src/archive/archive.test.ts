@@ -25,7 +25,7 @@ async function archived(): Promise<readonly Frame[]> {
   await store.state.set("chat", { a: 1 });
   await store.calls.add("chat", { type: "leaf", request: { q: 1 }, result: 2 });
   await store.log.annotate("chat", { n: 1 });
-  await store.heads.publish("chat", { final: 1, vars: { x: 1 } });
+  await store.heads.publish("chat", { final: 1, vars: { x: 1 }, finalSummary: "one" });
   await store.heads.publish("chat");
   await store.tasks.createTaskList("chat", ["one"]);
   await store.sessions.fork("chat", { id: "fork" });
@@ -61,6 +61,8 @@ const rowOf = (lines: Lines, table: string, fits: (row: Record<string, unknown>)
   if (found === undefined) throw new Error(`no row of ${table}`);
   return found;
 };
+
+const fullHead = (lines: Lines) => rowOf(lines, "heads", (row) => "final_summary" in row);
 
 const set = (row: Record<string, unknown>, cells: Record<string, unknown>): undefined => void Object.assign(row, cells);
 
@@ -99,6 +101,12 @@ const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lin
     (lines) =>
       set(rowOf(lines, "heads"), { root: String(rowOf(lines, "heads").root).replace('"messages":2', '"messages":3') }),
   ],
+  ["a head with another fingerprint", (lines) => set(fullHead(lines), { fingerprint: "another" })],
+  ["a head with another summary", (lines) => set(fullHead(lines), { final_summary: "another" })],
+  ["a head without its summary", (lines) => set(fullHead(lines), { final_summary: undefined })],
+  ["a head without its snapshot", (lines) => set(fullHead(lines), { snapshot_seq: undefined })],
+  ["a head of another turn", (lines) => set(fullHead(lines), { turn_seq: 2 })],
+  ["a head with another cache id", (lines) => set(fullHead(lines), { cache_id: "another" })],
   ["a head of another status", (lines) => set(rowOf(lines, "heads"), { status: "aborted" })],
   ["a fork of somewhere else", (lines) => set(rowOf(lines, "branches"), { cut_seq: 1 })],
   ["a status that does not exist", (lines) => set(rowOf(lines, "calls"), { status: "great" })],

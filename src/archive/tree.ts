@@ -5,10 +5,10 @@ import type { PortableRow } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkLimit, checkRecord } from "../core/check.ts";
+import { headOf } from "../core/head.ts";
 import { NOW } from "../core/lineage.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { findAt } from "../sessions/find.ts";
-import { headOf } from "../sessions/root.ts";
 import { invocationOf, versions } from "../sessions/view.ts";
 
 const LIMIT = 100;

@@ -6,9 +6,9 @@ import type { SessionRow, WholeEventRow } from "../contracts/queries.ts";
 import { TABLES, type TableShape } from "../contracts/rows.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
 import { commitment, genesis, nextHash } from "../core/chain.ts";
+import { agreesWithRoot, headId, headOf } from "../core/head.ts";
 import { BEGINS_BRANCH, checkEvent, FIRST_BRANCH } from "../log/verify.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { headId, headOf } from "../sessions/root.ts";
 import type { Manifest } from "./export.ts";
 import { corrupted } from "./frames.ts";
 
@@ -226,6 +226,8 @@ function verifyHead(
   const { session, branch, basis, root } = head;
   const id = headId({ ...{ session, branch, seq, chain, basis, source, root }, status: headOf(head).status });
   if (id !== head.id) throw corrupted("a head has another id than its own");
+  const turn = (own.body.data as Envelope | undefined)?.turn ?? null;
+  if (!agreesWithRoot(head) || head.turn_seq !== turn) throw corrupted("a head is not what it commits to");
   const committed = (JSON.parse(Buffer.from(root).toString("utf8")) as { final?: unknown }).final;
   const opens = salt instanceof Uint8Array && final instanceof Uint8Array && commitment(salt, final) === committed;
   if (final !== null && !opens) throw corrupted("a head's final value is not what it commits to");

@@ -6,15 +6,15 @@ import type { Compaction, Counts, HeadStatus } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
+import { addCounts, NONE } from "../core/counts.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
+import { committedSummary, encodeRoot, headId, type Root, rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
-import { addCounts, NONE } from "../sessions/counts.ts";
-import { encodeRoot, headId, rootOf } from "../sessions/root.ts";
 import { checkBlob, checkCommitments, compare, type Said } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
-import { checkTurnOf, isErased } from "./work.ts";
+import { checkTurnOf } from "./work.ts";
 
 export async function checkHeads(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
@@ -47,7 +47,12 @@ export async function checkHeads(subject: Subject): Promise<void> {
       look.report("head-id-wrong", rows, { seq: row.seq, published: said.data.head ?? null });
       continue;
     }
-    if (!isErased(final)) checkCommitments(subject, "heads", row.id, said, [final], null);
+    // Of a session that is there, no head loses what it carries: only deleting the session takes it.
+    checkCommitments(subject, "heads", row.id, said, [final], null);
+    // A salt is there for what it salts.
+    if (row.salt !== null && row.final_no === null && row.final_summary === null) {
+      look.report("commitment-mismatch", rows, { table: "heads", payload: "final" });
+    }
     await checkDerived(subject, row, said);
   }
 }
@@ -86,11 +91,12 @@ async function derive(
   const stored = jsonObject.read(row.root) ?? {};
   const { before, counts } = await recount(subject, lineage, stored);
   const vars = row.snapshot_seq === null ? undefined : await committedVars(subject, row.snapshot_seq);
-  const root = encodeRoot({
+  const facts: Root = {
     ...{ counts, final: textOr(commitments.final), vars: textOr(vars), fingerprint: row.fingerprint },
     compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recounted),
-  });
-  return { root, counts };
+    ...{ summary: committedSummary(row, null), cacheId: row.cache_id },
+  };
+  return { root: encodeRoot(facts, stored.v === 1 ? 1 : 2), counts };
 }
 
 function textOr(value: unknown): string | null {

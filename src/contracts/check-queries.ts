@@ -47,11 +47,13 @@ export interface CheckedHeadRow extends WithEvent {
   readonly final_no: number | null;
   readonly final: Bytes | null;
   readonly salt: Bytes | null;
+  readonly final_summary: Bytes | null;
   readonly snapshot_seq: number | null;
   readonly snapshot_there: number;
   readonly turn_seq: number | null;
   readonly turn_there: number;
   readonly fingerprint: string | null;
+  readonly cache_id: string | null;
   readonly at: number;
   /** The log's hash before the head's own event. */
   readonly chain_at: Bytes | null;

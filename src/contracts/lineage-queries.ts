@@ -1,4 +1,5 @@
 // The named reads of branches, heads and the rows of a session's work; see queries.ts.
+import type { Counts } from "./lineage.ts";
 import type { ArchivedTable, LoggedTable, PortableRow } from "./portable.ts";
 import type { DiscardedRow, ErasableRow, MessageRow, Read } from "./queries.ts";
 
@@ -44,6 +45,12 @@ export interface HeadRow {
   readonly turn_seq: number | null;
   readonly cache_id: string | null;
   readonly at: number;
+}
+
+export interface BranchStandingRow extends Counts {
+  readonly head_no: number | null;
+  readonly head_id: string | null;
+  readonly head_root: Uint8Array | null;
 }
 
 export interface TurnRow {
@@ -178,10 +185,9 @@ export interface LineageQueries extends ArchiveQueries {
   "messages.at": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   "messages.lastAt": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   /** How many rows of each kind begin in the stretch. */
-  "lineage.counts": Read<
-    Stretch,
-    Readonly<Record<"messages" | "turns" | "evals" | "calls" | "snapshots" | "invocations", number>>
-  >;
+  "lineage.counts": Read<Stretch, Counts>;
+  /** Where the session's branch stands: its newest head, and how many rows begin after it. */
+  "branch.standing": Read<[session: string], BranchStandingRow>;
   // What an erasure keeps for live forks: the stretches they inherit, and what these hold.
   "branches.needed": Read<[session: number, sameSession: number], { readonly branch: number; readonly upto: number }>;
   "remains.list": Read<

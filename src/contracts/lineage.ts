@@ -76,7 +76,7 @@ export interface HeadInput {
 export interface CompactInput {
   readonly agent: string;
   readonly summary: string;
-  /** So many of the last messages stay as they are; 0 when not given. */
+  /** So many of the last messages stay as they are; 0 when not given. What others append meanwhile stays as well. */
   readonly keep?: number;
   readonly expect?: string | null;
 }

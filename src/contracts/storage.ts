@@ -3,6 +3,8 @@
 // moment it happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
 import type { Environment } from "./environment.ts";
 import type { JsonObject } from "./json.ts";
+import type { Compaction, Counts, HeadStatus } from "./lineage.ts";
+import type { HeadRow } from "./lineage-queries.ts";
 import type { RestoredRow } from "./portable.ts";
 import type { Queries, QueryName } from "./queries.ts";
 import type { RowOf, Slot, TableName } from "./rows.ts";
@@ -89,9 +91,9 @@ export type GuardName =
   /** Expected to be null: no session has this id, nor gets it while the commit happens. */
   | "session.id"
   | "session.version"
-  | "session.seq"
   | "session.branch"
   | "session.head"
+  | "turn.version"
   | "call.version"
   | "eval.version"
   | "invocation.version"
@@ -239,7 +241,41 @@ export interface EventDraft {
   readonly state?: boolean;
   /** This event begins a branch, whose number is its seq; the session is on it from here on. */
   readonly branches?: boolean;
+  /**
+   * The head this event publishes, one for a session and commit. Its row is written, the session points to it when it is
+   * complete, and its id is put into `data` under "head".
+   */
+  readonly head?: HeadDraft;
+  /** `data` names the head that this commit has published before, under "head". */
+  readonly namesHead?: boolean;
 }
+
+/**
+ * A head as far as it is known when it is decided. Where it stands, what it counts and therefore its id are of the moment
+ * of the commit: nobody who only adds to the log makes the decision stale.
+ */
+export interface HeadDraft {
+  readonly status: HeadStatus;
+  /** What it goes on from when its branch has no head of its own; null when it has one. */
+  readonly inherits: {
+    /** The newest head behind the branch, when it is of the same session. */
+    readonly basis: { readonly no: number; readonly id: string } | null;
+    readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
+    /** Of the lineage before the branch. */
+    readonly counts: Counts;
+    readonly compaction: Compaction | null;
+  } | null;
+  /** What the events before it in this commit add to its counts. */
+  readonly adds: Partial<Counts>;
+  /** Commitments. The variables are those of the snapshot that the event before it adds. */
+  readonly commits: { readonly final: string | null; readonly vars: string | null; readonly summary: string | null };
+  readonly columns: Pick<HeadRow, "final" | "salt" | "final_summary" | "fingerprint" | "turn_seq" | "cache_id">;
+  /** The message that the event before it adds stands for all messages up to this one. */
+  readonly compactsUpTo: string | null;
+}
+
+/** A head as a commit has published it. */
+export type PublishedHead = Omit<HeadRow, "no">;
 
 export interface Commit {
   /** Shares its transaction with no other commit: it removes rows others may be about to use. */
@@ -269,10 +305,18 @@ export interface Commit {
   readonly uses?: readonly (readonly [sha256: Uint8Array, references: number, holds?: "parts"])[];
 }
 
+export interface WrittenEvent {
+  readonly session: string;
+  readonly seq: number;
+  readonly hash: Uint8Array;
+  /** The head it published. */
+  readonly head?: PublishedHead;
+}
+
 export type Outcome =
   | {
       readonly ok: true;
-      readonly events: readonly { readonly session: string; readonly seq: number; readonly hash: Uint8Array }[];
+      readonly events: readonly WrittenEvent[];
       readonly found?: Found;
     }
   | { readonly ok: false; readonly refused: Refusal };

@@ -7,16 +7,17 @@ import type { Invocation, Locator } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Slot } from "../contracts/rows.ts";
-import type { Commit, EventDraft, Guard, Storage } from "../contracts/storage.ts";
+import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import { checkId, checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { derivation, positionOf } from "./branching.ts";
-import { facts, noRow, onBranch } from "./calls.ts";
+import { facts, noRow } from "./calls.ts";
 import { type Birth, checkDescribed, createCommit, type Described, INPUT } from "./describe.ts";
 import { type Found, findAt, findHead, findSession } from "./find.ts";
+import { onBranch, onHead } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
 const MODES: readonly AttachMode[] = ["continue", "branch"];
@@ -216,11 +217,6 @@ async function begin(storage: Storage, asked: Asked, beginning: Beginning): Prom
       });
     },
   };
-}
-
-/** The session's current head is still the one that the row says. */
-export function onHead({ id, head }: SessionRow): Guard {
-  return { check: "session.head", key: [id], expect: head };
 }
 
 async function checkCall(storage: Storage, caller: SessionRow, call: Asked["call"]): Promise<number | null> {

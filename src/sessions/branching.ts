@@ -10,12 +10,13 @@ import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { checkOptionalId, checkRecord } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
+import { headOf } from "../core/head.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { standing } from "./counts.ts";
 import { type Birth, checkDescribed, createCommit, createdSession } from "./describe.ts";
 import { findAt, findHead } from "./find.ts";
-import { headOf } from "./root.ts";
+import { onHead } from "./guards.ts";
 
 /** A place in a log. */
 export interface Position {
@@ -80,7 +81,8 @@ export async function resume(storage: Storage, locator: Locator): Promise<Moved>
     return {
       commit: {
         sessions: [{ id: session.id, mode: "existing", at }],
-        guards: [{ check: "session.seq", key: [session.id], expect: session.seq }],
+        // What came after a head stays there, so a head that was named needs no guard.
+        guards: named === null ? [onHead(session)] : [],
         events: [begun],
       },
       answer: ({ events }) => ({ ...stay, branch: events[0]?.seq ?? 0, branched: true }),
@@ -104,7 +106,7 @@ export async function rewind(storage: Storage, locator: Locator): Promise<Moved>
     return {
       commit: {
         sessions: [{ id: session.id, mode: "existing", at }],
-        guards: [{ check: "session.seq", key: [session.id], expect: session.seq }],
+        guards: [onHead(session)],
         events: [{ ...moved, writes: [...(moved.writes ?? []), point] }],
       },
       answer: ({ events }) => ({

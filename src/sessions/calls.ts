@@ -3,7 +3,6 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Call, CallOutcome, CallStatus, Calls, CallType } from "../contracts/lineage.ts";
 import type { CallRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { encodeText, sha256, toRef } from "../core/bytes.ts";
 import {
@@ -23,6 +22,7 @@ import { type Column, decodeRow, oneOf, optional, text, whole } from "../core/de
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import { onBranch } from "./guards.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkTurn } from "./turns.ts";
 
@@ -282,11 +282,6 @@ export function facts(given: Readonly<Record<string, string | number | null>>): 
   return Object.fromEntries(
     Object.entries(given).filter((entry): entry is [string, string | number] => entry[1] !== null),
   );
-}
-
-/** The session is still on the branch that the answer says. */
-export function onBranch(session: SessionRow): { check: "session.branch"; key: [string]; expect: number } {
-  return { check: "session.branch", key: [session.id], expect: session.branch };
 }
 
 export function noRow(kind: string, id: string): HoldfastError {

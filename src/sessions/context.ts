@@ -7,12 +7,12 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
+import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { readRows } from "../history/messages.ts";
 import { repair, type Unit } from "./context-repair.ts";
 import type { Found } from "./find.ts";
-import { rootOf } from "./root.ts";
 import { readAll } from "./view-messages.ts";
 
 const MESSAGE_TOKENS = 4;

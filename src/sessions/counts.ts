@@ -2,21 +2,9 @@
 import type { Counts } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { addCounts, NONE } from "../core/counts.ts";
+import { rootOf } from "../core/head.ts";
 import type { Segment } from "../core/lineage.ts";
-import { rootOf } from "./root.ts";
-
-export const NONE: Counts = { messages: 0, turns: 0, evals: 0, calls: 0, snapshots: 0, invocations: 0 };
-
-export function addCounts(a: Counts, b: Partial<Counts>): Counts {
-  return {
-    messages: a.messages + (b.messages ?? 0),
-    turns: a.turns + (b.turns ?? 0),
-    evals: a.evals + (b.evals ?? 0),
-    calls: a.calls + (b.calls ?? 0),
-    snapshots: a.snapshots + (b.snapshots ?? 0),
-    invocations: a.invocations + (b.invocations ?? 0),
-  };
-}
 
 export interface Standing {
   /** The newest head of the lineage, of whichever session. */

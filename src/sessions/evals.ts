@@ -10,7 +10,8 @@ import { decodeRow, oneOf, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
-import { facts, isOver, noRow, onBranch } from "./calls.ts";
+import { facts, isOver, noRow } from "./calls.ts";
+import { onBranch } from "./guards.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkMessage, checkTurn } from "./turns.ts";
 

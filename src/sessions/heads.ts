@@ -8,13 +8,13 @@ import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/che
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
+import { headOf } from "../core/head.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { rowId } from "../core/row-id.ts";
 import { appendCommit, prepareMessage } from "../history/append.ts";
 import { readyMessage } from "../history/content.ts";
 import { findAt } from "./find.ts";
 import { decideHead, prepareHead } from "./publish.ts";
-import { headOf } from "./root.ts";
 import { lastMessageRows } from "./view-messages.ts";
 
 const MOST_FOUND = 10;
@@ -53,7 +53,7 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: (at: u
     async publish(session, input) {
       const id = checkId(session, "session");
       return payloads.preparing(async (prepare) => {
-        const prepared = await prepareHead(prepare, input);
+        const prepared = await prepareHead(storage, prepare, input);
         return decide(storage, async () =>
           decideHead(storage, {
             session: await existingSession(storage, id),
@@ -79,27 +79,18 @@ async function compact(storage: Storage, prepare: Prepare, id: string, input: un
     readyMessage({ role: "user", content: given.summary, metadata: { compaction: true } } as never),
     prepare,
   );
-  const prepared = await prepareHead(prepare, given.expect === undefined ? {} : { expect: given.expect as string });
+  const expected = given.expect === undefined ? {} : { expect: given.expect as string };
+  const prepared = await prepareHead(storage, prepare, expected);
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const upTo = await lastToCompact(storage, session, keep);
     const at = storage.environment.now();
     const append = appendCommit({ session: id, agent, run: undefined, at }, [message]);
-    return decideHead(storage, {
-      ...{
-        session,
-        prepared,
-        status: "complete",
-        at,
-        events: append.events ?? [],
-        adds: { messages: 1 },
-        blobs: append,
-      },
-      compaction: () => ({ summary: rowId(id, session.seq + 1), upTo }),
-    });
+    return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, upTo } });
   });
 }
 
+/** What is appended from now on stays beside what is kept. */
 async function lastToCompact(storage: Storage, session: SessionRow, keep: number): Promise<string> {
   const rows = await lastMessageRows(storage, session, keep + 1);
   const row = rows[0];

@@ -13,11 +13,12 @@ import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage, lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { checkAttach, checkCaller, checkSpawn, onHead, startAttach, startSpawn } from "./attach.ts";
+import { checkAttach, checkCaller, checkSpawn, startAttach, startSpawn } from "./attach.ts";
 import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
-import { facts, isOver, noRow, onBranch } from "./calls.ts";
+import { facts, isOver, noRow } from "./calls.ts";
 import { standing } from "./counts.ts";
 import { findHead, findSession } from "./find.ts";
+import { onBranch, onHead } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
 export function createInvocations(storage: Storage, payloads: Payloads, locate: (at: unknown) => Locator): Invocations {

@@ -1,26 +1,28 @@
 // Publishing a head: the events that belong to it, the head itself, and the pointer that moves with it, in one commit. Its
-// id names the chain hash it stands on, so the commit holds only while the log is as long as it was when it was decided.
+// id names the chain hash it stands on, which the commit alone knows: others may append until then, so the commit
+// completes what is decided here.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Compaction, Counts, Head, HeadInput, HeadStatus } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
+import type { Head, HeadInput, HeadStatus } from "../contracts/lineage.ts";
 import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { Commit, EventDraft, Storage, Write } from "../contracts/storage.ts";
-import { encodeText } from "../core/bytes.ts";
-import { envelope, nextHash } from "../core/chain.ts";
+import type { Commit, EventDraft, Guard, HeadDraft, Storage, Write } from "../contracts/storage.ts";
+import { encodeText, sha256 } from "../core/bytes.ts";
 import { checkOptionalId, checkRecord, checkText } from "../core/check.ts";
 import type { Decision } from "../core/decide.ts";
+import { committed, headOf, rootOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
-import { addCounts, standing } from "./counts.ts";
+import { standing } from "./counts.ts";
+import { onBranch, onHead } from "./guards.ts";
 import { preparePayloads } from "./payload-columns.ts";
-import { committed, encodeRoot, headId, headOf, rootOf } from "./root.ts";
 
 /** A checked HeadInput, its payloads ready to be stored. */
 export interface Prepared {
   readonly final: PreparedPayload | null;
   readonly vars: PreparedPayload | null;
   readonly finalSummary: Uint8Array | null;
+  /** What commits to it: under the salt of the final value, because a head has one. */
+  readonly summary: { readonly sha256: Uint8Array; readonly salt: Uint8Array } | null;
   readonly fingerprint: string | null;
   readonly cacheId: string | null;
   readonly expect: string | null | undefined;
@@ -28,7 +30,11 @@ export interface Prepared {
 
 const INPUT = ["final", "finalSummary", "vars", "fingerprint", "cacheId", "expect"] as const;
 
-export async function prepareHead(prepare: Prepare, input: HeadInput | undefined): Promise<Prepared> {
+export async function prepareHead(
+  { environment }: Storage,
+  prepare: Prepare,
+  input: HeadInput | undefined,
+): Promise<Prepared> {
   const given = checkRecord(input, "head", INPUT);
   const { expect, finalSummary } = given;
   const said = {
@@ -39,7 +45,11 @@ export async function prepareHead(prepare: Prepare, input: HeadInput | undefined
   };
   const carried = { final: given.final, vars: given.vars } as Pick<HeadInput, "final" | "vars">;
   const { final, vars } = await preparePayloads(prepare, carried);
-  return { ...said, final: final ?? null, vars: vars ?? null };
+  const summary =
+    said.finalSummary === null
+      ? null
+      : { sha256: sha256(said.finalSummary), salt: final?.salt ?? environment.random(16) };
+  return { ...said, summary, final: final ?? null, vars: vars ?? null };
 }
 
 export interface Plan {
@@ -48,72 +58,25 @@ export interface Plan {
   readonly status: HeadStatus;
   readonly at: number;
   readonly turnSeq?: number;
-  /** Events before the head, which belong to it; `adds` says what they add to its counts. */
-  readonly events?: readonly EventDraft[];
-  readonly adds?: Partial<Counts>;
+  /** A message before the head that stands for all up to another, by its id. */
+  readonly compaction?: { readonly append: Commit; readonly upTo: string };
   /** Rows that the head's own event writes, of agents named here. */
   readonly ends?: readonly Write[];
   readonly agents?: readonly string[];
-  /** Given the seq that follows those events. */
-  readonly compaction?: (basis: HeadRow | null) => Compaction;
   /** Events after it. */
-  readonly after?: (head: HeadRow) => readonly EventDraft[];
-  readonly blobs?: Commit;
+  readonly after?: readonly EventDraft[];
+  /** What else the decision relies on. */
+  readonly guards?: readonly Guard[];
 }
 
-/** A decision for `decide`: it is made again when the log has grown meanwhile. */
+/** A decision for `decide`: it is made again when the session has gone to another branch, never for what others add. */
 export async function decideHead(storage: Storage, plan: Plan): Promise<Decision<Head>> {
-  const { session, prepared, status, at, turnSeq } = plan;
-  if (prepared.expect !== undefined && prepared.expect !== session.head) throw moved(session, prepared.expect);
-  const events = [...(plan.events ?? []), ...snapshotEvents(plan)];
-  const { head: newest, counts } = await standing(
-    storage,
-    await lineageAt(storage, { no: session.no, branch: session.branch, seq: session.seq }),
-  );
-  const basis = newest !== null && newest.session_no === session.no ? newest : null;
-  const source = basis === null ? await sourceOf(storage, session) : null;
-  let chain = session.chain;
-  let seq = session.seq;
-  for (const draft of events) chain = nextHash(chain, envelope(draft, ++seq));
-  const snapshot = prepared.vars === null ? null : seq;
-  // Its own event is the last that belongs to it; the chain is the one before, which it goes on from.
-  seq++;
-  const added = addCounts(counts, {
-    ...plan.adds,
-    snapshots: (plan.adds?.snapshots ?? 0) + (snapshot === null ? 0 : 1),
-  });
-  const compaction = plan.compaction?.(newest) ?? (newest === null ? null : rootOf(newest).compaction);
-  const root = encodeRoot({
-    counts: added,
-    final: committed(prepared.final),
-    vars: committed(prepared.vars),
-    fingerprint: prepared.fingerprint,
-    compaction,
-  });
-  const id = headId({
-    session: session.id,
-    branch: session.branch,
-    seq,
-    chain,
-    basis: basis?.id ?? null,
-    source,
-    status,
-    root,
-  });
-  const row: HeadRow = {
-    ...{
-      no: 0,
-      id,
-      session: session.id,
-      session_no: session.no,
-      branch: session.branch,
-      seq,
-      basis: basis?.id ?? null,
-    },
-    ...{ status, chain, root, final: prepared.final?.sha256 ?? null, salt: prepared.final?.salt ?? null },
-    ...{ final_summary: prepared.finalSummary, snapshot_seq: snapshot, fingerprint: prepared.fingerprint },
-    ...{ turn_seq: turnSeq ?? null, cache_id: prepared.cacheId ?? session.cache_id, at },
-  };
+  const { session, prepared, at, compaction } = plan;
+  const { expect } = prepared;
+  if (expect !== undefined && expect !== session.head) throw moved(session, expect);
+  const events = [...(compaction?.append.events ?? []), ...snapshotEvents(plan)];
+  const inherits = await inheritedBy(storage, session);
+  const append = compaction?.append;
   const stored = [prepared.final, prepared.vars].filter((one) => one !== null);
   return {
     commit: {
@@ -122,13 +85,38 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
         id: agent,
         at,
       })),
-      guards: [{ check: "session.seq", key: [session.id], expect: session.seq }, ...(plan.blobs?.guards ?? [])],
-      blobs: [...(plan.blobs?.blobs ?? []), ...stored.flatMap(({ blobs }) => blobs)],
-      writes: [...(plan.blobs?.writes ?? []), ...stored.flatMap(({ writes }) => writes)],
-      uses: [...(plan.blobs?.uses ?? []), ...stored.flatMap(({ uses }) => uses)],
-      events: [...events, headEvent(row, basis, plan), ...(plan.after?.(row) ?? [])],
+      guards: [
+        ...[onBranch(session), ...(expect === undefined ? [] : [onHead(session)])],
+        ...[...(plan.guards ?? []), ...(append?.guards ?? [])],
+      ],
+      blobs: [...(append?.blobs ?? []), ...stored.flatMap(({ blobs }) => blobs)],
+      writes: [...(append?.writes ?? []), ...stored.flatMap(({ writes }) => writes)],
+      uses: [...(append?.uses ?? []), ...stored.flatMap(({ uses }) => uses)],
+      events: [...events, headEvent(plan, inherits), ...(plan.after ?? [])],
     },
-    answer: () => headOf(row),
+    answer: ({ events: written }) => {
+      const head = written[events.length]?.head;
+      if (head === undefined) throw new Error("bug: the commit tells of no head");
+      return headOf(head);
+    },
+  };
+}
+
+/** What its branch goes on from, unless that has a head already. None of it changes while the session is on the branch. */
+async function inheritedBy(storage: Storage, session: SessionRow): Promise<HeadDraft["inherits"]> {
+  const { no, branch, seq } = session;
+  const [own] = await storage.query("head.before", no, branch, seq);
+  if (own !== undefined) return null;
+  const [, ...older] = await lineageAt(storage, { no, branch, seq });
+  const { head, counts } = await standing(storage, older);
+  const basis = head !== null && head.session_no === no ? { no: head.no, id: head.id } : null;
+  const source = older.find((segment) => segment.no !== no);
+  return {
+    ...{ basis, counts, compaction: head === null ? null : rootOf(head).compaction },
+    source:
+      basis !== null || source === undefined
+        ? null
+        : { session: source.session, branch: source.branch, seq: source.upTo },
   };
 }
 
@@ -148,34 +136,27 @@ export function snapshotEvent(session: string, vars: PreparedPayload, at: number
   };
 }
 
-function headEvent(row: HeadRow, basis: HeadRow | null, { prepared: { final }, ends, turnSeq }: Plan): EventDraft {
-  const { id, session, status, at } = row;
-  const move: Write[] =
-    status === "complete" ? [{ op: "run", statement: "session.headTo", params: [id, { slot: "session" }] }] : [];
-  const { no: _no, session: _session, session_no: _own, basis: _basis, ...columns } = row;
+function headEvent(plan: Plan, inherits: HeadDraft["inherits"]): EventDraft {
+  const { session, prepared, status, at, turnSeq, compaction, ends } = plan;
+  const { final, vars, finalSummary, summary, fingerprint, cacheId } = prepared;
   return {
-    session,
+    session: session.id,
     type: "head/created",
     at,
-    // The id commits to all else there is to say.
-    data: { head: id, ...(turnSeq === undefined ? {} : { turn: turnSeq }) },
+    // The id, which the commit adds, commits to all else there is to say.
+    ...(turnSeq === undefined ? {} : { data: { turn: turnSeq } }),
     ...(final === null ? {} : { payloads: { final } }),
-    writes: [
-      { op: "insert", table: "heads", row: { ...columns, basis_no: basis?.no ?? null } },
-      ...(ends ?? []),
-      ...move,
-    ],
+    head: {
+      ...{ status, inherits, compactsUpTo: compaction?.upTo ?? null },
+      adds: { messages: compaction === undefined ? 0 : 1, snapshots: vars === null ? 0 : 1 },
+      commits: { final: committed(final), vars: committed(vars), summary: committed(summary) },
+      columns: {
+        ...{ final: final?.sha256 ?? null, salt: final?.salt ?? summary?.salt ?? null, final_summary: finalSummary },
+        ...{ fingerprint, turn_seq: turnSeq ?? null, cache_id: cacheId ?? session.cache_id },
+      },
+    },
+    writes: ends ?? [],
   };
-}
-
-/** Where a session that was made from another continues it. */
-async function sourceOf(
-  storage: Storage,
-  session: SessionRow,
-): Promise<{ readonly session: string; readonly branch: number; readonly seq: number } | null> {
-  const lineage = await lineageAt(storage, { no: session.no, branch: session.branch, seq: session.seq });
-  const source = lineage.find(({ no }) => no !== session.no);
-  return source === undefined ? null : { session: source.session, branch: source.branch, seq: source.upTo };
 }
 
 function moved(session: SessionRow, expected: string | null): HoldfastError {

@@ -10,7 +10,8 @@ import { type Decision, decide } from "../core/decide.ts";
 import { decodeRow, json, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
-import { noRow, onBranch } from "./calls.ts";
+import { noRow } from "./calls.ts";
+import { onBranch } from "./guards.ts";
 import { snapshotEvent } from "./publish.ts";
 import { checkTurn } from "./turns.ts";
 

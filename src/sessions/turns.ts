@@ -13,7 +13,8 @@ import { currentLineage } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { branchEvent, type Position, positionOf } from "./branching.ts";
 import { findHead } from "./find.ts";
-import { decideHead, prepareHead } from "./publish.ts";
+import { onBranch, onHead } from "./guards.ts";
+import { decideHead, type Plan, prepareHead } from "./publish.ts";
 
 const STATUSES: readonly TurnStatus[] = ["open", "done", "aborted"];
 const TURN = {
@@ -69,7 +70,7 @@ async function begin(storage: Storage, id: string, agent: string | undefined, ru
       commit: {
         sessions: [{ id, mode: "existing", at }],
         agents: agent === undefined ? [] : [{ id: agent, at }],
-        guards: [{ check: "session.seq", key: [id], expect: session.seq }],
+        guards: [onBranch(session)],
         events: [event],
       },
       answer: ({ events }) => {
@@ -89,17 +90,23 @@ async function end(
   status: "done" | "aborted",
 ): Promise<Head> {
   const { session: id, seq: first } = parseRowId(turn, "turn");
-  const prepared = await prepareHead(prepare, input);
+  const prepared = await prepareHead(storage, prepare, input);
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const open = await openTurn(storage, session, first);
     const at = storage.environment.now();
-    const current = session.head === null ? null : await findHead(storage, session.head);
-    return decideHead(storage, {
+    const plan: Plan = {
       ...{ session, prepared, at, turnSeq: first, status: status === "done" ? "complete" : "aborted" },
       ends: [endRow(open, status, at)],
       agents: open.agent === null ? [] : [open.agent],
-      ...(status === "done" ? {} : { after: (head) => [backEvent(session, open, head, current, at)] }),
+      guards: [{ check: "turn.version", key: [first, id], expect: open.seq }],
+    };
+    if (status === "done") return decideHead(storage, plan);
+    const current = session.head === null ? null : await findHead(storage, session.head);
+    return decideHead(storage, {
+      ...plan,
+      after: [backEvent(session, open, current, at)],
+      guards: [...(plan.guards ?? []), onHead(session)],
     });
   });
 }
@@ -131,16 +138,10 @@ function endRow({ first_seq, agent, run }: TurnRow, status: "done" | "aborted", 
 }
 
 /** As if the turn had not been: from the current head, or from before the turn where there is none. */
-function backEvent(
-  session: SessionRow,
-  turn: TurnRow,
-  aborted: HeadRow,
-  current: HeadRow | null,
-  at: number,
-): EventDraft {
+function backEvent(session: SessionRow, turn: TurnRow, current: HeadRow | null, at: number): EventDraft {
   const before: Position = { session: session.id, no: session.no, branch: turn.branch, seq: turn.first_seq - 1 };
   const from = current === null ? before : positionOf(current);
-  return branchEvent(session, "branch/begun", from, at, { verb: "abort", head: aborted.id });
+  return { ...branchEvent(session, "branch/begun", from, at, { verb: "abort" }), namesHead: true };
 }
 
 /** The seq of a turn of the session that a row is to belong to. */

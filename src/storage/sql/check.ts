@@ -84,9 +84,9 @@ export const queries = {
   // A head's own event is the last that belongs to it; it ends the turn, and the chain is the one before it.
   "check.heads":
     `SELECT r.no, r.id, r.branch, r.seq, r.basis_no, p.id AS basis, p.session_no AS basis_session, r.status, r.chain, r.root, ` +
-    `${blob("final")}, r.salt, r.snapshot_seq, ` +
+    `${blob("final")}, r.salt, r.final_summary, r.snapshot_seq, ` +
     `${exists("SELECT 1 FROM snapshots x WHERE x.session_no = r.session_no AND x.seq = r.snapshot_seq")} AS snapshot_there, ` +
-    `r.turn_seq, ${turnEnded}, r.fingerprint, r.at, l.hash AS chain_at, ${EVENT} ` +
+    `r.turn_seq, ${turnEnded}, r.fingerprint, r.cache_id, r.at, l.hash AS chain_at, ${EVENT} ` +
     `FROM heads r LEFT JOIN heads p ON p.no = r.basis_no ${joinBlob("final")} ${withEvent("r")} ` +
     "LEFT JOIN events l ON l.session_no = r.session_no AND l.seq = r.seq - 1 " +
     "WHERE r.session_no = ? AND (r.seq, r.no) > (?, ?) ORDER BY r.seq, r.no LIMIT ?",

@@ -1,10 +1,12 @@
 // The write verb itself, below the nouns: batches, guards, isolation of one member's trouble from the others.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../../test/engines.ts";
-import type { Commit, EventDraft, Outcome } from "../../contracts/storage.ts";
+import type { Commit, EventDraft, HeadDraft, Outcome } from "../../contracts/storage.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
 import { genesis, nextHash } from "../../core/chain.ts";
+import { NONE } from "../../core/counts.ts";
 import { realEnvironment } from "../../core/environment.ts";
+import { headOf } from "../../core/head.ts";
 import { open } from "../../open.ts";
 import { SqlStorage } from "./store.ts";
 
@@ -13,6 +15,14 @@ const at = 1;
 function note(session: string, text: string, extra: Partial<EventDraft> = {}): EventDraft {
   return { session, type: "annotation", at, data: { text }, ...extra };
 }
+
+const BLANK = { final: null, salt: null, final_summary: null, fingerprint: null, turn_seq: null, cache_id: null };
+/** A head of a session that has none and inherits nothing. */
+const HEAD: HeadDraft = {
+  ...{ status: "complete", adds: {}, compactsUpTo: null, columns: BLANK },
+  inherits: { basis: null, source: null, counts: NONE, compaction: null },
+  commits: { final: null, vars: null, summary: null },
+};
 
 function append(session: string, text: string, extra: Partial<Commit> = {}): Commit {
   return { sessions: [{ id: session, mode: "ensure", at }], events: [note(session, text)], ...extra };
@@ -50,11 +60,11 @@ for (const engine of ENGINES) {
       expect(seqs(outcomes)).toEqual([3, "guard", 2]);
     });
 
-    test("ST2 who relied on where a log ends or on its branch does not share a batch with who moves it", async () => {
+    test("ST2 who relied on a session's state or on its branch does not share a batch with who moves it", async () => {
       await storage.commit(append("s", "first"));
-      const [row] = await storage.query("session.get", "s");
-      const relying = append("s", "relied", { guards: [{ check: "session.seq", key: ["s"], expect: row?.seq ?? 0 }] });
-      const outcomes = await Promise.all([append("s", "moves"), relying].map((one) => storage.commit(one)));
+      const moving = append("s", "", { events: [note("s", "moves", { state: true })] });
+      const relying = append("s", "relied", { guards: [{ check: "state.version", key: ["s"], expect: 0 }] });
+      const outcomes = await Promise.all([moving, relying].map((one) => storage.commit(one)));
       expect(seqs(outcomes)).toEqual([3, "guard"]);
       const begins: Commit = {
         ...append("s", ""),
@@ -67,6 +77,24 @@ for (const engine of ENGINES) {
       };
       const onBranch = append("s", "relied", { guards: [{ check: "session.branch", key: ["s"], expect: 1 }] });
       expect(seqs(await Promise.all([begins, onBranch].map((one) => storage.commit(one))))).toEqual([4, "guard"]);
+    });
+
+    test("SE1 a head counts what its batch wrote before it, and not what came after", async () => {
+      await storage.commit(append("s", "first"));
+      const row = { first_seq: { slot: "seq" }, status: "open", at } as const;
+      const turn = append("s", "", {
+        events: [note("s", "begun", { writes: [{ op: "insert", table: "turns", row }] })],
+      });
+      const head = append("s", "", { events: [{ session: "s", type: "head/created", at, head: HEAD }] });
+      const outcomes = await Promise.all([turn, head, turn, head, turn].map((one) => storage.commit(one)));
+      const published = outcomes.flatMap((one) => (one.ok ? (one.events[0]?.head ?? []) : []));
+      // What must wait for the next batch lets those pass that need not.
+      expect(seqs(outcomes)).toEqual([3, 6, 4, 7, 5]);
+      expect(published.map(({ seq }) => seq)).toEqual([6, 7]);
+      expect(published.map((one) => headOf(one).counts.turns)).toEqual([3, 3]);
+      expect(published[1]?.basis).toBe(published[0]?.id);
+      const stored = await storage.query("heads.list", "s", 0, 10);
+      expect(stored.map(headOf)).toEqual(published.map(headOf));
     });
 
     test("ST2 two commits of one batch that rely on the same row cannot both happen", async () => {

@@ -1,13 +1,15 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
+import type { BranchStandingRow } from "../../contracts/lineage-queries.ts";
 import type { Commit, Found, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
+import type { BranchStanding } from "../../core/head.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
 import { Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
-import { GUARDS } from "./statements.ts";
+import { GUARDS, QUERIES } from "./statements.ts";
 import { type Position, type Writing, write } from "./writing.ts";
 
 /** What a handle may remember between commits: numbers never change; positions are fenced before they are used. */
@@ -39,6 +41,8 @@ interface Snapshot {
   /** Until when each blob in question lives. */
   readonly blobs: Map<string, number>;
   readonly guards: Map<string, Param>;
+  /** Where the branches stand of sessions that get a head. */
+  readonly standings: ReadonlyMap<string, BranchStanding>;
 }
 
 export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<BatchResult> {
@@ -46,7 +50,7 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
   const verdicts = judge(batch, snapshot);
   const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
   const created = yield* createMissing(accepted, snapshot);
-  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created);
+  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created, snapshot.standings);
   const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map(({ now }) => advanced(now)) };
   const steps = [...writing.steps, advance];
   const reads = steps.some((step) => step.kind === "query" && step.answers !== undefined);
@@ -69,7 +73,7 @@ export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): P
     if (known === undefined) throw new Error(`bug: session ${id} is not remembered`);
     return known;
   };
-  const writing = write(batch, position, remembered.agents, new Set());
+  const writing = write(batch, position, remembered.agents, new Set(), new Map());
   const rows = writing.moved.map(({ now, was }) => [...advanced(now), was.seq, was.chain]);
   yield { steps: [{ kind: "bulk", spec: FENCE_SESSION, rows }, ...writing.steps], last: true };
   return { outcomes: writing.outcomes, sessions: writing.sessions, agents: remembered.agents };
@@ -94,7 +98,12 @@ function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembe
     if (!(events?.some((event) => event.session === use.id) ?? false)) return false;
   }
   for (const agent of agents ?? []) if (!remembered.agents.has(agent.id)) return false;
+  for (const { head } of events ?? []) if (head !== undefined) return false;
   return true;
+}
+
+function publishes({ events }: Commit): string[] {
+  return (events ?? []).flatMap(({ session, head }) => (head === undefined ? [] : [session]));
 }
 
 function sessionIds(batch: readonly Commit[]): string[] {
@@ -124,6 +133,7 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   // One order for everybody, so that rows are locked in one order.
   const asked = [...guards.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
+  const published = [...new Set(batch.flatMap(publishes))];
   // Whoever writes events takes its place at the table before it locks a row: the other way round it would hold the row
   // while it waits behind somebody who wants to be alone, who waits for somebody who wants the row.
   const how = batch.some((commit) => commit.settled) ? "alone" : "beside";
@@ -140,17 +150,33 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
       ...asked.map(
         ([, guard]): Step => ({ kind: "query", sql: GUARDS[guard.check] + dialect.lockRow, params: [...guard.key] }),
       ),
+      // The rows of their sessions are locked by now, so nobody adds to what is counted.
+      ...published.map((id): Step => ({ kind: "query", sql: QUERIES["branch.standing"], params: [id] })),
     ],
     last: false,
   };
-  const [sessionRows, agentRows, aliasRows, blobRows, ...guardRows] = rows.slice(settle.length);
+  const [sessionRows, agentRows, aliasRows, blobRows, ...rest] = rows.slice(settle.length);
+  const guardRows = rest.slice(0, asked.length);
+  const standings = published.flatMap((id, i) => {
+    const row = rest[asked.length + i]?.[0];
+    return row === undefined ? [] : [[id, standingOf(row)] as const];
+  });
   return {
     sessions: new Map((sessionRows ?? []).map((row) => [String(row.id), sessionOf(row)])),
     agents: new Map((agentRows ?? []).map((row) => [String(row.id), Number(row.no)])),
     aliases: new Set((aliasRows ?? []).map((row) => String(row.name))),
     blobs: new Map((blobRows ?? []).map((row) => [toHex(row.sha256 as Uint8Array), livesUntil(row)])),
     guards: new Map(asked.map(([key], i) => [key, (guardRows[i]?.[0]?.value ?? null) as Param])),
+    standings: new Map(standings),
   };
+}
+
+function standingOf(row: Row): BranchStanding {
+  const { head_no, head_id, head_root, messages, turns, evals, calls, snapshots, invocations } =
+    row as unknown as BranchStandingRow;
+  const head =
+    head_no === null || head_id === null || head_root === null ? null : { no: head_no, id: head_id, root: head_root };
+  return { head, since: { messages, turns, evals, calls, snapshots, invocations } };
 }
 
 function livesUntil(row: Row): number {
@@ -173,15 +199,16 @@ function sessionOf(row: Row): { position: Position; deleted: boolean } {
 
 /** What anyone who uses a session may change without a guard of their own. */
 const MOVING: ReadonlySet<string> = new Set([
-  ...["state.version", "session.seq", "session.branch", "session.head", "invocation.waits"],
+  ...["state.version", "session.branch", "session.head", "invocation.waits"],
 ]);
 
 type Verdict = "accepted" | "later" | Refusal;
 
 /**
  * Guards were read before anything of the batch was written, so a commit with guards must not share the batch with an
- * earlier one that may change what it relied on: it waits for the next. Whoever changes a guarded row guards it too; only
- * a session's state and the length of its log are changed without asking, and a session's creation by anyone who uses it.
+ * earlier one that may change what it relied on: it waits for the next, and is the first there. Whoever changes a guarded
+ * row guards it too; only what MOVING names is changed without asking, and a session's creation by anyone who uses it. The
+ * same holds for a commit that publishes a head: what the head counts was read beside the guards.
  */
 function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
   const touched = new Set<string>();
@@ -193,6 +220,7 @@ function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
     const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
     const alone =
       (commit.guards ?? []).some(({ check }) => MOVING.has(check)) ||
+      publishes(commit).length > 0 ||
       (commit.sessions ?? []).some((use) => use.mode === "create" || use.mode === "restore");
     if (guards.some((key) => touched.has(key))) return "later";
     if (names.some((name) => created.has(name))) return "later";

@@ -40,9 +40,16 @@ const HEAD_COLUMNS =
 const HEADS =
   "FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final";
 
+/** Rows of each kind that begin in the stretch w: session_no, branch, after, upto. */
 const count = (name: string) =>
   `(SELECT count(*) FROM ${name} r WHERE r.session_no = w.session_no AND r.first_seq = r.seq AND r.branch = w.branch ` +
   `AND r.first_seq > w.after AND r.first_seq <= w.upto) AS ${name}`;
+
+const COUNTS =
+  "(SELECT count(*) FROM events e WHERE e.session_no = w.session_no AND e.branch = w.branch AND e.seq > w.after " +
+  `AND e.seq <= w.upto AND e.agent_no IS NOT NULL) AS messages, ${["turns", "evals", "calls", "invocations"].map(count).join(", ")}, ` +
+  "(SELECT count(*) FROM snapshots r WHERE r.session_no = w.session_no AND r.branch = w.branch AND r.seq > w.after " +
+  "AND r.seq <= w.upto) AS snapshots";
 
 interface Versioned {
   readonly table: string;
@@ -135,11 +142,14 @@ export const queries = {
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
   "lineage.counts":
-    "SELECT (SELECT count(*) FROM events e WHERE e.session_no = w.session_no AND e.branch = w.branch AND e.seq > w.after " +
-    `AND e.seq <= w.upto AND e.agent_no IS NOT NULL) AS messages, ${["turns", "evals", "calls", "invocations"].map(count).join(", ")}, ` +
-    "(SELECT count(*) FROM snapshots r WHERE r.session_no = w.session_no AND r.branch = w.branch AND r.seq > w.after " +
-    "AND r.seq <= w.upto) AS snapshots FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, " +
+    `SELECT ${COUNTS} FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, ` +
     "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
+  // No head of a branch is older than the branch, whose number is the seq it begins with.
+  "branch.standing":
+    `SELECT w.head_no, w.head_id, w.head_root, ${COUNTS} FROM (SELECT s.no AS session_no, s.branch, h.no AS head_no, ` +
+    `h.id AS head_id, h.root AS head_root, coalesce(h.seq, 0) AS after, CAST(${NOW} AS BIGINT) AS upto ` +
+    "FROM sessions s LEFT JOIN heads h ON h.no = (SELECT n.no FROM heads n WHERE n.session_no = s.no AND n.branch = s.branch " +
+    "AND n.seq >= s.branch ORDER BY n.seq DESC LIMIT 1) WHERE s.id = ?) w",
   "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
   "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
   "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? ORDER BY h.seq DESC LIMIT 1`,
@@ -169,6 +179,7 @@ export const guards = {
   "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "session.head":
     "SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = ? AND s.deleted_at IS NULL",
+  "turn.version": version("turns"),
   "call.version": version("calls"),
   "eval.version": version("evals"),
   "invocation.version": version("invocations"),

@@ -109,6 +109,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["messages at a head", QUERIES["messages.at"]],
   ["the last messages at a head", QUERIES["messages.lastAt"]],
   ["what a head counts", QUERIES["lineage.counts"]],
+  ["what a head to be published counts", QUERIES["branch.standing"]],
   ["a head by id", QUERIES["head.get"]],
   ["the current head", QUERIES["head.current"]],
   ["the head before a point", QUERIES["head.before"]],

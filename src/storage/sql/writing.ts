@@ -1,7 +1,17 @@
 // The writing half of a batch: every event gets its seq and chain hash, every row its numbers. All of it is plain data
 // until the engine runs it.
-import type { Commit, EventDraft, MessageDraft, Outcome } from "../../contracts/storage.ts";
+import type {
+  Commit,
+  EventDraft,
+  HeadDraft,
+  MessageDraft,
+  Outcome,
+  PublishedHead,
+  Write,
+  WrittenEvent,
+} from "../../contracts/storage.ts";
 import { envelope, nextHash } from "../../core/chain.ts";
+import { type BranchStanding, completeHead } from "../../core/head.ts";
 import { restore } from "./archive.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
@@ -31,6 +41,8 @@ interface LiveSession {
   readonly was: Position;
   position: Position;
   touchedAt: number | null;
+  /** The head that was published. */
+  head?: PublishedHead;
 }
 
 export function write(
@@ -38,8 +50,9 @@ export function write(
   position: (id: string) => Position,
   agents: ReadonlyMap<string, number>,
   created: ReadonlySet<string>,
+  standings: ReadonlyMap<string, BranchStanding>,
 ): Writing {
-  const batch = new Batch(accepted, position, agents);
+  const batch = new Batch(accepted, position, agents, standings);
   const fresh = new Set(created);
   const outcomes = accepted.map((commit) => batch.add(commit, fresh));
   return { ...batch.moved(), outcomes, steps: batch.script.steps() };
@@ -50,11 +63,18 @@ class Batch {
   readonly #live = new Map<string, LiveSession>();
   readonly #position: (id: string) => Position;
   readonly #agents: ReadonlyMap<string, number>;
+  readonly #standings: ReadonlyMap<string, BranchStanding>;
   readonly #messageSpec: BulkSpec;
 
-  constructor(accepted: readonly Commit[], position: (id: string) => Position, agents: ReadonlyMap<string, number>) {
+  constructor(
+    accepted: readonly Commit[],
+    position: (id: string) => Position,
+    agents: ReadonlyMap<string, number>,
+    standings: ReadonlyMap<string, BranchStanding>,
+  ) {
     this.#position = position;
     this.#agents = agents;
+    this.#standings = standings;
     for (const blob of mergeBlobs(accepted)) this.script.row(PUT_BLOB, blob);
     this.script.flush();
     for (const use of mergeUses(accepted)) this.script.row(USE_BLOB, use);
@@ -109,10 +129,12 @@ class Batch {
     return no;
   };
 
-  #event(draft: EventDraft): { session: string; seq: number; hash: Uint8Array } {
-    const session = this.#session(draft.session);
+  #event(given: EventDraft): WrittenEvent {
+    const session = this.#session(given.session);
     const before = session.position;
     const seq = before.seq + 1;
+    const draft =
+      given.head === undefined && given.namesHead === undefined ? given : this.#headed(session, given, given.head);
     const body = envelope(draft, seq);
     const hash = nextHash(before.chain, body);
     const branch = draft.branches === true ? seq : before.branch;
@@ -136,7 +158,35 @@ class Batch {
       const context: Context = { agent: this.#agent, sessionNo: this.#sessionNo, session: no, branch, seq };
       for (const one of draft.writes) this.script.write(one, context);
     }
-    return { session: draft.session, seq, hash };
+    const written = { session: draft.session, seq, hash };
+    return given.head === undefined || session.head === undefined ? written : { ...written, head: session.head };
+  }
+
+  /** The event with the head it publishes, or names, which stands where the event does. */
+  #headed(live: LiveSession, draft: EventDraft, head: HeadDraft | undefined): EventDraft {
+    if (head === undefined) {
+      if (live.head === undefined) throw new Error("bug: an event names a head that its commit has not published");
+      return { ...draft, data: { ...draft.data, head: live.head.id } };
+    }
+    const standing = this.#standings.get(draft.session);
+    if (standing === undefined || live.head !== undefined) {
+      throw new Error("bug: a head whose branch was not looked at, or a second one in one commit");
+    }
+    const { no, branch, seq, chain } = live.position;
+    const place = { session: draft.session, no, branch, seq: seq + 1, chain, at: draft.at };
+    const { row, basisNo } = completeHead(head, place, standing);
+    live.head = row;
+    const { session: _session, session_no: _no, basis: _basis, ...columns } = row;
+    const move: Write = { op: "run", statement: "session.headTo", params: [row.id, { slot: "session" }] };
+    return {
+      ...draft,
+      data: { ...draft.data, head: row.id },
+      writes: [
+        { op: "insert", table: "heads", row: { ...columns, basis_no: basisNo } },
+        ...(draft.writes ?? []),
+        ...(row.status === "complete" ? [move] : []),
+      ],
+    };
   }
 
   #message(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {

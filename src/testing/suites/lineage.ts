@@ -4,6 +4,7 @@ import type { MessageAt } from "../../contracts/lineage.ts";
 import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { busyCases } from "./lineage-busy.ts";
 import { contextCases } from "./lineage-context.ts";
 import { hidingCases } from "./lineage-hiding.ts";
 import { invocationCases } from "./lineage-invocations.ts";
@@ -13,7 +14,7 @@ export function runLineageSuite(name: string, make: MakeFixture, options?: Suite
   const cases = [...headCases, ...turnCases, ...branchCases, ...forkCases, ...stateCases, ...rowCases, ...hostileCases];
   runCases(
     `lineage: ${name}`,
-    [...cases, ...hidingCases, ...invocationCases, ...leafCases, ...contextCases],
+    [...cases, ...hidingCases, ...invocationCases, ...leafCases, ...contextCases, ...busyCases],
     make,
     options,
   );

@@ -2,9 +2,11 @@
 // handles: one is held between its look and its writing until the other has either done its work or waits for the lock.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../../../test/engines.ts";
-import type { BlobWrite, Commit, Outcome } from "../../../contracts/storage.ts";
+import type { BlobWrite, Commit, EventDraft, HeadDraft, Outcome } from "../../../contracts/storage.ts";
 import { encodeText, sha256 } from "../../../core/bytes.ts";
+import { NONE } from "../../../core/counts.ts";
 import { realEnvironment } from "../../../core/environment.ts";
+import { headOf } from "../../../core/head.ts";
 import { type BatchResult, commitPlan } from "../commit.ts";
 import type { Plan } from "../driver.ts";
 import { SqlStorage } from "../store.ts";
@@ -13,6 +15,14 @@ import { postgres } from "./dialect.ts";
 const at = 1;
 const WAITING_FOR_US =
   "SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))";
+
+const BLANK = { final: null, salt: null, final_summary: null, fingerprint: null, turn_seq: null, cache_id: null };
+/** A head of a session that has none and inherits nothing. */
+const HEAD: HeadDraft = {
+  ...{ status: "complete", adds: {}, compactsUpTo: null, columns: BLANK },
+  inherits: { basis: null, source: null, counts: NONE, compaction: null },
+  commits: { final: null, vars: null, summary: null },
+};
 
 function append(session: string, extra: Partial<Commit> = {}): Commit {
   const events = [{ session, type: "annotation", at }];
@@ -75,11 +85,31 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       expect(await storage.query("events.read", "s", 0, 10)).toEqual([]);
     });
 
-    test("ST2 another handle's guard on the session's length sees this commit", async () => {
+    test("SE1 another handle's head stands behind this commit and counts it", async () => {
       await storage.commit(append("s"));
-      const guards = [{ check: "session.seq", key: ["s"], expect: 2 }] as const;
+      const row = { first_seq: { slot: "seq" }, status: "open", at } as const;
+      const turn: EventDraft = {
+        session: "s",
+        type: "turn/begun",
+        at,
+        writes: [{ op: "insert", table: "turns", row }],
+      };
+      const { ours, theirs } = await amid(append("s", { events: [turn] }), {
+        sessions: [{ id: "s", mode: "existing", at }],
+        events: [{ session: "s", type: "head/created", at, head: HEAD }],
+      });
+      expect(ours).toMatchObject({ ok: true, events: [{ seq: 3 }] });
+      expect(theirs).toMatchObject({ ok: true, events: [{ seq: 4, head: { seq: 4 } }] });
+      const [head] = await storage.query("heads.list", "s", 0, 10);
+      expect(head === undefined ? undefined : headOf(head).counts.turns).toBe(1);
+    });
+
+    test("ST2 another handle's guard on the session's state sees this commit", async () => {
+      await storage.commit(append("s"));
+      const guards = [{ check: "state.version", key: ["s"], expect: 0 }] as const;
       const [row] = await storage.query("session.get", "s");
-      const { ours, theirs } = await amid(append("s"), {
+      const ourEvents = [{ session: "s", type: "state/set", at, state: true }];
+      const { ours, theirs } = await amid(append("s", { events: ourEvents }), {
         solo: true,
         sessions: [{ id: "s", mode: "existing", at }],
         guards,

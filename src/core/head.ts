@@ -1,0 +1,190 @@
+// What a head commits to: the small root beside its row, and the id made from it. Payloads stand in it as commitments, so
+// that a head's id survives their erasure and confirms no guess. A head is completed inside the commit that publishes it.
+import type { Compaction, Counts, Head, HeadStatus } from "../contracts/lineage.ts";
+import type { HeadRow } from "../contracts/lineage-queries.ts";
+import type { HeadDraft, PublishedHead } from "../contracts/storage.ts";
+import { encodeText, sha256, toHex, toRef } from "./bytes.ts";
+import { canonicalJson } from "./canonical.ts";
+import { commitment } from "./chain.ts";
+import { addCounts } from "./counts.ts";
+import { type Column, decodeRow, digest, jsonObject, oneOf, optional, text, utf8, whole } from "./decode.ts";
+import { optionalRowId, rowId } from "./row-id.ts";
+
+export interface Root {
+  readonly counts: Counts;
+  readonly final: string | null;
+  readonly vars: string | null;
+  readonly fingerprint: string | null;
+  readonly compaction: Compaction | null;
+  readonly summary: string | null;
+  readonly cacheId: string | null;
+}
+
+/**
+ * Without what is null or none: there is a root for every head, so it is short. Its counter is the head's own seq. Heads
+ * of version 1 were made before roots said anything of the summary and the cache id.
+ */
+export function encodeRoot({ counts, summary, cacheId, ...rest }: Root, v: 1 | 2 = 2): Uint8Array {
+  const said = (facts: object) =>
+    Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== null && fact !== 0));
+  const more = v === 1 ? {} : said({ summary, cacheId });
+  return encodeText(canonicalJson({ v, counts: said(counts), ...said(rest), ...more } as never));
+}
+
+export function committed(payload: { readonly sha256: Uint8Array; readonly salt: Uint8Array } | null): string | null {
+  return payload === null ? null : commitment(payload.salt, payload.sha256);
+}
+
+/** As the row gives it. Of one that was erased, nothing but what its root says is left. */
+export function committedSummary(
+  { final_summary, salt }: Pick<HeadRow, "final_summary" | "salt">,
+  said: string | null,
+): string | null {
+  if (final_summary === null) return salt === null ? said : null;
+  // Without its salt it is not what was written, whatever the root says.
+  return salt?.byteLength === 16 ? commitment(salt, sha256(final_summary)) : "";
+}
+
+/** Whether the columns beside the root are those that it commits to. */
+export function agreesWithRoot(row: PublishedHead): boolean {
+  const said = jsonObject.read(row.root) ?? {};
+  const { vars, fingerprint = null, cacheId = null, summary = null } = said;
+  const snapshot = vars === undefined ? null : row.seq - 1;
+  if (row.fingerprint !== fingerprint || row.snapshot_seq !== snapshot) return false;
+  if (said.v === 1) return true;
+  return row.cache_id === cacheId && committedSummary(row, summary as string | null) === summary;
+}
+
+/** What a head's id is made of. Numbers of rows never enter it. */
+export interface Identity {
+  readonly session: string;
+  readonly branch: number;
+  readonly seq: number;
+  readonly chain: Uint8Array;
+  readonly basis: string | null;
+  /** What a fork's first head continues: session, branch and seq. */
+  readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
+  readonly status: HeadStatus;
+  readonly root: Uint8Array;
+}
+
+export function headId({ chain, root, ...rest }: Identity): string {
+  const text = canonicalJson({ ...rest, chain: toHex(chain), root: toHex(sha256(root)) } as never);
+  return `hd-${toHex(sha256(encodeText(text)))}`;
+}
+
+/** What a branch holds at the moment of a commit: its newest head, and what came after it. */
+export interface BranchStanding {
+  readonly head: { readonly no: number; readonly id: string; readonly root: Uint8Array } | null;
+  readonly since: Counts;
+}
+
+/** Where the event is that publishes it. */
+export interface Place {
+  readonly session: string;
+  readonly no: number;
+  readonly branch: number;
+  readonly seq: number;
+  /** Of the event before it. */
+  readonly chain: Uint8Array;
+  readonly at: number;
+}
+
+export function completeHead(
+  draft: HeadDraft,
+  place: Place,
+  standing: BranchStanding,
+): { readonly row: PublishedHead; readonly basisNo: number | null } {
+  const { status, commits, columns, compactsUpTo } = draft;
+  const { session, no, branch, seq, chain, at } = place;
+  const { basis, source, counts, compaction } = standing.head === null ? inherited(draft) : continued(standing.head);
+  const root = encodeRoot({
+    counts: addCounts(addCounts(counts, standing.since), draft.adds),
+    ...{ final: commits.final, vars: commits.vars, summary: commits.summary },
+    ...{ fingerprint: columns.fingerprint, cacheId: columns.cache_id },
+    compaction: compactsUpTo === null ? compaction : { summary: rowId(session, seq - 1), upTo: compactsUpTo },
+  });
+  const id = headId({ session, branch, seq, chain, basis: basis?.id ?? null, source, status, root });
+  const row: PublishedHead = {
+    ...{ id, session, session_no: no, branch, seq, basis: basis?.id ?? null, status, chain, root, at, ...columns },
+    snapshot_seq: commits.vars === null ? null : seq - 1,
+  };
+  return { row, basisNo: basis?.no ?? null };
+}
+
+function inherited({ inherits }: HeadDraft): NonNullable<HeadDraft["inherits"]> {
+  if (inherits === null) throw new Error("bug: a branch that had a head has none");
+  return inherits;
+}
+
+function continued(basis: NonNullable<BranchStanding["head"]>): NonNullable<HeadDraft["inherits"]> {
+  return { basis, source: null, ...rootOf(basis) };
+}
+
+const COUNTS = ["messages", "turns", "evals", "calls", "snapshots", "invocations"] as const;
+
+const counts: Column<Counts> = {
+  wanted: "counts of rows",
+  read(value) {
+    if (typeof value !== "object" || value === null) return undefined;
+    const found = Object.fromEntries(COUNTS.map((name) => [name, (value as Record<string, unknown>)[name] ?? 0]));
+    return Object.values(found).every(Number.isSafeInteger) ? (found as unknown as Counts) : undefined;
+  },
+};
+
+const compaction: Column<Compaction | null> = {
+  wanted: "a compaction",
+  read(value) {
+    if (value === null || value === undefined) return null;
+    const found = value as Readonly<Record<string, unknown>>;
+    const sound = typeof found.summary === "string" && typeof found.upTo === "string";
+    return sound ? (found as unknown as Compaction) : undefined;
+  },
+};
+
+const STATUSES: readonly HeadStatus[] = ["complete", "aborted"];
+
+const HEAD = {
+  branch: whole,
+  seq: whole,
+  basis: optional(text),
+  status: oneOf(STATUSES),
+  chain: digest,
+  root: jsonObject,
+  final_summary: optional(utf8),
+  fingerprint: optional(text),
+  cache_id: optional(text),
+  at: whole,
+};
+
+export function rootOf(row: Pick<HeadRow, "id" | "root">): {
+  readonly counts: Counts;
+  readonly compaction: Compaction | null;
+} {
+  const name = { kind: "head", id: row.id };
+  const { root } = decodeRow(name, row, { root: jsonObject });
+  return decodeRow(name, root, { counts, compaction });
+}
+
+export function headOf(row: PublishedHead): Head {
+  const found = decodeRow({ kind: "head", id: row.id }, row, HEAD);
+  const root = rootOf(row);
+  return {
+    id: row.id,
+    session: row.session,
+    branch: found.branch,
+    seq: found.seq,
+    chain: toHex(found.chain),
+    basis: found.basis,
+    status: found.status,
+    counts: root.counts,
+    finalRef: row.final === null ? null : toRef(row.final),
+    finalSummary: found.final_summary,
+    snapshot: optionalRowId(row.session, row.snapshot_seq),
+    fingerprint: found.fingerprint,
+    turn: optionalRowId(row.session, row.turn_seq),
+    cacheId: found.cache_id,
+    compaction: root.compaction,
+    at: found.at,
+  };
+}

@@ -1,0 +1,216 @@
+// Verbs in a session that others never stop appending to: each succeeds, and what it published is what was there when it
+// happened.
+import assert from "node:assert/strict";
+import type { Counts } from "../../contracts/lineage.ts";
+import { present, range, refuses } from "../expect.ts";
+import { type Case, type Offers, prove } from "../suite.ts";
+
+const NEEDS = ["lineage", "sessions", "history", "check"] as const;
+type Given = Pick<Offers, (typeof NEEDS)[number]>;
+type History = Offers["history"];
+
+const TIMES = 50;
+/** Appends under way at any moment, through each handle. */
+const SPEAKERS = 4;
+
+/** Nobody pauses: whoever has been answered appends the next message at once. */
+async function amidAppends(speaking: readonly History[], session: string, work: () => Promise<void>): Promise<void> {
+  let isOver = false;
+  const speak = async (history: History, agent: string) => {
+    while (!isOver) await history.append({ session, agent }, { role: "user", content: "and another thing" });
+  };
+  const speakers = speaking.flatMap((history, i) => range(SPEAKERS).map((n) => speak(history, `speaker ${i} ${n}`)));
+  try {
+    await work();
+  } finally {
+    isOver = true;
+    await Promise.all(speakers);
+  }
+}
+
+/** Each in a session of its own, so that their lineages stay short. */
+const VERBS: Readonly<Record<string, (given: Given, session: string) => Promise<void>>> = {
+  publish: async ({ lineage: { heads } }, session) => {
+    let last: string | null = null;
+    for (const n of range(TIMES)) {
+      const head = await heads.publish(session, { expect: last, ...(n % 2 === 0 ? {} : { final: n, vars: { n } }) });
+      assert.equal(head.basis, last);
+      last = head.id;
+    }
+  },
+  "finish turns": async ({ lineage: { turns } }, session) => {
+    for (const n of range(TIMES)) {
+      const turn = await turns.begin(session, { agent: "ada" });
+      const head = await turns.finish(turn.id, { final: n, finalSummary: `${n}` });
+      assert.equal(head.turn, turn.id);
+    }
+  },
+  "abort turns": async ({ lineage: { turns, heads } }, session) => {
+    const kept = await heads.publish(session);
+    for (const n of range(TIMES)) {
+      const turn = await turns.begin(session);
+      const head = await turns.abort(turn.id, n % 2 === 0 ? undefined : { vars: { n } });
+      assert.equal(head.status, "aborted");
+      assert.equal((await heads.current(session))?.id, kept.id);
+    }
+  },
+  rewind: async ({ lineage: { sessions, heads } }, session) => {
+    const first = await heads.publish(session);
+    for (const n of range(TIMES)) {
+      if (n % 5 === 0) await heads.publish(session);
+      const moved = await sessions.rewind(`${session}@${first.id}`);
+      assert.deepEqual([moved.head?.id, moved.branched], [first.id, true]);
+    }
+  },
+  resume: async ({ lineage: { sessions, heads } }, session) => {
+    const first = await heads.publish(session);
+    for (const n of range(TIMES)) {
+      const moved = await sessions.resume(n % 2 === 0 ? session : `${session}@${first.id}`);
+      assert.equal(moved.head?.id, first.id);
+    }
+  },
+  compact: async ({ lineage: { heads } }, session) => {
+    for (const n of range(TIMES)) {
+      const head = await heads.compact(session, { agent: "ada", summary: `in short ${n}` });
+      assert.equal(head.compaction?.summary, `${session}#${head.seq - 1}`);
+    }
+  },
+};
+
+/** Every head shows as many rows of each kind as it counts. */
+async function verifyHeads({ lineage: { heads, sessions } }: Given, session: string): Promise<void> {
+  const { items, next } = await heads.list(session, { limit: 1000 });
+  assert.equal(next, null);
+  assert.notEqual(items.length, 0);
+  for (const head of items) {
+    const view = await sessions.at(`${session}@${head.id}`);
+    const shown: Counts = {
+      ...{ messages: (await view.messages()).length, turns: (await view.turns()).length },
+      ...{ evals: (await view.evals()).length, calls: (await view.calls()).length },
+      ...{ snapshots: (await view.snapshots()).length, invocations: (await view.invocations()).length },
+    };
+    assert.deepEqual(head.counts, shown, `what ${head.id} counts`);
+  }
+}
+
+async function proveVerb(given: Given, speaking: readonly History[], verb: string): Promise<void> {
+  const session = `busy ${verb}`;
+  await given.history.append({ session, agent: "ada" }, { role: "user", content: "the first" });
+  await amidAppends(speaking, session, () => present(VERBS[verb])(given, session));
+  await verifyHeads(given, session);
+  // Also that every head's id follows from what was there.
+  const report = await given.check();
+  assert.deepEqual(report.issues, []);
+}
+
+const ROUNDS = 20;
+
+/** Verbs that change the same thing at once, through two handles as through two processes. */
+const raceCases: readonly Case[] = [
+  prove("SE12 a turn that is ended at once through two handles ends once", [...NEEDS, "another"], async (given) => {
+    const [mine, theirs] = [given.lineage, await given.another()];
+    await given.sessions.create({ id: "chat" });
+    for (const round of range(ROUNDS)) {
+      const turn = await mine.turns.begin("chat");
+      const ends = [
+        mine.turns.finish(turn.id),
+        round % 2 === 0 ? theirs.turns.abort(turn.id) : theirs.turns.finish(turn.id),
+      ];
+      const done = await Promise.allSettled(ends);
+      assert.equal(done.filter(({ status }) => status === "fulfilled").length, 1, "it ended once");
+      for (const one of ends) await one.catch((error) => refuses("InvalidTransition", () => Promise.reject(error)));
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
+  prove(
+    "SE5 what an aborted turn goes back to is the current head, also one published meanwhile",
+    [...NEEDS, "another"],
+    async (given) => {
+      const [mine, theirs] = [given.lineage, await given.another()];
+      await given.sessions.create({ id: "chat" });
+      for (const _ of range(ROUNDS)) {
+        const turn = await mine.turns.begin("chat");
+        const [aborted, published] = await Promise.all([mine.turns.abort(turn.id), theirs.heads.publish("chat")]);
+        assert.equal((await mine.heads.current("chat"))?.id, published.id);
+        const isFirst = published.seq < aborted.seq;
+        assert.equal(isFirst ? aborted.basis : published.branch > aborted.seq, isFirst ? published.id : true);
+        const shown = await (await mine.sessions.at("chat")).heads();
+        assert.equal(shown.at(-1)?.id, published.id, "the session goes on from the current head");
+        await verifyHeads(given, "chat");
+      }
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
+  prove(
+    "SE3 rewinding and publishing at once through two handles happen one after the other",
+    [...NEEDS, "another"],
+    async (given) => {
+      const [mine, theirs] = [given.lineage, await given.another()];
+      await given.sessions.create({ id: "chat" });
+      const first = await mine.heads.publish("chat");
+      for (const _ of range(ROUNDS)) {
+        const [moved, head] = await Promise.all([
+          mine.sessions.rewind(`chat@${first.id}`),
+          theirs.heads.publish("chat", { vars: {} }),
+        ]);
+        const isLast = head.seq > moved.branch;
+        assert.equal((await mine.heads.current("chat"))?.id, isLast ? head.id : first.id);
+        assert.equal(head.branch === moved.branch, isLast);
+      }
+      await verifyHeads(given, "chat");
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
+  prove("SE3 rewinds at once through two handles never go forward again", [...NEEDS, "another"], async (given) => {
+    const [mine, theirs] = [given.lineage, await given.another()];
+    await given.sessions.create({ id: "chat" });
+    const first = await mine.heads.publish("chat");
+    for (const _ of range(ROUNDS)) {
+      const second = await mine.heads.publish("chat");
+      const near = mine.sessions.rewind(`chat@${second.id}`);
+      const far = theirs.sessions.rewind(`chat@${first.id}`);
+      await Promise.allSettled([near, far]);
+      assert.equal((await mine.heads.current("chat"))?.id, first.id);
+      const lost = await near.then(
+        async ({ branch }) => assert.ok(branch < (await far).branch),
+        (error) => refuses("Conflict", () => Promise.reject(error)),
+      );
+      assert.equal(lost?.retryable ?? false, false);
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
+  prove(
+    "SE3 resuming and publishing at once never leaves the current head behind",
+    [...NEEDS, "another"],
+    async (given) => {
+      const [mine, theirs] = [given.lineage, await given.another()];
+      await given.sessions.create({ id: "chat" });
+      await mine.heads.publish("chat");
+      for (const _ of range(ROUNDS)) {
+        await given.history.append({ session: "chat", agent: "ada" }, { role: "user", content: "unpublished" });
+        const [moved, head] = await Promise.all([mine.sessions.resume("chat"), theirs.heads.publish("chat")]);
+        if (head.seq < moved.branch) assert.equal(moved.head?.id, head.id);
+        const shown = await (await mine.sessions.at("chat")).heads();
+        assert.equal(shown.at(-1)?.id, head.id);
+      }
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+];
+
+const steadyCases = Object.keys(VERBS).flatMap((verb): readonly Case[] => [
+  prove(`ST2 ${verb} never starves while others append through the same handle`, NEEDS, (given) =>
+    proveVerb(given, [given.history], verb),
+  ),
+  prove(
+    `ST2 ${verb} never starves while others append through this handle and another`,
+    [...NEEDS, "another"],
+    async (given) => proveVerb(given, [given.history, (await given.another()).history], verb),
+  ),
+]);
+
+export const busyCases: readonly Case[] = [...steadyCases, ...raceCases];

@@ -1,0 +1,114 @@
+// Every column of a head's row is bound by the head's id, its root or its event: whichever is changed, the checker sees
+// it. And heads whose roots are of version 1, which said less, are as valid as they were.
+import { createReadStream, readFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { CheckKind } from "../../src/contracts/check.ts";
+import { TABLES } from "../../src/contracts/rows.ts";
+import { open } from "../../src/open.ts";
+import { ENGINES } from "../engines.ts";
+import { type Damaged, filledStore } from "./ground.ts";
+
+/** Places in the order of creation: one with everything, one with nothing, one of a fork. */
+const [FULL, BARE, OF_FORK] = [0, 2, 4];
+const OTHER = Buffer.from("another");
+const SALT = new Uint8Array(16).fill(7);
+const SNAPSHOT = "(SELECT min(s.seq) FROM snapshots s WHERE s.session_no = heads.session_no)";
+const BLOB = "(SELECT max(s.vars) FROM snapshots s WHERE s.session_no = heads.session_no)";
+
+type Cell = string | Uint8Array;
+type Planted = readonly [
+  column: string,
+  place: number,
+  value: string | null | { readonly cell: Cell },
+  kind: CheckKind,
+];
+
+/** A string is SQL. */
+const PLANTED: readonly Planted[] = [
+  ["id", BARE, { cell: `hd-${"0".repeat(64)}` }, "head-id-wrong"],
+  ["session_no", OF_FORK, "(SELECT no FROM sessions WHERE id = 'chat')", "row-without-event"],
+  ["branch", BARE, "branch + 1", "row-mismatch"],
+  ["seq", BARE, "seq - 1", "row-without-event"],
+  ["basis_no", BARE, null, "head-id-wrong"],
+  ["status", BARE, { cell: "aborted" }, "head-id-wrong"],
+  ["chain", BARE, "(SELECT s.chain FROM sessions s WHERE s.no = heads.session_no)", "head-chain-wrong"],
+  ["root", BARE, "(SELECT max(h.root) FROM heads h WHERE h.session_no <> heads.session_no)", "head-root-wrong"],
+  ["final", FULL, BLOB, "commitment-mismatch"],
+  ["final", FULL, null, "commitment-mismatch"],
+  ["salt", FULL, { cell: SALT }, "commitment-mismatch"],
+  ["salt", FULL, null, "commitment-mismatch"],
+  ["salt", FULL, "NULL, final = NULL, final_summary = NULL", "commitment-mismatch"],
+  ["salt", FULL, "NULL, final = NULL, final_summary = NULL", "head-root-wrong"],
+  ["salt", BARE, { cell: SALT }, "commitment-mismatch"],
+  ["final_summary", FULL, { cell: OTHER }, "head-root-wrong"],
+  ["final_summary", FULL, null, "head-root-wrong"],
+  ["final_summary", BARE, { cell: OTHER }, "head-root-wrong"],
+  ["snapshot_seq", FULL, SNAPSHOT, "head-root-wrong"],
+  ["snapshot_seq", FULL, null, "head-root-wrong"],
+  ["snapshot_seq", BARE, SNAPSHOT, "head-root-wrong"],
+  ["fingerprint", FULL, { cell: "another" }, "head-root-wrong"],
+  ["fingerprint", BARE, { cell: "another" }, "head-root-wrong"],
+  ["turn_seq", FULL, null, "row-mismatch"],
+  ["cache_id", FULL, { cell: "another" }, "head-root-wrong"],
+  ["cache_id", OF_FORK, null, "head-root-wrong"],
+  ["at", BARE, "at + 1", "row-mismatch"],
+];
+
+test("SE10 a change of every column of a head is tried", () => {
+  const tried = new Set(PLANTED.map(([column]) => column));
+  expect([...tried, "no"].sort()).toEqual(Object.keys(TABLES.heads.columns).sort());
+});
+
+for (const engine of ENGINES) {
+  describe(`heads on ${engine.name}`, () => {
+    let store: Damaged;
+    beforeAll(async () => {
+      store = await filledStore(engine);
+    });
+    afterEach(() => store.mend());
+    afterAll(() => store.end());
+
+    test.each(PLANTED)("SE10 another %s of head %i is named (%j)", async (column, place, value, kind) => {
+      const id = store.filled.heads[place] ?? "";
+      const [text, params] =
+        value === null ? ["NULL", []] : typeof value === "string" ? [value, []] : ["?", [value.cell]];
+      await store.run(`UPDATE heads SET ${column} = ${text} WHERE id = ?`, ...params, id);
+      const { issues } = await store.check("deep");
+      const rows = [id, ...(column === "id" ? [`hd-${"0".repeat(64)}`] : [])];
+      const named = issues.filter((issue) => issue.rows.some((row) => rows.includes(row)));
+      expect(named.map((issue) => issue.kind)).toContain(kind);
+    });
+  });
+
+  test(`SE1 heads with roots of version 1 are valid, and others are published on them (${engine.name})`, async () => {
+    const ground = await engine.fresh();
+    const hf = await open(ground.url);
+    try {
+      for (const name of ["heads-1", "heads-1-fork"]) {
+        const file = path.join(import.meta.dirname, `../fixtures/${name}.holdfast`);
+        await hf.import(createReadStream(file));
+        const parts: Uint8Array[] = [];
+        for await (const part of hf.export(name === "heads-1" ? "old" : "old fork")) parts.push(part);
+        expect(Buffer.concat(parts).equals(readFileSync(file)), "exported as it came").toBe(true);
+      }
+      expect((await hf.check()).issues).toEqual([]);
+      const { items } = await hf.heads.list("old");
+      expect(items.map(({ finalSummary, cacheId }) => [finalSummary, cacheId])).toEqual([
+        ["done", "c-1"],
+        ["without a value", null],
+        [null, null],
+        [null, null],
+      ]);
+      const before = await hf.heads.current("old");
+      const head = await hf.heads.publish("old", { finalSummary: "on an old one" });
+      expect(head.basis).toBe(before?.id);
+      expect(head.counts).toEqual(before?.counts);
+      await hf.heads.publish("old fork");
+      expect((await hf.check()).issues).toEqual([]);
+    } finally {
+      await hf.close();
+      await ground.end();
+    }
+  });
+}
