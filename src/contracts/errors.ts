@@ -20,6 +20,11 @@ export type ErrorCode =
   | "Conflict"
   | "InvalidTransition"
   | "ReadOnly"
+  // Of runs.
+  | "SessionBusy"
+  | "LeaseLost"
+  | "NonDeterminism"
+  | "AgentMismatch"
   // Damage: something stored is not what was written.
   | "BlobCorrupted"
   | "ExecutionCorrupted"

@@ -4,6 +4,7 @@ import type { BlobQueries } from "./blob-queries.ts";
 import type { CheckQueries } from "./check-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
+import type { RunQueries } from "./run-queries.ts";
 import type { TraceQueries } from "./trace-queries.ts";
 
 export interface Read<P extends readonly unknown[], R> {
@@ -230,11 +231,11 @@ export interface SegmentRow {
   readonly sha256: Uint8Array | null;
 }
 
-type Filter<T> = T | null;
+export type Filter<T> = T | null;
 /** A session's number, a branch of it, and the last seq that counts. */
 type Segment = [session: number, branch: number, upTo: number];
 
-export interface Queries extends BlobQueries, LineageQueries, CheckQueries, TraceQueries {
+export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQueries, TraceQueries {
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
   "session.byAlias": Read<[name: string], SessionRow>;

@@ -98,6 +98,11 @@ export type GuardName =
   | "eval.version"
   | "invocation.version"
   | "invocation.waits"
+  | "run.version"
+  | "run.epoch"
+  | "run.active"
+  | "decision.answered"
+  | "signal.taken"
   | "state.version"
   | "alias.session"
   | "message.key"
@@ -145,6 +150,10 @@ export type StatementName =
   | "session.headTo"
   | "session.remainsTo"
   | "invocation.link"
+  | "run.move"
+  | "run.beat"
+  | "signal.take"
+  | "decision.answer"
   | "messages.erase"
   | "run.erase"
   | "allMessages.erase"
@@ -223,6 +232,13 @@ export interface MessageDraft {
   readonly chars: number;
 }
 
+export interface CarriedPayload {
+  readonly sha256: Uint8Array;
+  readonly salt: Uint8Array;
+  /** The bytes themselves when they are few; otherwise they are the blob of this sha256. */
+  readonly words: Uint8Array | null;
+}
+
 export interface EventDraft {
   readonly session: string;
   readonly type: string;
@@ -233,6 +249,11 @@ export interface EventDraft {
   readonly payloads?: Readonly<Record<string, { readonly sha256: Uint8Array; readonly salt: Uint8Array }>>;
   /** The message this event adds, in the event's own row; the event names its agent and commits to its content. */
   readonly message?: MessageDraft;
+  /**
+   * The payload that this event of a run carries in its own row; `payloads` commits to it. null: it carries none, and is
+   * found by its run all the same.
+   */
+  readonly journal?: CarriedPayload | null;
   /** Written with the event; session_no, branch and seq are filled in from it where the table has them. */
   readonly writes?: readonly Write[];
   /** Messages this event adds to, or (negative) takes from, the session's count. */

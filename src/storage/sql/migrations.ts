@@ -124,9 +124,36 @@ const GRAPH: readonly string[] = [
   `CREATE INDEX derivations_source ON derivations (source_session_no)`,
 ];
 
+/** Durable runs. Their steps are events of their session's log, found by the run; here is what has to be found otherwise. */
+const RUNS: readonly string[] = [
+  `CREATE TABLE runs (no {serial}, id {text} NOT NULL UNIQUE, session_no {int} NOT NULL, first_seq {int} NOT NULL,
+     seq {int} NOT NULL, branch {int} NOT NULL, parent {text}, nested {int} NOT NULL, agent_no {int} NOT NULL,
+     agent_version {text} NOT NULL, toolset {bytes} NOT NULL, status {text} NOT NULL, version {int} NOT NULL,
+     epoch {int} NOT NULL, beat {int} NOT NULL, owner {text}, iteration {int} NOT NULL, checkpoint_seq {int},
+     wake_at {int}, waits {text}, cancel {int} NOT NULL, stop {text}, limits {bytes} NOT NULL, priority {int} NOT NULL,
+     tokens {int} NOT NULL, cost_usd {real}, created_at {int} NOT NULL, updated_at {int} NOT NULL,
+     ended_at {int}){table_end}`,
+  `CREATE INDEX runs_session ON runs (session_no, no)`,
+  `CREATE UNIQUE INDEX runs_active ON runs (session_no) WHERE ended_at IS NULL AND nested = 0`,
+  `CREATE INDEX runs_agent ON runs (agent_no, no)`,
+  `CREATE INDEX runs_status ON runs (status, no)`,
+  `CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL`,
+  `CREATE INDEX runs_due ON runs (wake_at, no) WHERE ended_at IS NULL`,
+  `CREATE TABLE signals (session_no {int} NOT NULL, seq {int} NOT NULL, branch {int} NOT NULL, run {text} NOT NULL,
+     name {text} NOT NULL, taken_seq {int}, PRIMARY KEY (session_no, seq)){table_end}`,
+  `CREATE INDEX signals_waiting ON signals (run, name, seq) WHERE taken_seq IS NULL`,
+  `CREATE TABLE decisions (session_no {int} NOT NULL, seq {int} NOT NULL, branch {int} NOT NULL, run {text} NOT NULL,
+     step_seq {int} NOT NULL, answered_seq {int}, PRIMARY KEY (session_no, seq)){table_end}`,
+  `CREATE INDEX decisions_run ON decisions (run, seq)`,
+  `CREATE INDEX decisions_open ON decisions (session_no, seq) WHERE answered_seq IS NULL`,
+  `CREATE TABLE checkpoints (session_no {int} NOT NULL, agent_no {int} NOT NULL, run {text} NOT NULL, seq {int} NOT NULL,
+     branch {int} NOT NULL, iteration {int} NOT NULL, PRIMARY KEY (session_no, agent_no, run, seq)){table_end}`,
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
+  { version: 3, up: RUNS },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);

@@ -112,6 +112,15 @@ export const ADD_MESSAGE = eventSpec("events.addMessage", [
   { name: "content", type: "bytes", value: BLOB_NUMBER },
 ]);
 
+const JOURNAL = [...EVENT, text("type"), text("run"), bytes("sha256"), bytes("salt"), bytes("words")];
+/** Events of runs, whose payload stands in their row. */
+export const ADD_JOURNAL = eventSpec("events.addJournal", JOURNAL);
+/** The same where one of them is longer: the last parameter is the sha256 of its blob, or NULL. */
+export const ADD_LONG_JOURNAL = eventSpec("events.addLongJournal", [
+  ...JOURNAL,
+  { name: "content", type: "bytes", value: BLOB_NUMBER },
+]);
+
 /** A row that refers to a blob which is there already counts, and keeps it from being condemned. */
 export const USE_BLOB: BulkSpec = {
   name: "blobs.use",

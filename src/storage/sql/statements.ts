@@ -9,6 +9,7 @@ import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
 import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
+import * as runs from "./runs.ts";
 import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
 import * as stats from "./stats.ts";
@@ -23,6 +24,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...log.queries,
   ...history.queries,
   ...erasure.queries,
+  ...runs.queries,
   ...state.queries,
   ...agents.queries,
   ...tasks.queries,
@@ -38,6 +40,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
   ...lineage.statements,
   ...archive.statements,
   ...erasure.statements,
+  ...runs.statements,
   ...state.statements,
   ...agents.statements,
   ...tasks.statements,
@@ -51,6 +54,7 @@ export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...lineage.guards,
   ...archive.guards,
   ...history.guards,
+  ...runs.guards,
   ...state.guards,
   ...agents.guards,
   ...tasks.guards,

@@ -1,6 +1,7 @@
 // The writing half of a batch: every event gets its seq and chain hash, every row its numbers. All of it is plain data
 // until the engine runs it.
 import type {
+  CarriedPayload,
   Commit,
   EventDraft,
   HeadDraft,
@@ -16,7 +17,7 @@ import { restore } from "./archive.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
 import { type Context, Script } from "./script.ts";
-import { ADD_EVENT, ADD_MESSAGE, ADD_WORDS, PUT_BLOB, USE_BLOB } from "./specs.ts";
+import { ADD_EVENT, ADD_JOURNAL, ADD_LONG_JOURNAL, ADD_MESSAGE, ADD_WORDS, PUT_BLOB, USE_BLOB } from "./specs.ts";
 
 /** Where a session's log stands: read inside the transaction, or remembered and fenced. */
 export interface Position {
@@ -149,6 +150,7 @@ class Batch {
     session.touchedAt = draft.at;
     const row: Param[] = [before.no, seq, branch, draft.at, body, hash];
     if (draft.message !== undefined) this.#message(row, draft, draft.message);
+    else if (draft.journal !== undefined) this.#journal(row, draft, draft.journal);
     else {
       row.push(draft.type);
       this.script.row(ADD_EVENT, row);
@@ -195,6 +197,15 @@ class Batch {
     row.push(this.#agent(agent), role, run ?? null, key ?? null, sha256, salt, chars, words);
     if (this.#messageSpec === ADD_MESSAGE) row.push(words === null ? sha256 : null);
     this.script.row(this.#messageSpec, row);
+  }
+
+  #journal(row: Param[], { run, type }: EventDraft, carried: CarriedPayload | null): void {
+    row.push(type, run ?? null, carried?.sha256 ?? null, carried?.salt ?? null, carried?.words ?? null);
+    if (carried === null || carried.words !== null) this.script.row(ADD_JOURNAL, row);
+    else {
+      row.push(carried.sha256);
+      this.script.row(ADD_LONG_JOURNAL, row);
+    }
   }
 
   moved(): Pick<Writing, "moved" | "sessions"> {

@@ -1,0 +1,93 @@
+// The named reads of runs; see queries.ts.
+import type { StoredPayload } from "./payloads.ts";
+import type { Filter, Read } from "./queries.ts";
+
+export interface RunRow {
+  readonly no: number;
+  readonly id: string;
+  readonly session: string;
+  readonly session_no: number;
+  readonly first_seq: number;
+  readonly seq: number;
+  readonly branch: number;
+  readonly parent: string | null;
+  /** 1: it works in its parent's session. */
+  readonly nested: number;
+  readonly agent: string;
+  readonly agent_version: string;
+  readonly toolset: Uint8Array;
+  readonly status: string;
+  readonly version: number;
+  readonly epoch: number;
+  readonly beat: number;
+  readonly owner: string | null;
+  readonly iteration: number;
+  readonly checkpoint_seq: number | null;
+  /** When somebody is to look at it: 0 at once; null only when it is signalled. */
+  readonly wake_at: number | null;
+  readonly waits: string | null;
+  readonly cancel: number;
+  readonly stop: string | null;
+  readonly limits: Uint8Array;
+  readonly priority: number;
+  readonly tokens: number;
+  readonly cost_usd: number | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly ended_at: number | null;
+}
+
+/** An event of a run, with the payload it carries; `sha256` is null where it carries none. */
+export interface JournalRow extends Omit<StoredPayload, "sha256" | "size"> {
+  readonly seq: number;
+  readonly type: string;
+  readonly at: number;
+  readonly envelope: Uint8Array;
+  readonly sha256: Uint8Array | null;
+  readonly size: number | null;
+}
+
+export interface DecisionRow {
+  readonly session: string;
+  readonly seq: number;
+  readonly run: string;
+  readonly step_seq: number;
+  readonly answered_seq: number | null;
+}
+
+export interface CheckpointRow extends JournalRow {
+  readonly session: string;
+  readonly agent: string;
+  /** "" when it belongs to no run. */
+  readonly run: string;
+  readonly iteration: number;
+}
+
+type Listed = [
+  before: number,
+  ...session: [Filter<string>, Filter<string>],
+  ...agent: [Filter<string>, Filter<string>],
+  ...status: [Filter<string>, Filter<string>],
+  after: number,
+  until: number,
+  limit: number,
+];
+
+export interface RunQueries {
+  "run.get": Read<[id: string], RunRow>;
+  "run.active": Read<[session: string], RunRow>;
+  "runs.list": Read<Listed, RunRow>;
+  "runs.bySession": Read<[session: string, ...Listed], RunRow>;
+  "runs.byAgent": Read<[agent: string, ...Listed], RunRow>;
+  "runs.byStatus": Read<[status: string, ...Listed], RunRow>;
+  "runs.children": Read<[parent: string], RunRow>;
+  "runs.due": Read<[now: number, limit: number], RunRow>;
+  "run.journal": Read<[session: number, run: string, after: number, limit: number], JournalRow>;
+  "run.event": Read<[session: string, seq: number], JournalRow>;
+  "signal.next": Read<[run: string, name: string], JournalRow>;
+  "decisions.open": Read<[limit: number], DecisionRow>;
+  "decisions.byRun": Read<[run: string], DecisionRow>;
+  "decision.get": Read<[session: string, seq: number], DecisionRow>;
+  "checkpoint.last": Read<[session: string, agent: string, run: string], CheckpointRow>;
+  "checkpoint.at": Read<[session: string, agent: string, run: string, iteration: number], CheckpointRow>;
+}

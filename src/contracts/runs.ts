@@ -1,0 +1,306 @@
+// Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
+// from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
+import type { Json, Jsonable, Page } from "./json.ts";
+import type { Message, MessageInput } from "./messages.ts";
+
+export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
+
+export interface RunLimits {
+  readonly iterations?: number;
+  /** From its creation on, pauses included. */
+  readonly wallMs?: number;
+  /** Given and made, of all model calls. */
+  readonly tokens?: number;
+  readonly costUsd?: number;
+}
+
+export type StopReason = "done" | "failed" | "cancelled" | `limit:${keyof RunLimits}`;
+
+/** What a run that is not at work waits for. */
+export type Waits =
+  | { readonly kind: "signal"; readonly name: string; readonly until: number | null }
+  | { readonly kind: "decision"; readonly decision: string }
+  | { readonly kind: "run"; readonly run: string };
+
+export interface RunError {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface Run {
+  readonly id: string;
+  readonly session: string;
+  readonly agent: string;
+  readonly agentVersion: string;
+  /** SHA-256 over the names and declarations of its tools, hex. */
+  readonly toolset: string;
+  /** The run that spawned it. */
+  readonly parent: string | null;
+  readonly status: RunStatus;
+  /** Grows with every change of status and every checkpoint. */
+  readonly version: number;
+  /** Grows whenever somebody takes the lease. */
+  readonly epoch: number;
+  /** Who has the lease; null when nobody works on it. */
+  readonly owner: string | null;
+  /** Iterations completed. */
+  readonly iteration: number;
+  readonly pausedUntil: number | null;
+  readonly waitsFor: Waits | null;
+  readonly cancelRequested: boolean;
+  readonly stopReason: StopReason | null;
+  readonly error: RunError | null;
+  readonly limits: RunLimits;
+  readonly priority: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly endedAt: number | null;
+}
+
+export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn";
+/** started: nobody knows yet whether it happened. */
+export type StepStatus = "started" | "done" | "failed";
+
+/** One attempt at one thing, at its place in the run. */
+export interface Step {
+  /** Names the event that holds its intent, or its result where it needs no intent: "session#seq". */
+  readonly id: string;
+  readonly run: string;
+  readonly iteration: number;
+  readonly path: string;
+  readonly kind: StepKind;
+  readonly name: string;
+  readonly attempt: number;
+  readonly status: StepStatus;
+  /** Given to the tool: the same for as long as the outcome is in doubt. */
+  readonly idempotencyKey: string;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly error: RunError | null;
+}
+
+export interface PendingToolCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: Json;
+  readonly startedAt: number;
+}
+
+/** Where a loop stands after an iteration. */
+export interface Checkpoint {
+  readonly session: string;
+  readonly agent: string;
+  readonly run: string | null;
+  readonly iteration: number;
+  readonly state: Json;
+  readonly pendingToolCalls: readonly PendingToolCall[];
+  readonly lastToolResult: Json;
+  readonly pauseUntil: number | null;
+  readonly stopReason: string | null;
+  readonly startedAt: number;
+  readonly checkpointedAt: number;
+}
+
+export type CheckpointInput = Pick<Checkpoint, "session" | "agent" | "iteration"> &
+  Partial<Omit<Checkpoint, "session" | "agent" | "run" | "iteration" | "checkpointedAt">>;
+
+/** What only a person can know: whether a step happened whose outcome was lost. */
+export interface Decision {
+  readonly id: string;
+  readonly run: string;
+  readonly session: string;
+  readonly step: Step;
+  readonly input: Json;
+  readonly askedAt: number;
+  readonly answer: Answer | null;
+}
+
+export interface Answer {
+  /** retry: do it again, under the same key. result: it happened, and gave this. fail: it did not, and shall not. */
+  readonly verdict: "retry" | "result" | "fail";
+  readonly result?: Json;
+  readonly by: string | null;
+  readonly note: string | null;
+  readonly at: number;
+}
+
+export interface AnswerInput {
+  readonly verdict: Answer["verdict"];
+  readonly result?: Json;
+  readonly by?: string;
+  readonly note?: string;
+}
+
+export interface RunFilter {
+  readonly session?: string;
+  readonly agent?: string;
+  readonly status?: RunStatus;
+  readonly createdAfter?: number;
+  readonly createdBefore?: number;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** What a recovery found before it went on. */
+export interface Recovery {
+  readonly run: Run;
+  /** The iteration it goes on with. */
+  readonly resumeIteration: number;
+  /** Steps of that iteration whose results are known and are used as they are. */
+  readonly cached: readonly Step[];
+  readonly inDoubt: readonly Step[];
+  readonly needsPerson: boolean;
+}
+
+export interface RetryPolicy {
+  /** Tries in all; 1 is none more. */
+  readonly attempts: number;
+  /** Before the second try; doubled before each further one. */
+  readonly backoffMs?: number;
+  readonly maxBackoffMs?: number;
+}
+
+/** What a tool or a model is told about the call. */
+export interface StepCall {
+  readonly run: string;
+  readonly session: string;
+  readonly iteration: number;
+  readonly path: string;
+  readonly attempt: number;
+  /** Look it up before acting, or upsert under it: the same for as long as nobody knows how an earlier try ended. */
+  readonly idempotencyKey: string;
+  /** An earlier try under this key may have happened. */
+  readonly again: boolean;
+  /** Aborted when the run is cancelled or its lease is lost: nothing that happens afterwards counts. */
+  readonly signal: AbortSignal;
+}
+
+export interface Tool {
+  readonly description?: string;
+  /** Whether it may run again under the same key after a crash. Not declared: it may not. */
+  readonly effect?: "idempotent" | "non-idempotent";
+  readonly retry?: RetryPolicy;
+  execute(input: Json, call: StepCall): unknown;
+}
+
+export interface ModelReply {
+  readonly output: Json;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly cachedTokens?: number;
+  /** null: not known. */
+  readonly costUsd?: number | null;
+}
+
+export interface ModelCall extends StepCall {
+  /** Shown to who watches in this process; never stored. */
+  token(text: string): void;
+}
+
+export interface Model {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly retry?: RetryPolicy;
+  call(request: Json, call: ModelCall): Promise<ModelReply> | ModelReply;
+}
+
+/** What an iteration ends in. */
+export type Verdict =
+  | { readonly verdict: "next"; readonly state: unknown }
+  | { readonly verdict: "done"; readonly value: unknown }
+  | { readonly verdict: "fail"; readonly error: unknown };
+
+/** What an iteration may do. Every call is a step with a place of its own, in the order in which they are made. */
+export interface Iteration {
+  readonly run: string;
+  readonly session: string;
+  readonly iteration: number;
+  readonly input: Json;
+  readonly signal: AbortSignal;
+  tool(name: string, input?: unknown): Promise<Json>;
+  /** One of the agent's models; the only one when no name is given. */
+  model(request: unknown, name?: string): Promise<ModelReply>;
+  message(message: MessageInput): Promise<Message>;
+  now(): Promise<number>;
+  /** 0 to 1, the same again when the iteration is replayed. */
+  random(): number;
+  sleep(ms: number): Promise<void>;
+  /** 1 to 60 minutes, 2 when not given: the run lets go of its worker meanwhile. */
+  pause(minutes?: number): Promise<void>;
+  /** The payload of the oldest signal of this name that nobody took; null when the time is over. */
+  waitFor(signal: string, options?: { readonly timeoutMs?: number }): Promise<Json>;
+  spawn(agent: AgentDefinition, options?: SpawnOptions): Promise<RunResult>;
+  /** Steps of each branch are numbered for themselves, whichever is faster. */
+  parallel<T extends readonly unknown[]>(
+    ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
+  ): Promise<T>;
+  next(state: unknown): Verdict;
+  done(value?: unknown): Verdict;
+  fail(error: unknown): Verdict;
+}
+
+export interface SpawnOptions {
+  readonly input?: unknown;
+  readonly session?: string;
+  /** Works in this session under its own agent and run; `forget`: its messages are cleared when it ends. */
+  readonly sameSession?: boolean;
+  readonly forget?: boolean;
+  readonly limits?: RunLimits;
+}
+
+export interface AgentDefinition {
+  readonly id: string;
+  readonly version: string;
+  readonly tools?: Readonly<Record<string, Tool>>;
+  readonly models?: Readonly<Record<string, Model>>;
+  readonly limits?: RunLimits;
+  /** The first state, made of the input; the input itself when not given. */
+  initial?(input: Json): unknown;
+  iterate(iteration: Iteration, state: Json): Promise<Verdict> | Verdict;
+}
+
+export interface RunResult {
+  readonly run: Run;
+  readonly status: RunStatus;
+  /** Of a run that is completed. */
+  readonly value: Json;
+  readonly error: RunError | null;
+}
+
+export interface RunInput {
+  readonly session: string;
+  readonly input?: unknown;
+  readonly id?: string;
+  readonly limits?: RunLimits;
+  /** Higher goes first. */
+  readonly priority?: number;
+}
+
+export interface ResumeOptions {
+  /** Goes on although the agent has another version or other tools than the run began with. */
+  readonly allowMismatch?: boolean;
+  /** Verifies the log since the last checkpoint only. */
+  readonly verify?: "whole" | "checkpoint";
+}
+
+export interface Runs {
+  /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
+  execute(agent: AgentDefinition, input: RunInput): Promise<RunResult>;
+  /** Begins a run for a worker to take. */
+  start(agent: AgentDefinition, input: RunInput): Promise<Run>;
+  /** Takes the lease of a run nobody works on and goes on with it here. */
+  resume(agent: AgentDefinition, id: string, options?: ResumeOptions): Promise<RunResult>;
+  get(id: string): Promise<Run | null>;
+  list(filter?: RunFilter): Promise<Page<Run>>;
+  steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;
+  result(id: string): Promise<RunResult | null>;
+  signal(id: string, name: string, payload?: unknown): Promise<Run>;
+  cancel(id: string): Promise<Run>;
+  pause(id: string, minutes?: number): Promise<Run>;
+  unpause(id: string): Promise<Run>;
+  pending(filter?: { readonly run?: string; readonly limit?: number }): Promise<readonly Decision[]>;
+  answer(decision: string, answer: AnswerInput): Promise<Run>;
+  saveCheckpoint(checkpoint: CheckpointInput): Promise<Checkpoint>;
+  loadCheckpoint(session: string, agent: string): Promise<Checkpoint | null>;
+  deleteCheckpoint(session: string, agent: string): Promise<boolean>;
+}

@@ -1,0 +1,60 @@
+// What goes wrong with runs, in words the caller can act on.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunError } from "../contracts/runs.ts";
+
+/** Enough to know it by; never the whole of what a tool said. */
+const MOST_CHARS = 500;
+
+export function errorOf(thrown: unknown): RunError {
+  const given = (typeof thrown === "object" && thrown !== null ? thrown : { message: thrown }) as {
+    readonly code?: unknown;
+    readonly name?: unknown;
+    readonly message?: unknown;
+  };
+  const code = typeof given.code === "string" ? given.code : typeof given.name === "string" ? given.name : "Error";
+  const message = typeof given.message === "string" ? given.message : String(given.message ?? "");
+  return { code: clip(code.toWellFormed(), 80), message: clip(message.toWellFormed(), MOST_CHARS) };
+}
+
+function clip(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
+}
+
+/** What a step that failed throws into the iteration, also when it is replayed. */
+export class StepFailed extends Error {
+  readonly code: string;
+  readonly step: string;
+
+  constructor({ code, message }: RunError, step: string) {
+    super(message);
+    this.name = "StepFailed";
+    this.code = code;
+    this.step = step;
+  }
+}
+
+export function leaseLost({ id, epoch }: Pick<RunRow, "id" | "epoch">): HoldfastError {
+  return new HoldfastError("LeaseLost", `another worker has taken the run ${JSON.stringify(id)}`, {
+    details: { run: id, epoch },
+    hint: "Stop working on it: what it still does here is refused.",
+  });
+}
+
+export function nonDeterminism(run: string, where: string, then: string, now: string): HoldfastError {
+  return new HoldfastError(
+    "NonDeterminism",
+    `at ${where} the run ${JSON.stringify(run)} did ${then} before the interruption, and does ${now} now`,
+    {
+      details: { run, step: where, recorded: then, asked: now },
+      hint: "Let an iteration depend on its state, its input and the results of its steps only: use now() and random().",
+    },
+  );
+}
+
+export function sessionBusy(session: string, run: string): HoldfastError {
+  return new HoldfastError("SessionBusy", `the run ${JSON.stringify(run)} is at work in ${JSON.stringify(session)}`, {
+    details: { session, run },
+    hint: "Wait until it ends, or cancel it; runs.signal() hands it input.",
+  });
+}

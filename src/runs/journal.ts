@@ -1,0 +1,128 @@
+// A run's journal: its events in the session's log, and what they say of its steps. Read before an iteration is replayed.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { JournalRow, RunRow } from "../contracts/run-queries.ts";
+import type { RunError, Step, StepKind, StepStatus } from "../contracts/runs.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { decodeRow, json, jsonObject, plainObject, text, whole } from "../core/decode.ts";
+import { rowId } from "../core/row-id.ts";
+
+const PAGE = 1000;
+
+/** An event of the run. */
+export interface Entry {
+  readonly seq: number;
+  readonly type: string;
+  readonly at: number;
+  readonly data: JsonObject;
+  readonly commitments: JsonObject;
+  readonly row: JournalRow;
+}
+
+export function entryOf(session: string, row: JournalRow): Entry {
+  const name = { kind: "event", session, seq: row.seq };
+  const { envelope } = decodeRow(name, row, { envelope: jsonObject });
+  const data = plainObject.read(envelope.data) ?? {};
+  const commitments = plainObject.read(envelope.commitments) ?? {};
+  return { seq: row.seq, type: row.type, at: row.at, data, commitments, row };
+}
+
+/** After a seq, in order. */
+export async function readJournal(
+  storage: Storage,
+  { session, session_no, id }: Pick<RunRow, "session" | "session_no" | "id">,
+  after: number,
+): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (let last = after; ; ) {
+    const rows = await storage.query("run.journal", session_no, id, last, PAGE);
+    entries.push(...rows.map((row) => entryOf(session, row)));
+    last = rows.at(-1)?.seq ?? last;
+    if (rows.length < PAGE) return entries;
+  }
+}
+
+/** What an event carries; null where it carries nothing. */
+export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<Entry, "row">): Promise<Json> {
+  if (row.sha256 === null) return null;
+  const name = { kind: "event", session, seq: row.seq };
+  if (row.form === null || row.size === null) {
+    throw new HoldfastError("StoreCorrupted", `what event ${row.seq} of ${JSON.stringify(session)} carries is not there`, {
+      details: name,
+    });
+  }
+  const bytes = await payloads.read({ ...row, sha256: row.sha256, size: row.size });
+  return decodeRow(name, { payload: bytes }, { payload: json }).payload;
+}
+
+/** One attempt at a step, from its intent on. */
+export interface Record {
+  readonly seq: number;
+  readonly iteration: number;
+  readonly path: string;
+  readonly kind: StepKind;
+  readonly name: string;
+  readonly attempt: number;
+  readonly digest: string;
+  readonly key: string;
+  readonly startedAt: number;
+  readonly data: JsonObject;
+  /** Of its intent; that of its end where there was none. */
+  readonly intent: Entry;
+  status: StepStatus;
+  end: Entry | null;
+  /** A person said that it may be tried once more. */
+  isAllowed: boolean;
+}
+
+const STEP = { iteration: whole, path: text, kind: text, name: text, attempt: whole, digest: text, key: text };
+
+/** Steps by the seq of their first event, in order. */
+export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyMap<number, Record> {
+  const records = new Map<number, Record>();
+  for (const entry of entries) {
+    const { seq, type, at, data } = entry;
+    const first = typeof data.step === "number" ? records.get(data.step) : undefined;
+    if (type === "run/answered" && data.verdict === "retry" && first !== undefined) first.isAllowed = true;
+    if (!type.startsWith("step/") && !(type === "message/added" && data.step !== undefined)) continue;
+    if (first !== undefined) {
+      first.status = type === "step/failed" ? "failed" : "done";
+      first.end = entry;
+      continue;
+    }
+    const said = type === "message/added" ? (plainObject.read(data.step) ?? {}) : data;
+    const found = decodeRow({ kind: "step", session, seq }, said, STEP);
+    records.set(seq, {
+      ...found,
+      kind: found.kind as StepKind,
+      ...{ seq, startedAt: at, data, intent: entry, isAllowed: false },
+      status: type === "step/started" ? "started" : type === "step/failed" ? "failed" : "done",
+      end: type === "step/started" ? null : entry,
+    });
+  }
+  return records;
+}
+
+export function stepOf(session: string, run: string, record: Record): Step {
+  return {
+    id: rowId(session, record.seq),
+    run,
+    iteration: record.iteration,
+    path: record.path,
+    kind: record.kind,
+    name: record.name,
+    attempt: record.attempt,
+    status: record.status,
+    idempotencyKey: record.key,
+    startedAt: record.startedAt,
+    endedAt: record.end?.at ?? null,
+    error: record.end?.type === "step/failed" ? errorIn(record.end.data) : null,
+  };
+}
+
+/** Code and the beginning of the message stand in the event, the rest is what it carries. */
+export function errorIn(data: JsonObject): RunError {
+  const error = plainObject.read(data.error) ?? {};
+  return { code: String(error.code ?? "Error"), message: String(error.message ?? "") };
+}

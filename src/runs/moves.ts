@@ -1,0 +1,81 @@
+// A change of a run's row: one event that says exactly which columns changed and to what, so that the row can be made again
+// from the log, and compared with it before anything is replayed.
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { PreparedPayload } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
+
+/** Columns that change while it lives. */
+export const MOVABLE = [
+  ...(["status", "epoch", "owner", "iteration", "wake_at", "waits", "cancel", "stop", "tokens", "cost_usd"] as const),
+  "ended_at",
+] as const;
+
+export type Changes = { readonly [C in (typeof MOVABLE)[number]]?: RunRow[C] };
+
+export interface Move {
+  readonly type: string;
+  readonly changes: Changes;
+  readonly at: number;
+  readonly data?: JsonObject;
+  /** By its name; the event carries it. */
+  readonly payload?: readonly [name: string, payload: PreparedPayload];
+  /** This event is the checkpoint to resume from. */
+  readonly checkpoint?: boolean;
+  readonly writes?: readonly Write[];
+}
+
+export interface Moved {
+  readonly event: EventDraft;
+  /** The row afterwards, given the event's seq. */
+  readonly row: (seq: number) => RunRow;
+}
+
+export function moveRun(row: RunRow, move: Move): Moved {
+  const { type, changes, at, data, payload, checkpoint, writes } = move;
+  const next: RunRow = { ...row, ...changes, version: row.version + 1, updated_at: at };
+  const checkpointSeq: Cell = checkpoint === true ? { slot: "seq" } : next.checkpoint_seq;
+  const params: Cell[] = [
+    ...[next.status, next.version, next.epoch, next.owner, next.iteration, checkpointSeq, next.wake_at, next.waits],
+    ...[next.cancel, next.stop, next.tokens, next.cost_usd, { slot: "seq" } as const, at, next.ended_at, row.id],
+  ];
+  const event: EventDraft = {
+    ...{ session: row.session, type, at, run: row.id },
+    data: { ...data, version: next.version, ...(checkpoint === true ? { checkpoint: true } : {}), ...said(changes) },
+    ...carried(payload),
+    writes: [{ op: "run", statement: "run.move", params }, ...(writes ?? [])],
+  };
+  return {
+    event,
+    row: (seq) => ({ ...next, seq, checkpoint_seq: checkpoint === true ? seq : next.checkpoint_seq }),
+  };
+}
+
+export function said(changes: Changes): JsonObject {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Record<string, Json>;
+}
+
+/** The part of a draft that a payload in its own row makes. */
+export function carried(
+  payload: readonly [name: string, payload: PreparedPayload] | undefined,
+): Pick<EventDraft, "journal" | "payloads"> {
+  if (payload === undefined) return { journal: null };
+  return { journal: payload[1], payloads: { [payload[0]]: payload[1] } };
+}
+
+/** What the commit needs besides, for payloads that are blobs. */
+export function carriedBlobs(payloads: readonly PreparedPayload[]): Pick<Commit, "blobs" | "writes" | "uses"> {
+  return {
+    blobs: payloads.flatMap(({ blobs }) => blobs),
+    writes: payloads.flatMap(({ writes }) => writes),
+    uses: payloads.flatMap(({ uses }) => uses),
+  };
+}
+
+export function atVersion({ id, version }: RunRow): Guard {
+  return { check: "run.version", key: [id], expect: version };
+}
+
+export function atEpoch({ id, epoch }: RunRow): Guard {
+  return { check: "run.epoch", key: [id], expect: epoch };
+}

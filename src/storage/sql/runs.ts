@@ -1,0 +1,78 @@
+// Runs and what has to be found of them without reading their log: signals nobody took, questions nobody answered, where
+// the last checkpoint stands.
+
+const COLUMNS =
+  "r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, " +
+  "r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, " +
+  "r.waits, r.cancel, r.stop, r.limits, r.priority, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at";
+const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no`;
+
+/** Newest first. Parameters: before which number, then each filter twice, the times, the limit. */
+function list(first: string): string {
+  const or = (column: string) => `(CAST(? AS TEXT) IS NULL OR ${column} = ?)`;
+  return (
+    `${RUNS} WHERE ${first}r.no < ? AND ${or("s.id")} AND ${or("a.id")} AND ${or("r.status")} ` +
+    "AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT ?"
+  );
+}
+
+const PAYLOAD =
+  "e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, " +
+  "CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, " +
+  "coalesce(b.store, '') AS store, b.key AS blob_key";
+const EVENT = `e.seq, e.type, e.at, e.body AS envelope, ${PAYLOAD}`;
+const BLOB = "LEFT JOIN blobs b ON b.no = e.content";
+
+const CHECKPOINTS =
+  `SELECT ${EVENT}, s.id AS session, a.id AS agent, c.run, c.iteration FROM checkpoints c ` +
+  "JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no " +
+  `JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq ${BLOB} ` +
+  "WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ?";
+
+const DECISIONS =
+  "SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no " +
+  "WHERE s.deleted_at IS NULL";
+
+export const queries = {
+  "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
+  "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0`,
+  "runs.list": list("s.deleted_at IS NULL AND "),
+  "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
+  "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND "),
+  "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
+  "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
+  /** What somebody could work on by now, or is working on. */
+  "runs.due":
+    `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
+  "run.journal": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ORDER BY e.seq LIMIT ?`,
+  "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
+  "signal.next":
+    `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
+    "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1",
+  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL ORDER BY d.session_no, d.seq LIMIT ?`,
+  "decisions.byRun": `${DECISIONS} AND d.run = ? ORDER BY d.seq`,
+  "decision.get": `${DECISIONS} AND s.id = ? AND d.seq = ?`,
+  "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
+  "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
+} as const;
+
+export const guards = {
+  "run.version": "SELECT version AS value FROM runs WHERE id = ?",
+  "run.epoch": "SELECT epoch AS value FROM runs WHERE id = ?",
+  /** The root run that has not ended. */
+  "run.active":
+    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = ?",
+  "decision.answered":
+    "SELECT (SELECT d.answered_seq FROM decisions d WHERE d.session_no = s.no AND d.seq = ?) AS value FROM sessions s WHERE s.id = ?",
+  "signal.taken":
+    "SELECT (SELECT g.taken_seq FROM signals g WHERE g.session_no = s.no AND g.seq = ?) AS value FROM sessions s WHERE s.id = ?",
+} as const;
+
+export const statements = {
+  "run.move":
+    "UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, " +
+    "cancel = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
+  "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
+  "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",
+  "decision.answer": "UPDATE decisions SET answered_seq = ? WHERE session_no = ? AND seq = ?",
+} as const;
