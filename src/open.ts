@@ -17,6 +17,7 @@ import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
 import { createTracing } from "./log/trace.ts";
 import { createQuerying } from "./query/run.ts";
+import { createRuns } from "./runs/runs.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
@@ -100,6 +101,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     turns: lifetime.of(createTurns(storage, payloads)),
     calls: lifetime.of({ ...calls, ...createLeafCalls(storage, calls) }),
     evals: lifetime.of(createEvals(storage, payloads)),
+    runs: lifetime.of(createRuns(storage, payloads)),
     snapshots: lifetime.of(createSnapshots(storage, payloads)),
     invocations: lifetime.of(createInvocations(storage, payloads, locate)),
     history: options.history ?? lifetime.of(createHistory(storage, payloads)),

@@ -15,6 +15,7 @@ import type { LongTermMemory } from "./memory.ts";
 import type { Querying } from "./query.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
+import type { Runs } from "./runs.ts";
 import type { Tasks } from "./tasks.ts";
 import type { Tracing } from "./trace.ts";
 import type { Vectors } from "./vectors.ts";
@@ -97,6 +98,7 @@ export interface Holdfast {
   readonly invocations: Invocations;
   readonly history: History;
   readonly state: State;
+  readonly runs: Runs;
   readonly tasks: Tasks;
   readonly blobs: Blobs;
   readonly log: Log;

@@ -63,7 +63,7 @@ export interface CheckpointRow extends JournalRow {
   readonly iteration: number;
 }
 
-type Listed = [
+export type Listed = [
   before: number,
   ...session: [Filter<string>, Filter<string>],
   ...agent: [Filter<string>, Filter<string>],
@@ -87,7 +87,8 @@ export interface RunQueries {
   "signal.next": Read<[run: string, name: string], JournalRow>;
   "decisions.open": Read<[limit: number], DecisionRow>;
   "decisions.byRun": Read<[run: string], DecisionRow>;
-  "decision.get": Read<[session: string, seq: number], DecisionRow>;
+  /** The last that was asked about a step. */
+  "decision.get": Read<[session: string, step: number], DecisionRow>;
   "checkpoint.last": Read<[session: string, agent: string, run: string], CheckpointRow>;
   "checkpoint.at": Read<[session: string, agent: string, run: string, iteration: number], CheckpointRow>;
 }

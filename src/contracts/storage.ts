@@ -100,6 +100,7 @@ export type GuardName =
   | "invocation.waits"
   | "run.version"
   | "run.epoch"
+  | "run.beat"
   | "run.active"
   | "decision.answered"
   | "signal.taken"

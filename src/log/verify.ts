@@ -164,6 +164,7 @@ type Envelope = Readonly<Record<string, unknown>>;
 /** Of the message this event added: the first column that is not what was hashed. */
 function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
   const { role, agent, run, key, sha256: digest, salt, words, content: blob, erased_seq } = event;
+  if (JOURNAL.test(event.type)) return wrongInJournal(event, body);
   if (event.type !== "message/added") return MESSAGE_COLUMNS.find((name) => event[name] !== null) ?? null;
   const data = (body.data ?? {}) as Envelope;
   if (role !== data.role) return "role";
@@ -173,6 +174,23 @@ function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
   if (key !== (data.key ?? null)) return "key";
   const { content } = (body.commitments ?? {}) as Envelope;
   if (digest === null || salt?.byteLength !== SALT_BYTES || commitment(salt, digest) !== content) return "sha256";
+  if ((words === null) === (blob === null)) return "content";
+  return words === null || sameBytes(sha256(words), digest) ? null : "words";
+}
+
+/** Events of runs have no message, and carry one payload or none. */
+const JOURNAL = /^(run|step|iteration|checkpoint)\//;
+const OF_MESSAGES_ONLY = ["role", "agent", "key", "chars", "erased_seq"] as const;
+
+function wrongInJournal(event: WholeEventRow, body: Envelope): string | null {
+  const { run, sha256: digest, salt, words, content: blob } = event;
+  const strange = OF_MESSAGES_ONLY.find((name) => event[name] !== null);
+  if (strange !== undefined) return strange;
+  if (run !== (body.run ?? null)) return "run";
+  const [carried, ...more] = Object.values((body.commitments ?? {}) as Envelope);
+  if (more.length > 0) return "sha256";
+  if (carried === undefined) return [digest, salt, words, blob].every((cell) => cell === null) ? null : "sha256";
+  if (digest === null || salt?.byteLength !== SALT_BYTES || commitment(salt, digest) !== carried) return "sha256";
   if ((words === null) === (blob === null)) return "content";
   return words === null || sameBytes(sha256(words), digest) ? null : "words";
 }

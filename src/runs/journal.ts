@@ -44,7 +44,8 @@ export async function readJournal(
 }
 
 /** What an event carries; null where it carries nothing. */
-export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<Entry, "row">): Promise<Json> {
+export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<End, "row">): Promise<Json> {
+  if (row === undefined) throw new Error("bug: a step that was not read from the journal has no payload to read");
   if (row.sha256 === null) return null;
   const name = { kind: "event", session, seq: row.seq };
   if (row.form === null || row.size === null) {
@@ -55,6 +56,9 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
   const bytes = await payloads.read({ ...row, sha256: row.sha256, size: row.size });
   return decodeRow(name, { payload: bytes }, { payload: json }).payload;
 }
+
+/** How a step ended; the row is at hand when it was read. */
+export type End = Pick<Entry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
 
 /** One attempt at a step, from its intent on. */
 export interface Record {
@@ -68,10 +72,8 @@ export interface Record {
   readonly key: string;
   readonly startedAt: number;
   readonly data: JsonObject;
-  /** Of its intent; that of its end where there was none. */
-  readonly intent: Entry;
   status: StepStatus;
-  end: Entry | null;
+  end: End | null;
   /** A person said that it may be tried once more. */
   isAllowed: boolean;
 }
@@ -87,6 +89,7 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
     if (type === "run/answered" && data.verdict === "retry" && first !== undefined) first.isAllowed = true;
     if (!type.startsWith("step/") && !(type === "message/added" && data.step !== undefined)) continue;
     if (first !== undefined) {
+      if (type === "step/again") continue;
       first.status = type === "step/failed" ? "failed" : "done";
       first.end = entry;
       continue;
@@ -96,7 +99,7 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
     records.set(seq, {
       ...found,
       kind: found.kind as StepKind,
-      ...{ seq, startedAt: at, data, intent: entry, isAllowed: false },
+      ...{ seq, startedAt: at, data, isAllowed: false },
       status: type === "step/started" ? "started" : type === "step/failed" ? "failed" : "done",
       end: type === "step/started" ? null : entry,
     });

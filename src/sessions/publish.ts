@@ -103,7 +103,7 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
 }
 
 /** What its branch goes on from, unless that has a head already. None of it changes while the session is on the branch. */
-async function inheritedBy(storage: Storage, session: SessionRow): Promise<HeadDraft["inherits"]> {
+export async function inheritedBy(storage: Storage, session: SessionRow): Promise<HeadDraft["inherits"]> {
   const { no, branch, seq } = session;
   const [own] = await storage.query("head.before", no, branch, seq);
   if (own !== undefined) return null;
@@ -136,7 +136,10 @@ export function snapshotEvent(session: string, vars: PreparedPayload, at: number
   };
 }
 
-function headEvent(plan: Plan, inherits: HeadDraft["inherits"]): EventDraft {
+export function headEvent(
+  plan: Pick<Plan, "session" | "prepared" | "status" | "at" | "turnSeq" | "compaction" | "ends">,
+  inherits: HeadDraft["inherits"],
+): EventDraft {
   const { session, prepared, status, at, turnSeq, compaction, ends } = plan;
   const { final, vars, finalSummary, summary, fingerprint, cacheId } = prepared;
   return {

@@ -51,7 +51,7 @@ export const queries = {
     "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1",
   "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL ORDER BY d.session_no, d.seq LIMIT ?`,
   "decisions.byRun": `${DECISIONS} AND d.run = ? ORDER BY d.seq`,
-  "decision.get": `${DECISIONS} AND s.id = ? AND d.seq = ?`,
+  "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
   "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
 } as const;
@@ -59,6 +59,7 @@ export const queries = {
 export const guards = {
   "run.version": "SELECT version AS value FROM runs WHERE id = ?",
   "run.epoch": "SELECT epoch AS value FROM runs WHERE id = ?",
+  "run.beat": "SELECT beat AS value FROM runs WHERE id = ?",
   /** The root run that has not ended. */
   "run.active":
     "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = ?",

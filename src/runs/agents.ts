@@ -1,0 +1,85 @@
+// Agents as they are defined in code: checked once, and pinned by what a run must not change under itself.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { AgentDefinition, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
+import { encodeText, sameBytes, sha256, toHex } from "../core/bytes.ts";
+import { canonicalJson } from "../core/canonical.ts";
+import { checkFields, checkId, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
+
+const AGENT = ["id", "version", "tools", "models", "limits", "initial", "iterate"] as const;
+const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
+const LONGEST_MS = 1e15;
+
+/** The definition itself, once it is known to be one. */
+export function defineAgent(agent: AgentDefinition): AgentDefinition {
+  const given = checkRecord(agent, "agent", AGENT);
+  checkId(given.id, "agent.id");
+  checkId(given.version, "agent.version");
+  if (typeof given.iterate !== "function") throw invalid("agent.iterate", "a function", given.iterate);
+  if (given.initial !== undefined && typeof given.initial !== "function") {
+    throw invalid("agent.initial", "a function", given.initial);
+  }
+  for (const [name, tool] of Object.entries(checkRecord(given.tools, "agent.tools"))) {
+    const what = `agent.tools.${checkId(name, "agent.tools")}`;
+    const { effect, execute, retry } = checkRecord(tool, what, ["description", "effect", "retry", "execute"]);
+    if (typeof execute !== "function") throw invalid(`${what}.execute`, "a function", execute);
+    if (effect !== undefined) checkOneOf(effect, `${what}.effect`, ["idempotent", "non-idempotent"]);
+    checkRetry(retry, `${what}.retry`);
+  }
+  for (const [name, model] of Object.entries(checkRecord(given.models, "agent.models"))) {
+    const what = `agent.models.${checkId(name, "agent.models")}`;
+    const { call, retry } = checkRecord(model, what, ["provider", "model", "retry", "call"]);
+    if (typeof call !== "function") throw invalid(`${what}.call`, "a function", call);
+    checkRetry(retry, `${what}.retry`);
+  }
+  checkLimits(given.limits, "agent.limits");
+  return agent;
+}
+
+function checkRetry(value: unknown, what: string): void {
+  if (value === undefined) return;
+  const given = checkRecord(value, what, ["attempts", "backoffMs", "maxBackoffMs"]);
+  checkInt(given.attempts, `${what}.attempts`, 1, 100);
+  for (const name of ["backoffMs", "maxBackoffMs"] as const) {
+    if (given[name] !== undefined) checkInt(given[name], `${what}.${name}`, 0, 3_600_000);
+  }
+}
+
+export function checkLimits(value: unknown, what: string): RunLimits {
+  const given = checkRecord(value, what);
+  checkFields(given, what, LIMITS);
+  for (const name of ["iterations", "wallMs", "tokens"] as const) {
+    if (given[name] !== undefined) checkInt(given[name], `${what}.${name}`, 1, LONGEST_MS);
+  }
+  const { costUsd } = given;
+  if (costUsd !== undefined && (typeof costUsd !== "number" || !(costUsd >= 0) || !Number.isFinite(costUsd))) {
+    throw invalid(`${what}.costUsd`, "a number from 0 on", costUsd);
+  }
+  return Object.fromEntries(LIMITS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+}
+
+/** Names and effects of its tools, names of its models: with others, a recorded step could mean something else. */
+export function toolsetOf({ tools = {}, models = {} }: AgentDefinition): Uint8Array {
+  const said = {
+    tools: Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect ?? "non-idempotent"])),
+    models: Object.keys(models).sort(),
+  };
+  return sha256(encodeText(canonicalJson(said)));
+}
+
+export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch = false }: ResumeOptions): void {
+  const mismatch = (what: string, then: string, now: string) =>
+    new HoldfastError("AgentMismatch", `the run ${JSON.stringify(row.id)} was begun by ${what} ${then}, not ${now}`, {
+      details: { run: row.id, what, recorded: then, given: now },
+      hint: "Resume it with the agent that began it, or with allowMismatch: true.",
+    });
+  if (row.agent !== agent.id) throw mismatch("the agent", row.agent, agent.id);
+  if (allowMismatch) return;
+  if (row.agent_version !== agent.version) throw mismatch("version", row.agent_version, agent.version);
+  const toolset = toolsetOf(agent);
+  if (!sameBytes(row.toolset, toolset)) throw mismatch("the tools", toHex(row.toolset), toHex(toolset));
+}
+
+export function waitBefore(attempt: number, { backoffMs = 500, maxBackoffMs = 30_000 }: RetryPolicy): number {
+  return Math.min(maxBackoffMs, backoffMs * 2 ** (attempt - 2));
+}

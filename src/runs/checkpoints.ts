@@ -1,0 +1,118 @@
+// Checkpoints: where a loop stands after an iteration. Ours are written by the loop; loops that are not ours save and load
+// them by session and agent.
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
+import type { Checkpoint, CheckpointInput, PendingToolCall } from "../contracts/runs.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { checkArray, checkId, checkInt, checkRecord, encodeJson } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
+import { entryOf, payloadOf } from "./journal.ts";
+import { carried, carriedBlobs } from "./moves.ts";
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+const NO_RUN = "";
+
+export function checkpointBytes(state: unknown, { created_at }: RunRow): Uint8Array {
+  return encodeJson({ state: state ?? null, startedAt: created_at }, "state", "payloadBytes");
+}
+
+/** The state that the next iteration starts with. */
+export async function loadState(
+  storage: Storage,
+  payloads: Payloads,
+  { session, checkpoint_seq }: RunRow,
+  first: () => Json,
+): Promise<Json> {
+  if (checkpoint_seq === null) return first();
+  const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
+  return (kept as JsonObject | null)?.state ?? null;
+}
+
+export async function loadEventPayload(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  seq: number,
+): Promise<Json> {
+  const [row] = await storage.query("run.event", session, seq);
+  if (row === undefined) return null;
+  return payloadOf(payloads, session, entryOf(session, row));
+}
+
+const INPUT = [
+  ...["session", "agent", "iteration", "state", "pendingToolCalls", "lastToolResult", "pauseUntil", "stopReason"],
+  "startedAt",
+];
+
+export async function saveCheckpoint(
+  storage: Storage,
+  payloads: Payloads,
+  input: CheckpointInput,
+): Promise<Checkpoint> {
+  const given = checkRecord(input, "checkpoint", INPUT);
+  const session = checkId(given.session, "checkpoint.session");
+  const agent = checkId(given.agent, "checkpoint.agent");
+  const iteration = checkInt(given.iteration, "checkpoint.iteration", 0, FOREVER);
+  const time = (name: "pauseUntil" | "startedAt") =>
+    given[name] === undefined || given[name] === null ? null : checkInt(given[name], `checkpoint.${name}`, 0, FOREVER);
+  const at = storage.environment.now();
+  const kept = {
+    state: (given.state ?? null) as Json,
+    pendingToolCalls: checkArray(given.pendingToolCalls ?? [], "checkpoint.pendingToolCalls", "toolIds") as never,
+    lastToolResult: (given.lastToolResult ?? null) as Json,
+    pauseUntil: time("pauseUntil"),
+    stopReason: given.stopReason === undefined || given.stopReason === null ? null : String(given.stopReason),
+    startedAt: time("startedAt") ?? at,
+  };
+  const bytes = encodeJson(kept, "checkpoint", "payloadBytes");
+  return payloads.preparing(async (prepare) => {
+    const payload = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
+    return decide(storage, async () => {
+      const event: EventDraft = {
+        ...{ session, type: "checkpoint/saved", at, agent, data: { iteration } },
+        ...carried(["state", payload]),
+        writes: [
+          { op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: NO_RUN, iteration } },
+        ],
+      };
+      return {
+        commit: {
+          sessions: [{ id: session, mode: "ensure", agent, at }],
+          agents: [{ id: agent, at }],
+          events: [event],
+          ...carriedBlobs([payload]),
+        },
+        answer: () => ({ session, agent, run: null, iteration, ...kept, checkpointedAt: at }),
+      };
+    });
+  });
+}
+
+const KEPT = {
+  ...{ pendingToolCalls: optional(list), pauseUntil: optional(whole), stopReason: optional(text), startedAt: whole },
+};
+
+export async function loadCheckpoint(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  agent: string,
+  run: string = NO_RUN,
+): Promise<Checkpoint | null> {
+  const [row] = await storage.query("checkpoint.last", session, agent, run);
+  return row === undefined ? null : checkpointOf(payloads, row);
+}
+
+async function checkpointOf(payloads: Payloads, row: CheckpointRow): Promise<Checkpoint> {
+  const { session, agent, run, iteration, at } = row;
+  const kept = (await payloadOf(payloads, session, entryOf(session, row))) as JsonObject;
+  const found = decodeRow({ kind: "checkpoint", session, seq: row.seq }, kept ?? {}, KEPT);
+  return {
+    ...{ session, agent, run: run === NO_RUN ? null : run, iteration, state: kept.state ?? null },
+    pendingToolCalls: (found.pendingToolCalls ?? []) as unknown as readonly PendingToolCall[],
+    lastToolResult: kept.lastToolResult ?? null,
+    ...{ pauseUntil: found.pauseUntil, stopReason: found.stopReason, startedAt: found.startedAt, checkpointedAt: at },
+  };
+}

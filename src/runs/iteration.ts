@@ -1,0 +1,102 @@
+// What an iteration may do, each thing at a place of its own: counted in the order of the calls, branches of parallel work
+// for themselves.
+import type { Json } from "../contracts/json.ts";
+import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { AgentDefinition, Iteration, Model, ModelReply, RetryPolicy, RunResult, SpawnOptions, Verdict } from "../contracts/runs.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import { encodeText, sha256 } from "../core/bytes.ts";
+import { canonicalJson } from "../core/canonical.ts";
+import { checkId, checkInt, checkRecord, encodeJson, invalid } from "../core/check.ts";
+import type { Asked, Steps } from "./steps.ts";
+
+const ONCE: RetryPolicy = { attempts: 1 };
+const MINUTE = 60_000;
+const LONGEST_SLEEP = 366 * 24 * 60 * MINUTE;
+
+/** What an iteration is in, and the verbs that need more than its steps. */
+export interface Setting {
+  readonly run: string;
+  readonly session: string;
+  readonly iteration: number;
+  readonly input: Json;
+  readonly signal: AbortSignal;
+  readonly agent: AgentDefinition;
+  readonly steps: Steps;
+  readonly now: () => number;
+  readonly message: (asked: Asked, message: MessageInput) => Promise<Message>;
+  readonly model: (asked: Asked, name: string, model: Model) => Promise<ModelReply>;
+  /** Until then; `lets go`: without holding on to the worker. */
+  readonly until: (asked: Asked, ms: number, letsGo: boolean) => Promise<void>;
+  readonly waitFor: (asked: Asked, signal: string, timeoutMs: number | undefined) => Promise<Json>;
+  readonly spawn: (asked: Asked, agent: AgentDefinition, options: SpawnOptions) => Promise<RunResult>;
+}
+
+export function createIteration(setting: Setting, prefix = ""): Iteration {
+  const { run, session, iteration, input, signal, agent, steps } = setting;
+  let count = 0;
+  let drawn = 0;
+  const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => ({
+    ...{ path: `${prefix}${++count}`, kind, name },
+    input: encodeJson(given === undefined ? null : given, name, "payloadBytes"),
+  });
+  return {
+    ...{ run, session, iteration, input, signal },
+    async tool(name, given) {
+      const tool = found(agent.tools, name, "tool");
+      const asked = ask("tool", name, given);
+      const mayRepeat = tool.effect === "idempotent";
+      return steps.perform(asked, tool.retry ?? ONCE, mayRepeat, (value, call) => tool.execute(value, call));
+    },
+    async model(request, name) {
+      const models = Object.keys(agent.models ?? {});
+      const chosen = name ?? (models.length === 1 ? models[0] : undefined);
+      if (chosen === undefined) throw invalid("model", `one of ${models.join(", ")}`, name);
+      const model = found(agent.models, chosen, "model");
+      return setting.model(ask("model", chosen, request), chosen, model);
+    },
+    message: async (message) => setting.message(ask("message", "message", message), message),
+    now: async () => Number(await steps.record(ask("now", "now", null), setting.now)),
+    random() {
+      const text = canonicalJson([run, iteration, prefix, ++drawn]);
+      return new DataView(sha256(encodeText(text)).buffer).getUint32(0) / 2 ** 32;
+    },
+    sleep: async (ms) => {
+      const length = checkInt(ms, "ms", 0, LONGEST_SLEEP);
+      return setting.until(ask("sleep", "sleep", length), length, false);
+    },
+    pause: async (minutes = 2) => {
+      const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
+      return setting.until(ask("sleep", "pause", length), length, true);
+    },
+    waitFor: async (name, options) => {
+      const { timeoutMs } = checkRecord(options, "options", ["timeoutMs"]);
+      const until = timeoutMs === undefined ? undefined : checkInt(timeoutMs, "timeoutMs", 0, LONGEST_SLEEP);
+      return setting.waitFor(ask("wait", checkId(name, "signal"), until ?? null), name, until);
+    },
+    spawn: async (child, options = {}) => {
+      const { input: given = null, ...rest } = options;
+      return setting.spawn(ask("spawn", child.id, { version: child.version, input: given, ...rest }), child, options);
+    },
+    parallel: async <T extends readonly unknown[]>(
+      ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
+    ) => {
+      const place = `${prefix}${++count}`;
+      return (await Promise.all(
+        branches.map((branch, i) => branch(createIteration(setting, `${place}.${i + 1}.`))),
+      )) as unknown as T;
+    },
+    next: (state): Verdict => ({ verdict: "next", state }),
+    done: (value): Verdict => ({ verdict: "done", value }),
+    fail: (error): Verdict => ({ verdict: "fail", error }),
+  };
+}
+
+function found<T>(all: Readonly<Record<string, T>> | undefined, name: string, what: string): T {
+  const one = all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
+  if (one !== undefined) return one;
+  const known = Object.keys(all ?? {});
+  throw new HoldfastError("NotFound", `the agent has no ${what} ${JSON.stringify(String(name).slice(0, 80))}`, {
+    details: { kind: what, id: String(name).slice(0, 80) },
+    hint: known.length === 0 ? `It has no ${what}s.` : `It has ${known.slice(0, 20).join(", ")}.`,
+  });
+}

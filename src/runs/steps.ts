@@ -1,0 +1,238 @@
+// The steps of one iteration: each is looked for in the journal at its place first; what is there is used as it is, what is
+// not is intended, done and recorded, in this order (rules RU4 to RU7).
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { RetryPolicy, StepCall, StepKind } from "../contracts/runs.ts";
+import type { EventDraft } from "../contracts/storage.ts";
+import { decodeText, encodeText, sha256, toHex } from "../core/bytes.ts";
+import { canonicalJson } from "../core/canonical.ts";
+import { encodeJson } from "../core/check.ts";
+import { waitBefore } from "./agents.ts";
+import { errorOf, nonDeterminism, StepFailed } from "./errors.ts";
+import { errorIn, payloadOf, type Record } from "./journal.ts";
+import { carried, carriedBlobs } from "./moves.ts";
+import type { Beside, Writer } from "./writer.ts";
+
+/** A thing to be done at a place. */
+export interface Asked {
+  readonly path: string;
+  readonly kind: StepKind;
+  readonly name: string;
+  /** JSON, as it is kept. */
+  readonly input: Uint8Array;
+}
+
+export interface Identity extends Asked {
+  readonly digest: string;
+}
+
+export interface Outside {
+  readonly payloads: Payloads;
+  readonly signal: AbortSignal;
+  /** Ends the work on this iteration; what is asked for afterwards gets no answer. */
+  readonly leave: (error?: unknown) => Promise<never>;
+  /** Asks a person whether a step happened, and leaves. */
+  readonly ask: (record: Record) => Promise<never>;
+}
+
+export class Steps {
+  readonly #writer: Writer;
+  readonly #outside: Outside;
+  readonly #iteration: number;
+  /** The newest attempt at each place. */
+  readonly #records = new Map<string, Record>();
+
+  constructor(writer: Writer, outside: Outside, iteration: number, records: Iterable<Record>) {
+    this.#writer = writer;
+    this.#outside = outside;
+    this.#iteration = iteration;
+    for (const record of records) this.#records.set(record.path, record);
+  }
+
+  get payloads(): Payloads {
+    return this.#outside.payloads;
+  }
+
+  identify(asked: Asked): Identity {
+    const { kind, name, input } = asked;
+    const said = { kind, name, input: toHex(sha256(canonicalBytes(input))) };
+    return { ...asked, digest: toHex(sha256(encodeText(canonicalJson(said)))).slice(0, 32) };
+  }
+
+  /** What the journal has at the place; NonDeterminism when it is something else. */
+  async recorded(identity: Identity): Promise<Record | undefined> {
+    const found = this.#records.get(identity.path);
+    if (found === undefined) return undefined;
+    const { kind, name, digest, path } = identity;
+    if (found.kind === kind && found.name === name && found.digest === digest) return found;
+    const then = `${found.kind} ${found.name}`;
+    const now = `${kind} ${name}`;
+    const where = `${this.#iteration}/${path}`;
+    return this.#outside.leave(
+      nonDeterminism(this.#writer.row.id, where, then, then === now ? `${now} with other arguments` : now),
+    );
+  }
+
+  key({ path, kind, name, digest }: Identity, attempt: number): string {
+    const place = { run: this.#writer.row.id, iteration: this.#iteration, path, kind, name, digest };
+    const text = canonicalJson(attempt === 1 ? place : { ...place, attempt });
+    return toHex(sha256(encodeText(text))).slice(0, 32);
+  }
+
+  /** With an effect on the world outside: intended before, recorded after. */
+  async perform(
+    asked: Asked,
+    policy: RetryPolicy,
+    mayRepeat: boolean,
+    effect: (input: Json, call: StepCall) => unknown,
+  ): Promise<Json> {
+    const identity = this.identify(asked);
+    let record = await this.recorded(identity);
+    for (;;) {
+      if (record?.status === "done") return this.payload(record);
+      const isOpen = record?.status === "started";
+      if (record !== undefined && isOpen) {
+        if (!mayRepeat && !record.isAllowed) return this.#outside.ask(record);
+        await this.#again(record);
+      } else {
+        if (record !== undefined) await this.#mayRetry(record, policy);
+        record = await this.#intend(identity, (record?.attempt ?? 0) + 1);
+      }
+      const done = await this.#do(identity, record, isOpen, effect);
+      if ("value" in done) return done.value;
+      record = done.record;
+    }
+  }
+
+  /** After a failure that is recorded: throws it again unless there is a try left, for which it waits. */
+  async #mayRetry(record: Record, policy: RetryPolicy): Promise<void> {
+    const { data = {} } = record.end ?? {};
+    if (record.attempt >= policy.attempts || data.final === true) {
+      throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`);
+    }
+    const { environment } = this.#writer.storage;
+    await environment.sleep(waitBefore(record.attempt + 1, policy), this.#outside.signal);
+    if (this.#outside.signal.aborted) await this.#outside.leave();
+  }
+
+  /** Without one: only what it gave is recorded. */
+  async record(asked: Asked, make: () => Json | Promise<Json>): Promise<Json> {
+    const identity = this.identify(asked);
+    const found = await this.recorded(identity);
+    if (found !== undefined) return this.payload(found);
+    const value = await make();
+    await this.#guarded(() => this.finish(identity, value));
+    return value;
+  }
+
+  payload({ end }: Record): Promise<Json> {
+    if (end === null) throw new Error("bug: a step without an end has no payload");
+    return this.#guarded(() => payloadOf(this.#outside.payloads, this.#writer.row.session, end));
+  }
+
+  /** Its end, with the intent it had or without one; `writes` go with the event. */
+  async finish(identity: Identity, value: Json, found?: Record, beside: Beside = {}): Promise<void> {
+    const bytes = encodeJson(value, identity.name, "payloadBytes");
+    const data = found === undefined ? this.said(identity, 1) : { step: found.seq };
+    await this.carry(bytes, async (payload) => {
+      const draft = this.draft("step/done", data, ["result", payload]);
+      const { writes = [], ...rest } = beside;
+      await this.#writer.add([{ ...draft, writes }], { ...rest, ...carriedBlobs([payload]) });
+    });
+  }
+
+  draft(type: string, data: JsonObject, payload?: readonly [string, PreparedPayload]): EventDraft {
+    const { session, id } = this.#writer.row;
+    return { session, type, at: this.#writer.storage.environment.now(), run: id, data, ...carried(payload) };
+  }
+
+  /** Bytes as a payload in the event's row, or beside it when they are many. */
+  carry<T>(bytes: Uint8Array, then: (payload: PreparedPayload) => Promise<T>): Promise<T> {
+    const { payloads } = this.#outside;
+    const short = payloads.short(bytes);
+    if (short !== null) return then(short);
+    return payloads.preparing(async (prepare) =>
+      then(await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })),
+    );
+  }
+
+  said({ path, kind, name, digest }: Identity, attempt: number): JsonObject {
+    const key = this.key({ path, kind, name, digest, input: new Uint8Array() }, attempt);
+    return { iteration: this.#iteration, path, kind, name, attempt, digest, key };
+  }
+
+  #intend(identity: Identity, attempt: number): Promise<Record> {
+    return this.#guarded(() =>
+      this.carry(identity.input, async (payload) => {
+        const data = this.said(identity, attempt);
+        const draft = this.draft("step/started", data, ["input", payload]);
+        const [written] = await this.#writer.add([draft], carriedBlobs([payload]));
+        const { kind, name, path, digest } = identity;
+        const key = this.key(identity, attempt);
+        return {
+          ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
+          ...{ startedAt: draft.at, data, status: "started", end: null, isAllowed: false },
+        };
+      }),
+    );
+  }
+
+  async #again(record: Record): Promise<void> {
+    await this.#guarded(() => this.#writer.add([this.draft("step/again", { step: record.seq })]));
+  }
+
+  /** The effect, and what came of it: the value as it will be read back, or the failure. */
+  async #do(
+    { path, name, input }: Identity,
+    record: Record,
+    again: boolean,
+    effect: (input: Json, call: StepCall) => unknown,
+  ): Promise<{ readonly value: Json } | { readonly record: Record }> {
+    const { row } = this.#writer;
+    const call: StepCall = {
+      ...{ run: row.id, session: row.session, iteration: this.#iteration, path, attempt: record.attempt },
+      ...{ idempotencyKey: record.key, again, signal: this.#outside.signal },
+    };
+    let bytes: Uint8Array;
+    try {
+      bytes = encodeJson(await effect(parse(input), call), `what ${name} gave`, "payloadBytes");
+    } catch (error) {
+      return { record: await this.#failed(record, error) };
+    }
+    await this.#guarded(() =>
+      this.carry(bytes, (payload) =>
+        this.#writer.add([this.draft("step/done", { step: record.seq }, ["result", payload])], carriedBlobs([payload])),
+      ),
+    );
+    return { value: parse(bytes) };
+  }
+
+  #failed(record: Record, thrown: unknown): Promise<Record> {
+    const { code, retryable } = (thrown ?? {}) as { readonly code?: unknown; readonly retryable?: unknown };
+    // What cannot be kept does not change by doing it again.
+    const isFinal = code === "InvalidJson" || code === "LimitExceeded" || retryable === false;
+    const data = { step: record.seq, error: { ...errorOf(thrown) }, ...(isFinal ? { final: true } : {}) };
+    return this.#guarded(async () => {
+      const draft = this.draft("step/failed", data);
+      const [written] = await this.#writer.add([draft]);
+      return { ...record, status: "failed", end: { seq: written?.seq ?? 0, type: draft.type, at: draft.at, data } };
+    });
+  }
+
+  /** Trouble with the store, or with the lease, is nothing an iteration could catch. */
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      return this.#outside.leave(error);
+    }
+  }
+}
+
+function parse(bytes: Uint8Array): Json {
+  return JSON.parse(decodeText(bytes)) as Json;
+}
+
+function canonicalBytes(bytes: Uint8Array): Uint8Array {
+  return encodeText(canonicalJson(parse(bytes)));
+}

@@ -1,0 +1,191 @@
+// What others do to a run: hand it a signal, answer its question, cancel it, pause it. Each is one commit on what was read,
+// decided again when the run moved meanwhile.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Json } from "../contracts/json.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Answer, AnswerInput, Decision, Run } from "../contracts/runs.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { checkId, checkInt, checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
+import { entryOf, payloadOf, readJournal, recordsOf, stepOf } from "./journal.ts";
+import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
+import { encodeWaits, existingRun, refuseEnded, runOf } from "./rows.ts";
+import type { Beside } from "./writer.ts";
+
+/** One move of the run's row by somebody who does not have its lease. */
+async function moved(
+  storage: Storage,
+  id: string,
+  make: (row: RunRow, at: number) => (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null,
+): Promise<Run> {
+  return decide<Run>(storage, async () => {
+    const row = await existingRun(storage, id);
+    const at = storage.environment.now();
+    const move = make(row, at);
+    if (move === null) return { answer: runOf(row) };
+    const change = moveRun(row, move);
+    const { guards = [], ...rest } = move.beside ?? {};
+    return {
+      commit: {
+        ...{ sessions: [{ id: row.session, mode: "existing", at }], ...rest },
+        guards: [atVersion(row), ...guards],
+        events: [change.event, ...(move.after ?? [])],
+      },
+      answer: ({ events }) => runOf(change.row(events[0]?.seq ?? 0)),
+    };
+  });
+}
+
+export async function signalRun(storage: Storage, payloads: Payloads, run: string, name: string, payload: unknown) {
+  const id = checkId(run, "run");
+  const signal = checkId(name, "signal");
+  const bytes = encodeJson(payload ?? null, "payload", "payloadBytes");
+  return payloads.preparing(async (prepare) => {
+    const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
+    return moved(storage, id, (row, at) => {
+      refuseEnded(row, "it takes no signals any more");
+      const wakes = row.status === "waiting" && row.waits === encodeWaits({ kind: "signal", name: signal, until: null });
+      return {
+        ...{ type: "run/signalled", at, data: { name: signal }, payload: ["payload", kept] },
+        changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
+        writes: [{ op: "insert", table: "signals", row: { run: id, name: signal } }],
+        beside: carriedBlobs([kept]),
+      };
+    });
+  });
+}
+
+/** At work: its worker is told at the next sign of life. Otherwise it ends at once. */
+export async function cancelRun(storage: Storage, run: string): Promise<Run> {
+  return moved(storage, checkId(run, "run"), (row, at) => {
+    refuseEnded(row, "there is nothing to cancel");
+    if (row.owner !== null) return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
+    const changes = { status: "cancelled", wake_at: null, waits: null, stop: "cancelled", cancel: 1, ended_at: at };
+    return { type: "run/cancelled", at, changes, data: { error: { code: "Aborted", message: "the run was cancelled" } } };
+  });
+}
+
+const MINUTE = 60_000;
+
+export async function pauseRun(storage: Storage, run: string, minutes = 2): Promise<Run> {
+  const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
+  return moved(storage, checkId(run, "run"), (row, at) => {
+    refuseEnded(row, "there is nothing to pause");
+    if (row.owner !== null) throw atWork(row);
+    return { type: "run/paused", at, changes: { status: "paused", wake_at: at + length } };
+  });
+}
+
+export async function unpauseRun(storage: Storage, run: string): Promise<Run> {
+  return moved(storage, checkId(run, "run"), (row, at) => {
+    if (row.status !== "paused") {
+      throw new HoldfastError("InvalidTransition", `the run ${JSON.stringify(row.id)} is not paused: it is ${row.status}`, {
+        details: { kind: "run", id: row.id, status: row.status },
+      });
+    }
+    return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } };
+  });
+}
+
+function atWork(row: RunRow): HoldfastError {
+  return new HoldfastError("Conflict", `${JSON.stringify(row.owner)} is at work on the run ${JSON.stringify(row.id)}`, {
+    retryable: true,
+    details: { run: row.id, owner: row.owner },
+    hint: "Let its iteration pause it, cancel it, or try again when it waits.",
+  });
+}
+
+export async function answerDecision(storage: Storage, payloads: Payloads, decision: string, input: AnswerInput): Promise<Run> {
+  const { session, seq } = parseRowId(decision, "decision");
+  const given = checkRecord(input, "answer", ["verdict", "result", "by", "note"]);
+  const verdict = checkOneOf(given.verdict, "answer.verdict", ["retry", "result", "fail"]);
+  const by = checkOptionalId(given.by, "answer.by") ?? null;
+  const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
+  const bytes = encodeJson(given.result ?? null, "answer.result", "payloadBytes");
+  return payloads.preparing(async (prepare) => {
+    const payload =
+      verdict === "result" ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true }) : null;
+    const [asked] = await storage.query("decision.get", session, seq);
+    if (asked === undefined) throw noDecision(decision);
+    return moved(storage, asked.run, (row, at) => {
+      const waits = encodeWaits({ kind: "decision", decision: rowId(session, seq) });
+      if (asked.answered_seq !== null || row.waits !== waits) throw answered(decision);
+      return {
+        ...{ type: "run/answered", at },
+        data: { step: seq, verdict, ...(by === null ? {} : { by }), ...(note === null ? {} : { note }) },
+        changes: { status: "running", wake_at: 0, waits: null },
+        writes: [
+          { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
+        ],
+        beside: {
+          ...(payload === null ? {} : carriedBlobs([payload])),
+          guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
+        },
+        after: endOf(row, seq, verdict, payload, at),
+      };
+    });
+  });
+}
+
+/** The step's end as the person told it. */
+function endOf(
+  { session, id }: RunRow,
+  step: number,
+  verdict: Answer["verdict"],
+  payload: PreparedPayload | null,
+  at: number,
+): readonly EventDraft[] {
+  const draft = { session, at, run: id };
+  if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
+  if (verdict === "retry") return [];
+  const error = { code: "Denied", message: "a person said that it did not happen and shall not" };
+  return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
+}
+
+function noDecision(id: string): HoldfastError {
+  return new HoldfastError("NotFound", `nobody was asked about ${id}`, {
+    details: { kind: "decision", id },
+    hint: "runs.pending() lists what is to be decided.",
+  });
+}
+
+function answered(id: string): HoldfastError {
+  return new HoldfastError("Conflict", `the question about ${id} was answered already`, {
+    details: { kind: "decision", id },
+    hint: "runs.steps() shows what became of it.",
+  });
+}
+
+export async function pendingDecisions(
+  storage: Storage,
+  payloads: Payloads,
+  run: string | undefined,
+  limit: number,
+): Promise<readonly Decision[]> {
+  const all = run === undefined ? await storage.query("decisions.open", limit) : await storage.query("decisions.byRun", run);
+  const found: Decision[] = [];
+  for (const asked of all.filter((one) => one.answered_seq === null).slice(0, limit)) {
+    const row = await existingRun(storage, asked.run);
+    const journal = await readJournal(storage, row, asked.step_seq - 1);
+    const record = recordsOf(row.session, journal).get(asked.step_seq);
+    const intent = journal.find(({ seq }) => seq === asked.step_seq);
+    if (record === undefined || intent === undefined) continue;
+    const input: Json = await payloadOf(payloads, row.session, intent);
+    const askedAt = journal.find(({ seq }) => seq === asked.seq)?.at ?? record.startedAt;
+    const id = rowId(asked.session, asked.step_seq);
+    found.push({ id, run: row.id, session: row.session, step: stepOf(row.session, row.id, record), input, askedAt, answer: null });
+  }
+  return found;
+}
+
+export async function steps(storage: Storage, id: string, iteration: number | undefined) {
+  const row = await existingRun(storage, id);
+  const records = recordsOf(row.session, await readJournal(storage, row, row.first_seq));
+  return [...records.values()]
+    .filter((one) => iteration === undefined || one.iteration === iteration)
+    .map((one) => stepOf(row.session, row.id, one));
+}
+
+export { entryOf };

@@ -1,0 +1,126 @@
+// What a worker writes for a run it has the lease of. Every commit holds only while the lease does; one whose outcome was
+// lost with the connection is looked for in the log before it is tried again, so that nothing is written twice.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Commit, EventDraft, Outcome, Refusal, Storage, WrittenEvent } from "../contracts/storage.ts";
+import { canonicalJson } from "../core/canonical.ts";
+import { commitment } from "../core/chain.ts";
+import { refusalError } from "../core/decide.ts";
+import { leaseLost } from "./errors.ts";
+import { type Entry, readJournal } from "./journal.ts";
+import { atEpoch, atVersion, type Move, type Moved, moveRun } from "./moves.ts";
+import { existingRun } from "./rows.ts";
+
+const MOST_TRIES = 8;
+const FIRST_WAIT_MS = 20;
+
+/** Besides the events: what they carry, and what else the commit relies on. */
+export type Beside = Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "sessions">;
+
+export interface Change extends Move {
+  readonly beside?: Beside;
+  readonly before?: readonly EventDraft[];
+  readonly after?: readonly EventDraft[];
+}
+
+export class Writer {
+  readonly storage: Storage;
+  #row: RunRow;
+
+  constructor(storage: Storage, row: RunRow) {
+    this.storage = storage;
+    this.#row = row;
+  }
+
+  get row(): RunRow {
+    return this.#row;
+  }
+
+  /** Events of steps. */
+  async add(events: readonly EventDraft[], beside: Beside = {}): Promise<readonly WrittenEvent[]> {
+    const outcome = await this.#commit(this.#commitOf(events, beside, atEpoch(this.#row)));
+    if (!outcome.ok) throw this.#refused(outcome.refused);
+    return outcome.events;
+  }
+
+  /**
+   * A change of the run's row. `make` is asked again when others changed it meanwhile (a signal, a request to cancel); null:
+   * there is nothing to change any more.
+   */
+  async move(make: (row: RunRow) => Promise<Change | null> | Change | null): Promise<Moved | null> {
+    for (;;) {
+      const change = await make(this.#row);
+      if (change === null) return null;
+      const moved = moveRun(this.#row, change);
+      const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
+      const outcome = await this.#commit(this.#commitOf(events, change.beside ?? {}, atVersion(this.#row)));
+      if (outcome.ok) {
+        this.#row = moved.row(outcome.events[change.before?.length ?? 0]?.seq ?? 0);
+        return moved;
+      }
+      const { refused } = outcome;
+      if (refused.reason !== "guard" || refused.guard.check !== "run.version") throw this.#refused(refused);
+      await this.reload();
+    }
+  }
+
+  /** The row as it is now; LeaseLost when it is not ours any more. */
+  async reload(): Promise<RunRow> {
+    const row = await existingRun(this.storage, this.#row.id);
+    if (row.epoch !== this.#row.epoch || row.ended_at !== null) throw leaseLost(this.#row);
+    this.#row = row;
+    return row;
+  }
+
+  #commitOf(events: readonly EventDraft[], beside: Beside, fence: NonNullable<Commit["guards"]>[number]): Commit {
+    const { guards, sessions, ...rest } = beside;
+    const at = events[0]?.at ?? this.storage.environment.now();
+    return {
+      sessions: [{ id: this.#row.session, mode: "existing", at }, ...(sessions ?? [])],
+      guards: [fence, ...(guards ?? [])],
+      events,
+      ...rest,
+    };
+  }
+
+  #refused(refused: Refusal): HoldfastError {
+    const isFence = refused.reason === "guard" && refused.guard.check === "run.epoch";
+    return isFence ? leaseLost(this.#row) : refusalError(refused);
+  }
+
+  async #commit(commit: Commit): Promise<Outcome> {
+    const { environment } = this.storage;
+    const after = this.#row.seq;
+    for (let tries = 1, isOpen = false; ; tries++) {
+      try {
+        if (isOpen) {
+          const found = await this.#find(commit, after);
+          if (found !== null) return { ok: true, events: found };
+        }
+        return await this.storage.commit(commit);
+      } catch (error) {
+        if (!(error instanceof HoldfastError) || !error.retryable || tries >= MOST_TRIES) throw error;
+        isOpen = true;
+        await environment.sleep(FIRST_WAIT_MS * 2 ** (tries - 1));
+      }
+    }
+  }
+
+  /** The commit's events, when they are in the log: salts and versions make each unlike any other. */
+  async #find({ events = [] }: Commit, after: number): Promise<readonly WrittenEvent[] | null> {
+    const journal = await readJournal(this.storage, this.#row, after);
+    const first = events.findIndex(({ journal: carried }) => carried !== undefined);
+    const draft = events[first];
+    if (draft === undefined) throw new Error("bug: a commit of a run without an event of its own");
+    const found = journal.find((entry) => isSame(entry, draft));
+    if (found === undefined) return null;
+    // Those of one commit and session follow each other.
+    return events.map(({ session }, i) => ({ session, seq: found.seq - first + i, hash: new Uint8Array() }));
+  }
+}
+
+function isSame(entry: Entry, draft: EventDraft): boolean {
+  if (entry.type !== draft.type || canonicalJson(entry.data) !== canonicalJson(draft.data ?? {})) return false;
+  const made = Object.entries(draft.payloads ?? {}).map(([name, { salt, sha256 }]) => [name, commitment(salt, sha256)]);
+  return canonicalJson(entry.commitments) === canonicalJson(Object.fromEntries(made));
+}
