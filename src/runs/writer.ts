@@ -53,7 +53,10 @@ export class Writer {
       if (change === null) return null;
       const moved = moveRun(this.#row, change);
       const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
-      const outcome = await this.#commit(this.#commitOf(events, change.beside ?? {}, atVersion(this.#row)));
+      // The epoch too: then the steps that follow need not ask for it again.
+      const { guards = [], ...beside } = change.beside ?? {};
+      const asked = { ...beside, guards: [atEpoch(this.#row), ...guards] };
+      const outcome = await this.#commit(this.#commitOf(events, asked, atVersion(this.#row)));
       if (outcome.ok) {
         this.#row = moved.row(outcome.events[change.before?.length ?? 0]?.seq ?? 0);
         return moved;

@@ -2,8 +2,8 @@
 // trust, for a server may be put back to an older copy under a live handle. A position is fenced by the commit that uses
 // it. A number is kept beside the positions written by a transaction that relied on it: where such a position still
 // holds, that transaction is part of the server's past, and the number with it.
-import type { Commit } from "../../contracts/storage.ts";
-import type { BatchResult, Remembered } from "./commit.ts";
+import type { Commit, Guard } from "../../contracts/storage.ts";
+import { type BatchResult, isVouched, type Remembered } from "./commit.ts";
 import type { Position } from "./writing.ts";
 
 /** Sessions a handle remembers, and agents of each; the oldest are forgotten. */
@@ -13,7 +13,11 @@ const MOST_AGENTS = 100;
 interface Known {
   position: Position;
   readonly agents: Map<string, number>;
+  /** Guards that held at the position. */
+  held: ReadonlyMap<string, Guard["expect"]>;
 }
+
+const NONE: Known["held"] = new Map();
 
 export class Memory {
   readonly #sessions = new Map<string, Known>();
@@ -31,16 +35,19 @@ export class Memory {
         copyNumbers(commit, known.agents, agents);
       }
     }
-    return { sessions, agents };
+    const held = (id: string, guard: Guard) =>
+      isVouched(guard) && this.#sessions.get(id)?.held.get(nameOf(guard)) === guard.expect;
+    return { sessions, agents, held };
   }
 
   learn(batch: readonly Commit[], result: BatchResult): void {
-    for (const commit of batch) {
-      for (const { id } of commit.sessions ?? []) {
+    for (const [i, commit] of batch.entries()) {
+      for (const [at, { id }] of (commit.sessions ?? []).entries()) {
         const position = result.sessions.get(id);
         if (position === undefined) continue;
-        const known = this.#sessions.get(id) ?? { position, agents: new Map<string, number>() };
+        const known = this.#sessions.get(id) ?? { position, agents: new Map<string, number>(), held: NONE };
         known.position = position;
+        if (result.outcomes[i]?.ok === true) known.held = heldAfter(known.held, commit, at === 0);
         copyNumbers(commit, result.agents, known.agents);
         dropOldest(known.agents, MOST_AGENTS);
         this.#keep(id, known);
@@ -76,4 +83,20 @@ function dropOldest(known: Map<string, unknown>, most: number): void {
     if (known.size <= most) return;
     known.delete(id);
   }
+}
+
+/**
+ * A commit without guards changes nothing that is vouched for. Any other may: only what it asked for itself, as the first
+ * session's, is known to hold after it.
+ */
+function heldAfter(held: Known["held"], { guards }: Commit, isFirst: boolean): Known["held"] {
+  if (guards === undefined || guards.length === 0) return held;
+  const asked = guards.filter(isVouched);
+  if (!isFirst || asked.length === 0) return NONE;
+  if (asked.length === guards.length && asked.every((one) => held.get(nameOf(one)) === one.expect)) return held;
+  return new Map(asked.map((one) => [nameOf(one), one.expect]));
+}
+
+function nameOf({ check, key }: Guard): string {
+  return `${check} ${key.join(" ")}`;
 }
