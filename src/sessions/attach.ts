@@ -9,7 +9,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Slot } from "../contracts/rows.ts";
 import type { Commit, EventDraft, Guard, Storage } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
-import { checkId, checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
+import { checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { parseRowId } from "../core/row-id.ts";
@@ -228,10 +228,6 @@ async function checkCall(storage: Storage, caller: SessionRow, call: Asked["call
   const [row] = call.session === caller.id ? await storage.query("call.get", call.session, call.seq) : [];
   if (row === undefined) throw noRow(`call of ${JSON.stringify(caller.id)}`, `${call.session}#${call.seq}`);
   return row.first_seq;
-}
-
-export function checkCaller(input: unknown): string {
-  return checkId(input, "caller");
 }
 
 function notCurrent(session: SessionRow, head: string): HoldfastError {

@@ -105,7 +105,7 @@ SELECT s.id AS session, c.provider, c.model, count(*) AS calls, CAST(coalesce(su
 -- blob.names
 SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no WHERE p.sha256 = $1 AND l.ord < 0 ORDER BY l.ord DESC;
 -- events.read
-SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
+SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.whole
 SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.content, e.chars, e.erased_seq FROM events e LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq > $2 ORDER BY e.seq LIMIT $3;
 -- events.at
