@@ -12,7 +12,7 @@ export type AttachMode = "continue" | "branch";
 export interface InvocationInput {
   /** One line for lists and traces. */
   readonly label?: string;
-  /** The call of the caller's that asked for it. */
+  /** The call of the caller's that asked for it. A leaf call stands for itself and is refused. */
   readonly call?: string;
 }
 

@@ -227,7 +227,16 @@ async function checkCall(storage: Storage, caller: SessionRow, call: Asked["call
   if (call === null) return null;
   const [row] = call.session === caller.id ? await storage.query("call.get", call.session, call.seq) : [];
   if (row === undefined) throw noRow(`call of ${JSON.stringify(caller.id)}`, `${call.session}#${call.seq}`);
+  if (row.type === "leaf") throw leafCall(`${call.session}#${row.first_seq}`);
   return row.first_seq;
+}
+
+/** A leaf call stands for itself (rule SE11): whoever works for it would belong to no conversation. */
+function leafCall(id: string): HoldfastError {
+  return new HoldfastError("InvalidArgument", `the call ${id} is a leaf call, which invokes no session`, {
+    details: { kind: "call", id, type: "leaf" },
+    hint: 'Name the call of type "root" that asked for it, or none.',
+  });
 }
 
 function notCurrent(session: SessionRow, head: string): HoldfastError {
