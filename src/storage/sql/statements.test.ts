@@ -108,6 +108,8 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["the lineage of a head", QUERIES["lineage.at"]],
   ["messages at a head", QUERIES["messages.at"]],
   ["the last messages at a head", QUERIES["messages.lastAt"]],
+  ["how many messages there are", QUERIES["messages.count"]],
+  ["how many messages of which run there are", QUERIES["messages.countRuns"]],
   ["what a head counts", QUERIES["lineage.counts"]],
   ["a head by id", QUERIES["head.get"]],
   ["the current head", QUERIES["head.current"]],
