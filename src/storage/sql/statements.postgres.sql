@@ -450,7 +450,7 @@ UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = $1) WHERE no = $2
 -- session.remainsTo
 UPDATE sessions SET seq = $1, chain = $2 WHERE id = $3 AND deleted_at IS NOT NULL AND seq < $4;
 -- invocation.link
-UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = $1)), callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = $2)), source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = $3)), source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = $4)) WHERE session_no = (SELECT no FROM sessions WHERE id = $5) AND seq = $6;
+UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = $1)), callee_head_before = coalesce(callee_head_before, (SELECT no FROM heads WHERE id = $2)), callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = $3)), source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = $4)), source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = $5)) WHERE session_no = (SELECT no FROM sessions WHERE id = $6) AND seq = $7;
 -- messages.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks

@@ -450,7 +450,7 @@ UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?;
 -- session.remainsTo
 UPDATE sessions SET seq = ?, chain = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?;
 -- invocation.link
-UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = ?)), callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = ?)), source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = ?)), source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = ?)) WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND seq = ?;
+UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = ?)), callee_head_before = coalesce(callee_head_before, (SELECT no FROM heads WHERE id = ?)), callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = ?)), source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = ?)), source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = ?)) WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND seq = ?;
 -- messages.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks

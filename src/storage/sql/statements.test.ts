@@ -153,6 +153,19 @@ describe("ST10 promised lookups use an index", () => {
   }
 });
 
+describe("ST10 what waits to be linked is found by an index that holds nothing else", () => {
+  test.each(ENGINES)("ST10 $name", async (engine) => {
+    const ground = await engine.fresh();
+    try {
+      if (engine.name === "postgres") await ground.driver.read("SELECT set_config('enable_seqscan', 'off', false)", []);
+      const plan = await explain(ground, QUERIES["invocations.unlinked"]);
+      expect(plan.join("\n")).toMatch(/invocations_unlinked/);
+    } finally {
+      await ground.end();
+    }
+  });
+});
+
 /** What is read from end to end, other than the rows a subquery has chosen already. */
 function fullScans(engine: "sqlite" | "postgres", plan: readonly string[]): readonly string[] {
   if (engine === "postgres") return plan.filter((line) => line.includes("Seq Scan on"));
