@@ -125,4 +125,41 @@ describe("archives between engines", () => {
     expect(await store.check({ session: `later ${i}` })).toMatchObject({ status: "ok" });
     await source.close();
   });
+
+  test.each([0, 1])(
+    "AR1 attachments that come before what they name are linked as they were (engine %i)",
+    async (i) => {
+      const store = stores[i] as Holdfast;
+      const source = await open(":memory:");
+      const [caller, continued, branched] = [`caller ${i}`, `continued ${i}`, `branched ${i}`];
+      await say(source, caller, "help me");
+      await say(source, continued, "gladly");
+      const before = await source.heads.publish(continued, { vars: { n: 1 }, fingerprint: "f" });
+      const running = await source.sessions.attach(continued, { caller, mode: "branch", session: { id: branched } });
+      const one = await source.sessions.attach(continued, { caller, mode: "continue" });
+      await say(source, continued, "done");
+      const after = await source.heads.publish(continued);
+      await source.invocations.finish(one.id);
+      const shown = async (from: Holdfast) => (await from.sessions.at(caller)).invocations();
+      const files = { caller: await fileOf(source, caller), continued: await fileOf(source, continued) };
+      await store.import([files.caller]);
+      expect((await shown(store)).map(({ callee, source: of }) => [callee, of])).toEqual([
+        [null, null],
+        [null, null],
+      ]);
+      await store.import([files.continued]);
+      const [, late] = await shown(store);
+      expect(late).toMatchObject({ calleeHeadBefore: before.id, calleeHeadAfter: after.id, mode: "continue" });
+      expect(late).toEqual((await shown(source))[1]);
+      await store.import([await fileOf(source, branched)]);
+      expect(await shown(store)).toEqual(await shown(source));
+      expect((await fileOf(store, caller)).equals(files.caller)).toBe(true);
+      // What was running goes on here.
+      expect(await store.invocations.finish(running.id)).toMatchObject({ callee: branched, status: "done" });
+      for (const session of [caller, continued, branched]) {
+        expect((await store.check({ session })).issues).toEqual([]);
+      }
+      await source.close();
+    },
+  );
 });

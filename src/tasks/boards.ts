@@ -8,6 +8,7 @@ import { encodeText } from "../core/bytes.ts";
 import { checkArray, checkBoolean, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
+import { refuseAtHead } from "../core/existing.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, taskGuard } from "./rows.ts";
 import { meaningful } from "./transitions.ts";
 
@@ -29,6 +30,7 @@ export async function createBoard(
   const isNew = given.ifAbsent !== undefined && checkBoolean(given.ifAbsent, "ifAbsent");
   const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
   const chosen = checkOptions(given);
+  await refuseAtHead(storage, session);
   return decide(storage, async () => {
     const boards = await storage.query("boards.bySession", session);
     const tasks = newTasks(storage, titles, 0);

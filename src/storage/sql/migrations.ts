@@ -124,9 +124,16 @@ const GRAPH: readonly string[] = [
   `CREATE INDEX derivations_source ON derivations (source_session_no)`,
 ];
 
+/** Invocations that wait for a session to be imported are few, and every import asks for them. */
+const LATE_LINKS = [
+  `CREATE INDEX invocations_unlinked ON invocations (session_no, seq)
+     WHERE callee_session_no IS NULL OR source_session_no IS NULL AND type = 'attach'`,
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
+  { version: 3, up: LATE_LINKS },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);
