@@ -8,7 +8,7 @@ import type {
 import type { JsonObject } from "../contracts/json.ts";
 import { plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { compare, type Pair } from "./compare.ts";
+import { compare, keptPairs, type Pair } from "./compare.ts";
 import { dataOf } from "./ledger.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject, Survey } from "./subject.ts";
@@ -106,7 +106,8 @@ export async function checkDerivations(subject: Subject): Promise<void> {
           ["source_session_no", row.source, source.session],
           ["source_branch", row.source_branch, source.branch],
           ["source_seq", row.source_seq, source.seq],
-          ...(row.source_deleted === null ? ([["source_head", row.head, source.head]] as const) : []),
+          // Its head stays with what is kept for the session, also when the source was deleted.
+          ["source_head", row.head, source.head],
           ["at", row.at, body.at],
         ];
       },
@@ -138,6 +139,7 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     const id = rowId(session.id, row.first_seq);
     if (row.seq === row.first_seq) survey.count("invocations");
     checkVersion(subject, "version-wrong", "invocations", row, before, "running");
+    const held = [...branchPair(subject, row, before), ...keptPairs(row, before, KEPT, KEPT_NUMBERS)];
     before = row;
     if (!TYPES.includes(row.type)) look.report("invocation-type-invalid", [id], { type: row.type });
     if (row.callee_no !== null && row.callee === null) look.report("invocation-callee-missing", [id], {});
@@ -153,9 +155,22 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     const named = away;
     compare(subject, row, {
       ...{ table: "invocations", seq: row.seq, id, types: ["invocation/started", "invocation/finished"] },
-      pairs: ({ data }) => [...branchPair(row), ...invocationPairs(row, data, named)],
+      pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, named)],
     });
   }
+}
+
+/** What the end of an invocation repeats of its beginning. */
+const KEPT = ["type", "call_seq", "label", "source_snapshot_seq", "source_fingerprint", "created_at"] as const;
+const KEPT_NUMBERS = {
+  ...({ callee_session_no: "callee_no", source_session_no: "source_no", source_head: "source_head_no" } as const),
+  ...({ caller_head_before: "caller_before_no", callee_head_before: "callee_before_no" } as const),
+};
+
+function timePairs({ first_seq, seq, created_at, completed_at }: CheckedInvocationRow, at: unknown): readonly Pair[] {
+  const isFirst = seq === first_seq;
+  const ended: Pair = ["completed_at", completed_at, isFirst ? null : at];
+  return isFirst ? [["created_at", created_at, at], ended] : [ended];
 }
 
 interface Away {
@@ -174,23 +189,49 @@ async function notHere({ storage }: Survey, row: CheckedInvocationRow): Promise<
   };
 }
 
-function invocationPairs(row: CheckedInvocationRow, data: JsonObject, away: Away): readonly Pair[] {
+function invocationPairs(
+  { ledger }: Subject,
+  row: CheckedInvocationRow,
+  data: JsonObject,
+  away: Away,
+): readonly Pair[] {
   const { first_seq, seq, status } = row;
+  const calleeKept = !away.callee && row.callee_deleted === null;
+  const now = ledger?.headAt(seq) ?? null;
   if (seq !== first_seq) {
-    const isKept = !away.callee && row.callee_deleted === null;
-    const head: readonly Pair[] = isKept ? [["callee_head_after", row.callee_after, data.calleeHead]] : [];
-    return [["first_seq", first_seq, data.invocation], ["status", status, data.status], ...head];
+    return [
+      ["first_seq", first_seq, data.invocation],
+      ["status", status, data.status],
+      ["caller_head_after", row.caller_after, now],
+      ...pairsIf(calleeKept, ["callee_head_after", row.callee_after, data.calleeHead]),
+    ];
   }
   const source = plainObject.read(data.source) ?? {};
   const isSourceKept = !away.source && row.source_deleted === null;
+  // Who continues a session begins at its head; another begins in a session of its own.
+  const isKnown = row.type === "spawn" || data.mode !== undefined;
+  const before = data.mode === "continue" ? source.head : null;
   return [
     ["type", row.type, data.type],
     ["status", status, data.status],
-    ...(away.callee ? [] : ([["callee_session_no", row.callee, data.callee]] as const)),
+    ["caller_head_before", row.caller_before, now],
+    ["caller_head_after", row.caller_after, null],
+    ["callee_head_after", row.callee_after, null],
+    ...pairsIf(!away.callee, ["callee_session_no", row.callee, data.callee]),
+    ...pairsIf(calleeKept && isKnown, ["callee_head_before", row.callee_before, before]),
     ["call_seq", row.call_seq, data.call],
-    ...(away.source ? [] : ([["source_session_no", row.source, source.session]] as const)),
-    ...(isSourceKept ? ([["source_head", row.source_head, source.head]] as const) : []),
+    ...pairsIf(!away.source, ["source_session_no", row.source, source.session]),
+    ...pairsIf(
+      isSourceKept,
+      ["source_head", row.source_head, source.head],
+      ["source_snapshot_seq", row.source_snapshot_seq, row.source_head_snapshot],
+      ["source_fingerprint", row.source_fingerprint, row.source_head_fingerprint],
+    ),
   ];
+}
+
+function pairsIf(isKnown: boolean, ...pairs: readonly Pair[]): readonly Pair[] {
+  return isKnown ? pairs : [];
 }
 
 /** Of each head an invocation names: whose it may be, and whether that one was deleted, with its heads. */

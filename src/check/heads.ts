@@ -11,10 +11,10 @@ import { lineageAt, type Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { addCounts, NONE } from "../sessions/counts.ts";
 import { encodeRoot, headId, rootOf } from "../sessions/root.ts";
-import { checkBlob, checkCommitments, compare, type Said } from "./compare.ts";
+import { checkBlob, checkCommitments, compare, isErased, type Said } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
-import { checkTurnOf, isErased } from "./work.ts";
+import { checkTurnOf } from "./work.ts";
 
 export async function checkHeads(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
@@ -47,7 +47,7 @@ export async function checkHeads(subject: Subject): Promise<void> {
       look.report("head-id-wrong", rows, { seq: row.seq, published: said.data.head ?? null });
       continue;
     }
-    if (!isErased(final)) checkCommitments(subject, "heads", row.id, said, [final], null);
+    if (!isErased(subject, final)) checkCommitments(subject, "heads", row.id, said, [final], null);
     await checkDerived(subject, row, said);
   }
 }

@@ -1,15 +1,19 @@
 // The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
 // the event that wrote it.
 import type { CheckKind } from "../contracts/check.ts";
-import type {
-  CheckedCallRow,
-  CheckedClearRow,
-  CheckedEvalRow,
-  CheckedStateRow,
-  CheckedTurnRow,
-} from "../contracts/check-queries.ts";
+import type { CheckedCallRow, CheckedClearRow, CheckedEvalRow, CheckedTurnRow } from "../contracts/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
-import { checkBlob, checkCommitments, compare, type Pair, type Payload, salted } from "./compare.ts";
+import {
+  checkBlob,
+  checkCommitments,
+  compare,
+  isErased,
+  keptPairs,
+  type Pair,
+  type Payload,
+  SALT,
+  salted,
+} from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 
@@ -52,6 +56,7 @@ export async function checkTurns(subject: Subject): Promise<void> {
   )) {
     if (row.seq === row.first_seq) survey.count("turns");
     checkVersion(subject, "turn-open-twice", "turns", row, before, "open");
+    const kept = keptPairs(row, before, ["run"], { agent_no: "agent" });
     before = row;
     const isFirst = row.seq === row.first_seq;
     // The event of a head ends a turn, as the head says.
@@ -62,9 +67,10 @@ export async function checkTurns(subject: Subject): Promise<void> {
         ["first_seq", row.first_seq, data.turn ?? row.seq],
         ["status", row.status, isFirst ? "open" : (ended ?? row.status)],
         ["at", row.at, body.at],
+        ["branch", row.branch, row.event_branch],
+        ...kept,
         ...(isFirst
           ? ([
-              ["branch", row.branch, row.event_branch],
               ["agent_no", row.agent, body.agent],
               ["run", row.run, body.run],
             ] as const)
@@ -103,9 +109,12 @@ export async function checkEvals(subject: Subject): Promise<void> {
     if (row.message_seq !== null && row.message_there === 0) {
       look.report("message-missing", [id], { table: "evals", message: row.message_seq });
     }
-    await checkPayloads(subject, "evals", id, row, before, EVAL, (data) => [
+    const kept = keptPairs(row, before, ["turn_seq", "message_seq"]);
+    await checkPayloads(subject, "evals", id, row, before, EVAL, (data, at) => [
       ["first_seq", row.first_seq, data.eval ?? row.seq],
       ["status", row.status, data.status],
+      ["at", row.at, at],
+      ...kept,
       ...(isFirst ? turnPair(row, data) : []),
       ...(isFirst ? ([["message_seq", row.message_seq, data.message]] as const) : []),
     ]);
@@ -124,6 +133,7 @@ export async function checkCalls(subject: Subject): Promise<void> {
     if (isFirst) survey.count("calls");
     checkVersion(subject, "version-wrong", "calls", row, before, "started");
     checkTurnOf(subject, "calls", id, row);
+    const kept = keptPairs(row, before, ["turn_seq", "type", "model", "provider", "created_at"]);
     const numbers = ["tokens_in", "tokens_out", "tokens_cached", "cost_usd"] as const;
     await checkPayloads(subject, "calls", id, row, before, CALL, (data, at) => [
       ["first_seq", row.first_seq, data.call ?? row.seq],
@@ -131,6 +141,7 @@ export async function checkCalls(subject: Subject): Promise<void> {
       ["status", row.status, data.status],
       ...numbers.map((name): Pair => [name, row[name], data[name]]),
       ["completed_at", row.completed_at, row.status === "started" ? null : at],
+      ...kept,
       ...(isFirst ? turnPair(row, data) : []),
       ...(isFirst
         ? ([
@@ -144,11 +155,23 @@ export async function checkCalls(subject: Subject): Promise<void> {
   }
 }
 
+interface Placed extends Version {
+  readonly branch: number;
+  readonly event_branch: number | null;
+}
+
 /** A version may end on the line on which its first one began, wherever the session has gone meanwhile. */
-export function branchPair(
-  row: Version & { readonly branch: number; readonly event_branch: number | null },
-): readonly Pair[] {
-  return row.seq === row.first_seq ? [["branch", row.branch, row.event_branch]] : [];
+export function branchPair({ ledger }: Subject, row: Placed, before: Placed | null): readonly Pair[] {
+  const { event_branch: now } = row;
+  const begun = before?.first_seq === row.first_seq ? before : null;
+  const line = begun === null || now === null || ledger === null ? now : ledger.lineOf(now, begun);
+  return [["branch", row.branch, line]];
+}
+
+/** Only what goes with its session is erased: of one that is there, nothing is. */
+function erasedPair({ session }: Subject, { erased_seq }: { readonly erased_seq: number | null }): readonly Pair[] {
+  const everywhere = session.deleted_at !== null && erased_seq === Number.MAX_SAFE_INTEGER;
+  return [["erased_seq", everywhere ? null : erased_seq, null]];
 }
 
 function turnPair(row: { readonly turn_seq: number | null }, data: Readonly<Record<string, unknown>>): readonly Pair[] {
@@ -170,7 +193,12 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
   const said = compare(subject, row, {
     ...{ table, seq: row.seq, id },
     types: table === "evals" ? ["eval/started", "eval/added"] : ["call/started", "call/put"],
-    pairs: ({ data, body }) => [...branchPair(row), ...pairs(data, body.at)],
+    pairs: ({ data, body }) => [
+      ...branchPair(subject, row, before),
+      ...erasedPair(subject, row),
+      ["salts", row.salts === null || row.salts.byteLength === names.length * SALT, true],
+      ...pairs(data, body.at),
+    ],
   });
   const held = before?.first_seq === row.first_seq ? before : null;
   if (said === null || row.erased_seq !== null || (held !== null && held.erased_seq !== null)) return;
@@ -191,6 +219,7 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
       pairs: ({ body, data }) => [
         ["branch", row.branch, row.event_branch],
         ...turnPair(row, data),
+        ...erasedPair(subject, row),
         ["at", row.at, body.at],
       ],
     });
@@ -212,16 +241,12 @@ export async function checkNotes(subject: Subject): Promise<void> {
       ...{ table: "annotations", seq: row.seq, types: ["annotation"] },
       pairs: () => [],
     });
-    if (said !== null && !isErased(payload)) checkCommitments(subject, "annotations", id, said, [payload], null);
+    if (said !== null && !isErased(subject, payload))
+      checkCommitments(subject, "annotations", id, said, [payload], null);
   }
   function read(after: number) {
     return survey.storage.query("check.annotations", session.no, after, PAGE);
   }
-}
-
-/** Tables without a column that says so: neither payload nor salt is left. */
-export function isErased({ no, salt }: Payload): boolean {
-  return no === null && salt === null;
 }
 
 /** Messages that a session inherited and hides. */
@@ -238,37 +263,5 @@ export async function checkClears(subject: Subject): Promise<void> {
         ["run", row.run, body.run],
       ],
     });
-  }
-}
-
-const STATE = ["state/set", "state/patched", "state/cleared"];
-
-export async function checkState(subject: Subject): Promise<void> {
-  const { survey, session, look } = subject;
-  let before: CheckedStateRow | null = null;
-  for await (const row of rowsOf<CheckedStateRow>((last) =>
-    survey.storage.query("check.state", session.no, last?.branch ?? 0, last?.key ?? "", last?.seq ?? 0, PAGE),
-  )) {
-    const id = rowId(session.id, row.seq);
-    survey.count("state");
-    if (before?.branch === row.branch && before.key === row.key && before.until_seq === null) {
-      look.report("state-held-twice", [id], { table: "state", key: row.key, branch: row.branch });
-    }
-    before = row;
-    const payload = { name: row.key, no: row.value_no, sha256: row.value, salt: row.salt };
-    await checkBlob(subject, "state", id, payload);
-    // A row below 0 only says that a key is taken away.
-    if (row.ord < 0) continue;
-    const said = compare(subject, row, {
-      ...{ table: "state", seq: row.seq, types: STATE },
-      pairs: ({ data }) => [
-        ["branch", row.branch, row.event_branch],
-        ["key", Array.isArray(data.keys) && data.keys[row.ord] === row.key, true],
-      ],
-    });
-    if (said === null || isErased(payload)) continue;
-    // Only its own value: the event commits to all of them.
-    const commitments = { [row.key]: said.commitments[row.key] ?? "" };
-    checkCommitments(subject, "state", id, { ...said, commitments }, [payload], null);
   }
 }
