@@ -25,6 +25,8 @@ export interface Comparison {
   /** The seq of its event. */
   readonly seq: number;
   readonly id?: string;
+  /** Where the table has one of its own. */
+  readonly branch?: number;
   readonly types: readonly string[];
   readonly pairs: (said: Said) => readonly Pair[];
 }
@@ -33,8 +35,10 @@ export interface Comparison {
 export function compare(subject: Subject, row: WithEvent, wanted: Comparison): Said | null {
   const { ledger, look, session } = subject;
   const { table, seq, types } = wanted;
-  if (ledger === null || seq > ledger.end) return null;
+  if (ledger === null) return null;
   const id = wanted.id ?? rowId(session.id, seq);
+  if (!ledger.keeps(wanted.branch ?? row.event_branch, seq)) look.report("remains-left", [id], { table, seq });
+  if (!ledger.covers(seq)) return null;
   if (row.event_type === null || !types.includes(row.event_type)) {
     look.report("row-without-event", [id], { table, seq, event: row.event_type });
     return null;

@@ -10,7 +10,7 @@ import { plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { compare, keptPairs, type Pair } from "./compare.ts";
 import { dataOf } from "./ledger.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Subject, Survey } from "./subject.ts";
 import { branchPair, checkVersion } from "./work.ts";
 
@@ -21,12 +21,12 @@ export async function checkBranches(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let standsOn = session.branch === 1;
   for await (const row of rowsOf<CheckedBranchRow>((last) =>
-    survey.storage.query("check.branches", session.no, last?.branch ?? 0, PAGE),
+    survey.storage.query("check.branches", session.no, last?.branch ?? BEFORE_ALL, PAGE),
   )) {
     survey.count("branches");
     if (row.branch === session.branch) standsOn = true;
     await checkBranch(subject, row);
-    if (session.deleted_at === null) compareBranch(subject, row);
+    compareBranch(subject, row);
   }
   if (!standsOn && session.deleted_at === null) {
     look.report("branch-missing", [session.id], { branch: session.branch });
@@ -47,7 +47,7 @@ async function checkBranch({ survey, session, look }: Subject, row: CheckedBranc
   }
 }
 
-async function isCyclic({ storage, sound }: Survey, session: number, branch: number): Promise<boolean> {
+export async function isCyclic({ storage, sound }: Survey, session: number, branch: number): Promise<boolean> {
   const path = new Set<string>();
   for (let at = { session, branch }; ; ) {
     const key = `${at.session}:${at.branch}`;
@@ -66,7 +66,12 @@ async function isCyclic({ storage, sound }: Survey, session: number, branch: num
 function compareBranch(subject: Subject, row: CheckedBranchRow): void {
   const isFirst = row.branch === 1;
   compare(subject, row, {
-    ...{ table: "branches", seq: row.seq, types: isFirst ? ["session/created"] : ["branch/begun", "head/moved"] },
+    ...{
+      table: "branches",
+      seq: row.seq,
+      branch: row.branch,
+      types: isFirst ? ["session/created"] : ["branch/begun", "head/moved"],
+    },
     pairs: ({ body, data }) => {
       const from = plainObject.read(data.from) ?? {};
       return [
@@ -83,7 +88,7 @@ function compareBranch(subject: Subject, row: CheckedBranchRow): void {
 export async function checkDerivations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   for await (const row of rowsOf<CheckedDerivationRow>((last) =>
-    survey.storage.query("check.derivations", session.no, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.derivations", session.no, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     survey.count("derivations");
     const id = rowId(session.id, row.seq);
@@ -96,7 +101,8 @@ export async function checkDerivations(subject: Subject): Promise<void> {
       }
       checkBeginning(subject, id, row);
     }
-    if (row.type === "fork" && session.cache_id === null) look.report("cache-id-missing", [session.id], {});
+    const isHere = session.deleted_at === null;
+    if (row.type === "fork" && session.cache_id === null && isHere) look.report("cache-id-missing", [session.id], {});
     compare(subject, row, {
       ...{ table: "derivations", seq: row.seq, types: ["derivation/added"] },
       pairs: ({ body, data }) => {
@@ -134,7 +140,7 @@ export async function checkInvocations(subject: Subject): Promise<void> {
   let before: CheckedInvocationRow | null = null;
   let away: Away = { callee: false, source: false };
   for await (const row of rowsOf<CheckedInvocationRow>((last) =>
-    survey.storage.query("check.invocations", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.invocations", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     const id = rowId(session.id, row.first_seq);
     if (row.seq === row.first_seq) survey.count("invocations");
@@ -144,7 +150,7 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     if (!TYPES.includes(row.type)) look.report("invocation-type-invalid", [id], { type: row.type });
     if (row.callee_no !== null && row.callee === null) look.report("invocation-callee-missing", [id], {});
     if (row.source_no !== null && row.source === null) look.report("attach-source-missing", [id], {});
-    if (row.call_seq !== null && row.call_type === null) {
+    if (row.call_seq !== null && row.call_type === null && session.deleted_at === null) {
       look.report("invocation-call-missing", [id], { call: row.call_seq });
     }
     if (row.call_type === "leaf") {
@@ -154,7 +160,13 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     if (row.seq === row.first_seq) away = await notHere(survey, row);
     const named = away;
     compare(subject, row, {
-      ...{ table: "invocations", seq: row.seq, id, types: ["invocation/started", "invocation/finished"] },
+      ...{
+        table: "invocations",
+        seq: row.seq,
+        branch: row.branch,
+        id,
+        types: ["invocation/started", "invocation/finished"],
+      },
       pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, named)],
     });
   }
@@ -197,12 +209,12 @@ function invocationPairs(
 ): readonly Pair[] {
   const { first_seq, seq, status } = row;
   const calleeKept = !away.callee && row.callee_deleted === null;
-  const now = ledger?.headAt(seq) ?? null;
+  const now = ledger?.headAt(seq);
   if (seq !== first_seq) {
     return [
       ["first_seq", first_seq, data.invocation],
       ["status", status, data.status],
-      ["caller_head_after", row.caller_after, now],
+      ...pairsIf(now !== undefined, headPair("caller_head_after", row, "caller_after", now)),
       ...pairsIf(calleeKept, ["callee_head_after", row.callee_after, data.calleeHead]),
     ];
   }
@@ -214,9 +226,9 @@ function invocationPairs(
   return [
     ["type", row.type, data.type],
     ["status", status, data.status],
-    ["caller_head_before", row.caller_before, now],
-    ["caller_head_after", row.caller_after, null],
-    ["callee_head_after", row.callee_after, null],
+    ...pairsIf(now !== undefined, headPair("caller_head_before", row, "caller_before", now)),
+    headPair("caller_head_after", row, "caller_after", null),
+    headPair("callee_head_after", row, "callee_after", null),
     ...pairsIf(!away.callee, ["callee_session_no", row.callee, data.callee]),
     ...pairsIf(calleeKept && isKnown, ["callee_head_before", row.callee_before, before]),
     ["call_seq", row.call_seq, data.call],
@@ -230,6 +242,11 @@ function invocationPairs(
   ];
 }
 
+/** Where there is none, not even the number of one that is gone. */
+function headPair(column: string, row: CheckedInvocationRow, name: InvocationHead, said: unknown): Pair {
+  return [column, (said ?? null) === null ? row[`${name}_no`] : row[name], said];
+}
+
 function pairsIf(isKnown: boolean, ...pairs: readonly Pair[]): readonly Pair[] {
   return isKnown ? pairs : [];
 }
@@ -240,8 +257,9 @@ function checkHeads({ session, look }: Subject, id: string, row: CheckedInvocati
   const isGone = row.callee_deleted !== null;
   const sourceGone = row.source_deleted !== null;
   const named: readonly (readonly [InvocationHead, readonly (number | null)[], boolean])[] = [
-    ["caller_before", [session.no], false],
-    ["caller_after", [session.no], false],
+    // Of a deleted caller the heads that others inherit are left.
+    ["caller_before", [session.no], session.deleted_at !== null],
+    ["caller_after", [session.no], session.deleted_at !== null],
     // Where a callee began by branching from a head, that is the head before.
     ["callee_before", [callee_no, source_no], isGone || sourceGone],
     ["callee_after", [callee_no], isGone],

@@ -34,7 +34,7 @@ export async function checkHeads(subject: Subject): Promise<void> {
     const final = { name: "final", no: row.final_no, sha256: row.final, salt: row.salt };
     await checkBlob(subject, "heads", row.id, final);
     const said = compare(subject, row, {
-      ...{ table: "heads", seq: row.seq, id: row.id, types: ["head/created"] },
+      ...{ table: "heads", seq: row.seq, branch: row.branch, id: row.id, types: ["head/created"] },
       // Its id commits to the other columns.
       pairs: ({ body, data }) => [
         ["branch", row.branch, row.event_branch],

@@ -11,7 +11,8 @@ import { rowId } from "../core/row-id.ts";
 import { verifyChain } from "../log/verify.ts";
 import { BoardsSaid } from "./boards.ts";
 import type { Look } from "./findings.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { Marks } from "./marks.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import { Endings } from "./state.ts";
 import type { Survey } from "./subject.ts";
 
@@ -85,6 +86,15 @@ interface Cut {
   readonly seq: number;
 }
 
+/** Of a deleted session, up to which seq each branch is kept. */
+export type Kept = ReadonlyMap<number, number>;
+
+interface Remains {
+  readonly kept: Kept;
+  /** Seqs whose event is there and is what was written. */
+  readonly covered: ReadonlySet<number>;
+}
+
 export class Ledger {
   /** Up to here the log is what was written, and rows can be compared with it. */
   readonly end: number;
@@ -92,13 +102,16 @@ export class Ledger {
   readonly standing: Standing | null;
   readonly endings: Endings;
   /** For each seq the table that has yet to show its row, as its place in TABLES from 1. */
-  readonly #awaited: Uint8Array;
+  readonly #awaited: Marks;
   /** For each seq how many values of the state have yet to show. */
-  readonly #values: Uint16Array | null;
-  readonly #heads: ReadonlyMap<number, string | null>;
+  readonly #values: Marks | null;
+  readonly #heads: ReadonlyMap<number, string | null | undefined>;
   readonly #cuts: ReadonlyMap<number, Cut>;
+  readonly #remains: Remains | null;
+  /** Facts of the session's creation that stay also when it is deleted; none when that event is gone. */
+  readonly birth: Readonly<Record<string, unknown>>;
 
-  constructor(end: number, standing: Standing | null, read: Reader) {
+  constructor(end: number, standing: Standing | null, read: Reader, remains: Remains | null = null) {
     this.end = end;
     this.standing = standing;
     this.endings = read.endings;
@@ -106,20 +119,37 @@ export class Ledger {
     this.#values = read.values;
     this.#heads = read.heads;
     this.#cuts = read.cuts;
+    this.#remains = remains;
+    this.birth = read.birth();
+  }
+
+  /** Whether the log can be asked about a row of this seq. */
+  covers(seq: number): boolean {
+    return this.#remains === null ? seq <= this.end : this.#remains.covered.has(seq);
+  }
+
+  /** Of what is left of a session: whether a row is among what others inherit. */
+  keeps(branch: number | null, seq: number): boolean {
+    return this.#remains === null || (branch !== null && seq <= (this.#remains.kept.get(branch) ?? 0));
+  }
+
+  /** Where the log of a branch ends, as far as it is known. */
+  endOf(branch: number): number {
+    return this.#remains === null ? this.end : (this.#remains.kept.get(branch) ?? 0);
   }
 
   shows(table: EventTable, seq: number): void {
-    if (this.#awaited[seq] === TABLES.indexOf(table) + 1) this.#awaited[seq] = 0;
+    if (this.#awaited.get(seq) === TABLES.indexOf(table) + 1) this.#awaited.set(seq, 0);
   }
 
   showsValue(seq: number): void {
-    const left = this.#values?.[seq] ?? 0;
-    if (this.#values !== null && left > 0) this.#values[seq] = left - 1;
+    const left = this.#values?.get(seq) ?? 0;
+    if (left > 0) this.#values?.set(seq, left - 1);
   }
 
-  /** The session's current head when an invocation began or ended. */
-  headAt(seq: number): string | null {
-    return this.#heads.get(seq) ?? null;
+  /** The session's current head when an invocation began or ended; undefined where that is not known. */
+  headAt(seq: number): string | null | undefined {
+    return this.#heads.get(seq);
   }
 
   /** The branch a change of something belongs to: where the change happened, unless what changed is on a line left before. */
@@ -133,22 +163,22 @@ export class Ledger {
     return begun.branch;
   }
 
-  /** What never showed, in order. */
+  /** What never showed. */
   *missing(): Generator<{ readonly seq: number; readonly table: EventTable | "state" }> {
-    for (let seq = 1; seq <= this.end; seq++) {
-      const table = TABLES[(this.#awaited[seq] ?? 0) - 1];
+    for (const [seq, mark] of this.#awaited.left()) {
+      const table = TABLES[mark - 1];
       if (table !== undefined) yield { seq, table };
-      else if ((this.#values?.[seq] ?? 0) > 0) yield { seq, table: "state" };
     }
+    for (const [seq] of this.#values?.left() ?? []) yield { seq, table: "state" };
   }
 }
 
-/** Goes through a log from its beginning. */
-class Reader {
-  readonly awaited: Uint8Array;
-  values: Uint16Array | null = null;
+/** Goes through a log from its beginning, or through what is left of one. */
+export class Reader {
+  readonly awaited: Marks;
+  values: Marks | null = null;
   readonly endings = new Endings();
-  readonly heads = new Map<number, string | null>();
+  readonly heads = new Map<number, string | null | undefined>();
   readonly cuts = new Map<number, Cut>();
   readonly #boards = new BoardsSaid();
   readonly #aliases = new Map<string, unknown>();
@@ -161,21 +191,27 @@ class Reader {
   #isFork = false;
   #messages = 0;
   #stateSeq = 0;
-  #head: string | null = null;
-  #headBefore: string | null = null;
+  #head: string | null | undefined = null;
+  #headBefore: string | null | undefined = null;
+  /** null: it is what is left of one. */
+  readonly #end: number | null;
 
-  constructor(end: number) {
-    this.awaited = new Uint8Array(end + 1);
+  constructor(end: number | null) {
+    this.awaited = new Marks(end === null ? null : new Uint8Array(end + 1));
+    this.#end = end;
   }
 
   get branch(): number {
     return this.#branch;
   }
 
-  see(event: CheckedEventRow): void {
+  /** `follows`: the event before it was seen. */
+  see(event: Pick<CheckedEventRow, "seq" | "type" | "at" | "body">, follows = true): void {
     const { seq, type } = event;
+    // A head may have been published on a line that is gone.
+    if (!follows) [this.#headBefore, this.#head] = [undefined, undefined];
     const table = TABLE_OF[type];
-    if (table !== undefined) this.awaited[seq] = TABLES.indexOf(table) + 1;
+    if (table !== undefined) this.awaited.set(seq, TABLES.indexOf(table) + 1);
     if (BRANCHING.has(type)) this.#branch = seq;
     if (BRANCHING.has(type) || STATE.has(type)) this.#stateSeq = seq;
     this.#columns.updated_at = event.at;
@@ -188,11 +224,30 @@ class Reader {
     else if (type.startsWith("invocation/")) this.heads.set(seq, this.#head);
     else if (type === "messages/cleared") this.#clear(seq, data.count);
     else if (STATE.has(type)) {
-      this.values ??= new Uint16Array(this.awaited.length);
+      this.values ??= new Marks(this.#end === null ? null : new Uint16Array(this.#end + 1));
       const inherits = this.#isFork || this.#branch > 1;
-      this.values[seq] = this.endings.see({ seq, type, branch: this.#branch }, data, inherits);
+      this.values.set(seq, this.endings.see({ seq, type, branch: this.#branch }, data, inherits));
     }
     this.#move(type, seq, data);
+    if (this.#end === null && !this.#isKept(type, data)) this.awaited.set(seq, 0);
+  }
+
+  /** Of a deleted session no notes and derivations are kept, nor the ends of what was begun on another line. */
+  #isKept(type: string, data: JsonObject): boolean {
+    if (type === "annotation" || type === "derivation/added") return false;
+    const first = data.call ?? data.eval ?? data.invocation;
+    const ends = type === "call/put" || type === "eval/added" || type === "invocation/finished";
+    return !ends || typeof first !== "number" || this.#isOnLine(first);
+  }
+
+  /** A branch is one stretch of the log, from the seq that numbers it. */
+  #isOnLine(first: number): boolean {
+    let at: Cut | undefined = { branch: this.#branch, seq: Number.POSITIVE_INFINITY };
+    for (let last = Number.POSITIVE_INFINITY; at !== undefined && at.branch < last; at = this.cuts.get(at.branch)) {
+      if (at.branch <= first && first <= at.seq) return true;
+      last = at.branch;
+    }
+    return false;
   }
 
   #describe(type: string, at: number, body: JsonObject, data: JsonObject): void {
@@ -209,7 +264,7 @@ class Reader {
     const known = this.#cleared.get(seq);
     this.#cleared.set(seq, { said: count, found: known?.found ?? 0 });
     // What a session inherits it cannot erase: a row says that it no longer shows it.
-    if (this.#isFork) this.awaited[seq] = TABLES.indexOf("clears") + 1;
+    if (this.#isFork) this.awaited.set(seq, TABLES.indexOf("clears") + 1);
   }
 
   #move(type: string, seq: number, data: JsonObject): void {
@@ -235,9 +290,14 @@ class Reader {
     for (const [seq, { said, found }] of this.#cleared) if (said !== found) yield { seq, said, found };
   }
 
+  birth(): Readonly<Record<string, unknown>> {
+    const { created_at } = this.#columns;
+    return created_at === null ? {} : { created_at, kind: this.#described.kind ?? "entry" };
+  }
+
   standing(): Standing {
     return {
-      ...{ messages: this.#messages, stateSeq: this.#stateSeq, branch: this.#branch, head: this.#head },
+      ...{ messages: this.#messages, stateSeq: this.#stateSeq, branch: this.#branch, head: this.#head ?? null },
       ...{ described: this.#described, columns: this.#columns, boards: this.#boards, aliases: this.#aliases },
     };
   }
@@ -270,11 +330,11 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
 }
 
 function eventsOf(storage: Storage, session: CheckedSessionRow): AsyncGenerator<CheckedEventRow> {
-  return rowsOf((last) => storage.query("check.events", session.no, last?.seq ?? 0, PAGE));
+  return rowsOf((last) => storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE));
 }
 
 /** Content that is a blob: the event's row says its hash twice, and the chain commits to one of them. */
-function checkContent(look: Look, session: CheckedSessionRow, event: CheckedEventRow): void {
+export function checkContent(look: Look, session: CheckedSessionRow, event: CheckedEventRow): void {
   const { content, sha256, erased_seq, seq } = event;
   if (erased_seq !== null || content === null || (sha256 !== null && sameBytes(content, sha256))) return;
   look.report("commitment-mismatch", [rowId(session.id, seq)], { table: "events", payload: "content" });

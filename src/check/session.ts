@@ -6,6 +6,7 @@ import type { Look } from "./findings.ts";
 import { checkHeads } from "./heads.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
+import { checkKept, checkTombstone, readRemains } from "./remains.ts";
 import { type Beside, checkBeside, checkRow, readBeside } from "./row.ts";
 import { checkState } from "./state.ts";
 import type { Subject, Survey } from "./subject.ts";
@@ -22,16 +23,33 @@ const BY_LOG = (Object.keys(KINDS) as (keyof typeof KINDS)[]).filter(
 export async function checkSession(survey: Survey, look: Look, found: CheckedSessionRow): Promise<void> {
   const isDeep = look.wants(...BY_LOG);
   const { session, beside } = isDeep ? await readBeside(survey.storage, found) : { session: found, beside: null };
-  if (session.deleted_at !== null) {
-    // A tombstone. What is left of it are rows that others inherit; of them only the lineage must hold.
-    survey.count("deletedSessions");
-    await checkBranches({ survey, look, session, ledger: null });
-    return;
-  }
+  if (session.deleted_at !== null) return checkDeleted(survey, look, session, beside);
   survey.count("sessions");
   const ledger = isDeep ? await readLedger(survey, look, session) : null;
   const subject: Subject = { survey, look, session, ledger };
   checkCurrentHead(subject);
+  await checkRows(subject);
+  if (ledger !== null) checkLedger(subject, ledger, beside);
+}
+
+/** A tombstone, and what is left behind it because others inherit it. */
+async function checkDeleted(
+  survey: Survey,
+  look: Look,
+  session: CheckedSessionRow,
+  beside: Beside | null,
+): Promise<void> {
+  survey.count("deletedSessions");
+  const kept = await checkKept(survey, look, session);
+  const ledger = look.wants(...BY_LOG) ? await readRemains(survey, look, session, kept) : null;
+  const subject: Subject = { survey, look, session, ledger };
+  await checkRows(subject);
+  if (ledger === null) return;
+  checkTombstone(subject, ledger, beside);
+  checkMissing(subject, ledger);
+}
+
+async function checkRows(subject: Subject): Promise<void> {
   await checkContents(subject);
   await checkBranches(subject);
   await checkDerivations(subject);
@@ -44,7 +62,6 @@ export async function checkSession(survey: Survey, look: Look, found: CheckedSes
   await checkState(subject);
   await checkInvocations(subject);
   await checkHeads(subject);
-  if (ledger !== null) checkLedger(subject, ledger, beside);
 }
 
 function checkCurrentHead({ look, session }: Subject): void {
@@ -57,8 +74,13 @@ function checkCurrentHead({ look, session }: Subject): void {
 }
 
 async function checkContents({ survey, look, session }: Subject): Promise<void> {
+  const { storage } = survey;
   for (let after = 0; after < session.seq; after += STRETCH) {
-    for (const row of await survey.storage.query("check.contents", session.no, after, after + STRETCH)) {
+    // Of a deleted session, or where the seq is wrong, there may be long gaps.
+    const [next] = await storage.query("check.beyond", session.no, after);
+    if (next?.seq == null) return;
+    after = Math.max(after, next.seq - 1);
+    for (const row of await storage.query("check.contents", session.no, after, after + STRETCH)) {
       look.report("blob-missing", [rowId(session.id, row.seq)], { table: "events", payload: "content" });
     }
   }
@@ -66,13 +88,16 @@ async function checkContents({ survey, look, session }: Subject): Promise<void> 
 
 /** What the log announced and nobody showed, and where the session row says it stands. */
 function checkLedger(subject: Subject, ledger: Ledger, beside: Beside | null): void {
-  const { look, session } = subject;
-  for (const { seq, table } of ledger.missing()) {
-    if (table === "branches") look.report("branch-missing", [session.id], { branch: seq });
-    else look.report("event-without-row", [rowId(session.id, seq)], { table, seq });
-  }
+  checkMissing(subject, ledger);
   const { standing } = ledger;
   if (standing === null) return;
   checkRow(subject, standing);
   if (beside !== null) checkBeside(subject, standing, beside);
+}
+
+function checkMissing({ look, session }: Subject, ledger: Ledger): void {
+  for (const { seq, table } of ledger.missing()) {
+    if (table === "branches") look.report("branch-missing", [session.id], { branch: seq });
+    else look.report("event-without-row", [rowId(session.id, seq)], { table, seq });
+  }
 }

@@ -4,7 +4,7 @@ import type { CheckedStateRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBlob, checkCommitments, compare, isErased, type Pair } from "./compare.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 
 const STATE = ["state/set", "state/patched", "state/cleared"] as const;
@@ -73,7 +73,14 @@ export async function checkState(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let held: CheckedStateRow | null = null;
   for await (const row of rowsOf<CheckedStateRow>((last) =>
-    survey.storage.query("check.state", session.no, last?.branch ?? 0, last?.key ?? "", last?.seq ?? 0, PAGE),
+    survey.storage.query(
+      "check.state",
+      session.no,
+      last?.branch ?? BEFORE_ALL,
+      last?.key ?? "",
+      last?.seq ?? BEFORE_ALL,
+      PAGE,
+    ),
   )) {
     survey.count("state");
     if (held !== null) await checkValue(subject, held, row);
@@ -91,7 +98,7 @@ async function checkValue(subject: Subject, row: CheckedStateRow, after: Checked
   const payload = { name: row.key, no: row.value_no, sha256: row.value, salt: row.salt };
   await checkBlob(subject, "state", id, payload);
   const said = compare(subject, row, {
-    ...{ table: "state", seq: row.seq, types: STATE },
+    ...{ table: "state", seq: row.seq, branch: row.branch, types: STATE },
     pairs: ({ data }) => [
       ["branch", row.branch, row.event_branch],
       ["key", isSaid(subject, row, data), true],
@@ -122,9 +129,10 @@ function isForgotten({ session }: Subject, row: CheckedStateRow): boolean {
 }
 
 function endPair({ ledger }: Subject, row: CheckedStateRow, next: number | null): readonly Pair[] {
-  // Of what is left of a deleted session nobody knows what came later.
-  if (ledger?.standing == null) return [];
+  if (ledger === null) return [];
   const { until_seq } = row;
-  const found = until_seq !== null && until_seq > ledger.end ? null : until_seq;
-  return [["until_seq", found, ledger.endings.after(row, next, ledger.end)]];
+  // Nobody knows what came later.
+  const end = ledger.endOf(row.branch);
+  const found = until_seq !== null && until_seq > end ? null : until_seq;
+  return [["until_seq", found, ledger.endings.after(row, next, end)]];
 }

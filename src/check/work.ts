@@ -14,7 +14,7 @@ import {
   SALT,
   salted,
 } from "./compare.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 
 interface Version {
@@ -52,7 +52,7 @@ export async function checkTurns(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let before: CheckedTurnRow | null = null;
   for await (const row of rowsOf<CheckedTurnRow>((last) =>
-    survey.storage.query("check.turns", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.turns", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     if (row.seq === row.first_seq) survey.count("turns");
     checkVersion(subject, "turn-open-twice", "turns", row, before, "open");
@@ -62,7 +62,7 @@ export async function checkTurns(subject: Subject): Promise<void> {
     // The event of a head ends a turn, as the head says.
     const ended = row.head_status === "complete" ? "done" : row.head_status;
     compare(subject, row, {
-      ...{ table: "turns", seq: row.seq, types: isFirst ? ["turn/begun"] : ["head/created"] },
+      ...{ table: "turns", seq: row.seq, branch: row.branch, types: isFirst ? ["turn/begun"] : ["head/created"] },
       pairs: ({ body, data }) => [
         ["first_seq", row.first_seq, data.turn ?? row.seq],
         ["status", row.status, isFirst ? "open" : (ended ?? row.status)],
@@ -99,14 +99,15 @@ export async function checkEvals(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let before: CheckedEvalRow | null = null;
   for await (const row of rowsOf<CheckedEvalRow>((last) =>
-    survey.storage.query("check.evals", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.evals", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
     if (isFirst) survey.count("evals");
     checkVersion(subject, "version-wrong", "evals", row, before, "running");
     checkTurnOf(subject, "evals", id, row);
-    if (row.message_seq !== null && row.message_there === 0) {
+    // It may be of a line that went with a deleted session.
+    if (row.message_seq !== null && row.message_there === 0 && session.deleted_at === null) {
       look.report("message-missing", [id], { table: "evals", message: row.message_seq });
     }
     const kept = keptPairs(row, before, ["turn_seq", "message_seq"]);
@@ -126,7 +127,7 @@ export async function checkCalls(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let before: CheckedCallRow | null = null;
   for await (const row of rowsOf<CheckedCallRow>((last) =>
-    survey.storage.query("check.calls", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.calls", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
@@ -191,7 +192,7 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
   const payloads = payloadsOf(names, row, row.salts);
   for (const payload of payloads) await checkBlob(subject, table, id, payload);
   const said = compare(subject, row, {
-    ...{ table, seq: row.seq, id },
+    ...{ table, seq: row.seq, branch: row.branch, id },
     types: table === "evals" ? ["eval/started", "eval/added"] : ["call/started", "call/put"],
     pairs: ({ data, body }) => [
       ...branchPair(subject, row, before),
@@ -208,14 +209,14 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
 
 export async function checkSnapshots(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? 0))) {
+  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? BEFORE_ALL))) {
     const id = rowId(session.id, row.seq);
     survey.count("snapshots");
     checkTurnOf(subject, "snapshots", id, row);
     const payload = { name: "vars", no: row.vars_no, sha256: row.vars, salt: row.salt };
     await checkBlob(subject, "snapshots", id, payload);
     const said = compare(subject, row, {
-      ...{ table: "snapshots", seq: row.seq, types: ["snapshot/added"] },
+      ...{ table: "snapshots", seq: row.seq, branch: row.branch, types: ["snapshot/added"] },
       pairs: ({ body, data }) => [
         ["branch", row.branch, row.event_branch],
         ...turnPair(row, data),
@@ -232,7 +233,7 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
 
 export async function checkNotes(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? 0))) {
+  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? BEFORE_ALL))) {
     const id = rowId(session.id, row.seq);
     survey.count("annotations");
     const payload = { name: "note", no: row.note_no, sha256: row.note, salt: row.salt };
@@ -253,10 +254,10 @@ export async function checkNotes(subject: Subject): Promise<void> {
 export async function checkClears(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   for await (const row of rowsOf<CheckedClearRow>((last) =>
-    survey.storage.query("check.clears", session.no, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.clears", session.no, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     compare(subject, row, {
-      ...{ table: "clears", seq: row.seq, types: ["messages/cleared"] },
+      ...{ table: "clears", seq: row.seq, branch: row.branch, types: ["messages/cleared"] },
       pairs: ({ body }) => [
         ["branch", row.branch, row.event_branch],
         ["agent_no", row.agent, body.agent],

@@ -21,6 +21,8 @@ export interface CheckedSessionRow {
   readonly agent_no: number | null;
   readonly agent: string | null;
   readonly request: string | null;
+  /** 1: it has a title or metadata. */
+  readonly described: number;
   readonly created_at: number;
   readonly updated_at: number;
   readonly version: number;

@@ -38,6 +38,7 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
   const filled = await fillStore({ ...hf, lineage: hf });
   await addInvocations(hf, filled.rootCall);
   await addWork(hf);
+  await leaveBehind(hf);
   const all = (texts: readonly string[], params: readonly Value[] = []) =>
     ground.driver.transact(function* () {
       yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
@@ -86,4 +87,26 @@ async function addWork(hf: Holdfast): Promise<void> {
   await hf.history.clear({ session: "fork", agent: "ada" });
   await hf.state.patch("fork", {}, { remove: ["plan"] });
   await hf.state.patch("fork", { brief: 1 }, { ttlMs: 1e12 });
+}
+
+/** A session that was deleted, of which a fork inherits a little of everything. */
+async function leaveBehind(hf: Holdfast): Promise<void> {
+  const session = "left";
+  await hf.sessions.create({ id: session, agent: "ada", title: "gone", request: "request-2", tags: ["z"] });
+  const turn = await hf.turns.begin(session, { agent: "ada", run: "r-2" });
+  await hf.history.append({ session, agent: "ada" }, { role: "user", content: "inherited" });
+  await hf.history.append({ session, agent: "ada" }, { role: "assistant", content: "at length ".repeat(200) });
+  const call = await hf.calls.start(session, { type: "leaf", request: { q: 3 }, model: "m-2", turn: turn.id });
+  await hf.calls.finish(call.id, { response: 4, costUsd: 0.25 });
+  await hf.evals.add(session, { code: "2 + 2", result: 4, turn: turn.id });
+  await hf.state.set(session, { kept: 1 });
+  await hf.state.patch(session, { kept: 2 });
+  await hf.invocations.spawn(session, { session: { id: "of-left" } }, async () => 1);
+  await hf.log.annotate(session, { note: "goes" });
+  const head = await hf.turns.finish(turn.id, { final: "kept", vars: { v: 1 } });
+  await hf.history.append({ session, agent: "ada" }, { role: "user", content: "not inherited" });
+  await hf.heads.publish(session);
+  await hf.sessions.fork(`${session}@${head.id}`, { id: "heir" });
+  await hf.heads.publish("heir");
+  await hf.sessions.delete(session);
 }

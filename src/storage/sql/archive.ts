@@ -80,6 +80,7 @@ export const statements = {
   /** What is not known stays as it is. */
   "invocation.link":
     "UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
+    "callee_head_before = coalesce(callee_head_before, (SELECT no FROM heads WHERE id = ?)), " +
     "callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = ?)), " +
     "source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
     "source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = ?)) " +
