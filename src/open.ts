@@ -114,10 +114,22 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ...lifetime.of(createQuerying(storage)),
     ...lifetime.of(createTracing(storage)),
     ...lifetime.of(createChecking(storage, blobs)),
-    ...lifetime.of(createArchives(storage, payloads, locate)),
+    ...lifetime.of(createArchives(storage, payloads, locate, () => openScratch(settings))),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */
+async function openScratch({ environment, busyMs }: Settings): Promise<SqlStorage> {
+  const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });
+  try {
+    await migrate(driver, { create: true, migrate: true, environment, target: ":memory:" });
+    return new SqlStorage(driver, environment);
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
 }
 
 function checkOptions(options: OpenOptions): Settings {

@@ -4,7 +4,7 @@
 import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
+import type { RestoredRow } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
@@ -14,10 +14,17 @@ import type { Manifest } from "./export.ts";
 import { readFrames } from "./frames.ts";
 import { linkWrites } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
+import { agentsOf, usesOf } from "./restores.ts";
+import { checkContents, type OpenScratch } from "./scratch.ts";
 import { decideSources } from "./sources.ts";
 import { type Contents, verifyArchive } from "./verify.ts";
 
-export async function importArchive(storage: Storage, payloads: Payloads, source: unknown): Promise<ImportReport> {
+export async function importArchive(
+  storage: Storage,
+  payloads: Payloads,
+  scratch: OpenScratch,
+  source: unknown,
+): Promise<ImportReport> {
   const frames = readFrames(checkSource(source));
   const intake = payloads.intake();
   try {
@@ -26,6 +33,7 @@ export async function importArchive(storage: Storage, payloads: Payloads, source
     await wholeOutcomes(storage, manifest);
     const { rows, blobs, names } = await receive(frames, intake, manifest);
     const contents = verifyArchive(manifest, rows, blobs);
+    await checkContents(scratch, contents, blobs);
     const handOver = await intake.handOver(names);
     const write = () => decide(storage, () => decideImport(storage, manifest, contents, blobs.size, handOver));
     // Somebody else imports the same: then it is there.
@@ -159,33 +167,6 @@ function rowsOf({ tables }: Contents, aliases: ReadonlySet<string>): readonly Re
   return [...tables].flatMap(([table, rows]) =>
     rows.filter((row) => table !== "aliases" || aliases.has(String(row.name))).map((row) => ({ table, row })),
   );
-}
-
-function agentsOf(rows: readonly RestoredRow[]): readonly string[] {
-  const agents = rows.flatMap(({ table, row }) =>
-    PORTABLE[table].flatMap(({ name, type }) => (type === "agent" && row[name] !== null ? [String(row[name])] : [])),
-  );
-  return [...new Set(agents)];
-}
-
-/** How many rows refer to each blob. */
-function usesOf(rows: readonly RestoredRow[]): NonNullable<Commit["uses"]> {
-  const counted = new Map<string, { readonly digest: Uint8Array; refs: number }>();
-  for (const { table, row } of rows) {
-    for (const digest of blobsOf(table, row)) {
-      const known = counted.get(toHex(digest));
-      if (known === undefined) counted.set(toHex(digest), { digest, refs: 1 });
-      else known.refs++;
-    }
-  }
-  return [...counted.values()].map(({ digest, refs }) => [digest, refs] as const);
-}
-
-function blobsOf(table: ArchivedTable, row: PortableRow): readonly Uint8Array[] {
-  return PORTABLE[table].flatMap(({ name, type }) => {
-    const cell = row[name];
-    return type === "blob" && cell instanceof Uint8Array ? [cell] : [];
-  });
 }
 
 async function deleted(storage: Storage, row: SessionRow): Promise<HoldfastError> {
