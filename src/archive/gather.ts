@@ -106,7 +106,7 @@ function erases(row: PortableRow): boolean {
   return /erase|clear/.test(String(row.type));
 }
 
-async function* logged(
+export async function* logged(
   storage: Storage,
   table: LoggedTable,
   no: number,

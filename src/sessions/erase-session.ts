@@ -120,6 +120,23 @@ function eraseWrites(no: number, at: number, everywhere: boolean): readonly Writ
   ];
 }
 
+/** Everything that is left of a session goes, but for its heads, for rows of the same commit that take its place. */
+export function replaceWrites(no: number): readonly Write[] {
+  const run = (statement: Extract<Write, { op: "run" }>["statement"]): Write => ({
+    op: "run",
+    statement,
+    params: [no],
+  });
+  return [
+    run("remains.clear"),
+    run("allMessages.unindex"),
+    ...SCOPES.map((scope) => run(`${scope}.release`)),
+    ...forgetWrites(SCOPES, [no]),
+    ...ROWS.filter((table) => table !== "heads").map((table) => run(`${table}.dropAll`)),
+    { op: "run", statement: "words.shorten", params: [] },
+  ];
+}
+
 function tombstoneWrites(no: number, at: number): readonly Write[] {
   const where: Cell[] = [no];
   return [

@@ -31,7 +31,7 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 -- head.before
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? ORDER BY h.seq DESC LIMIT 1;
 -- heads.list
-SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = ? AND s.deleted_at IS NULL AND h.no > ? ORDER BY h.no LIMIT ?;
+SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?;
 -- heads.between
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?;
 -- heads.at
@@ -97,7 +97,7 @@ SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.bra
 -- session.linked
 SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN (SELECT d.source_session_no FROM derivations d WHERE d.session_no = ? UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no;
 -- invocations.unlinked
-SELECT s.id AS session, r.seq, e.body FROM invocations r JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach') ORDER BY r.session_no, r.seq;
+SELECT s.id AS session, r.seq, e.body FROM invocations r JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach' OR EXISTS (SELECT 1 FROM sessions p WHERE p.no IN (r.callee_session_no, r.source_session_no) AND p.deleted_at IS NOT NULL)) ORDER BY r.session_no, r.seq;
 -- session.heirs
 WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT ?;
 -- calls.spending
@@ -453,6 +453,8 @@ UPDATE sessions SET branch = ? WHERE no = ?;
 UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?;
 -- session.remainsTo
 UPDATE sessions SET seq = ?, chain = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?;
+-- session.complete
+UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?) WHERE id = ?;
 -- invocation.link
 UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = ?)), callee_head_before = coalesce(callee_head_before, (SELECT no FROM heads WHERE id = ?)), callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = ?)), source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = ?)), source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = ?)) WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND seq = ?;
 -- messages.release
