@@ -186,9 +186,9 @@ function* everyCell(frames: readonly Frame[]): Generator<readonly [what: string,
   }
 }
 
-async function framesOf(store: Holdfast, session: string): Promise<readonly Frame[]> {
+async function framesOf(store: Holdfast, session: string, children = true): Promise<readonly Frame[]> {
   const frames: Frame[] = [];
-  for await (const frame of readFrames(await gather(store.export(session, { children: true })))) frames.push(frame);
+  for await (const frame of readFrames(await gather(store.export(session, { children })))) frames.push(frame);
   return frames;
 }
 
@@ -255,6 +255,33 @@ describe("a forged archive", () => {
     },
     60_000,
   );
+
+  test("AR2 that would link its invocations to somebody else's session is refused", async () => {
+    const source = await open(":memory:");
+    await source.sessions.create({ id: "caller" });
+    await source.invocations.spawn("caller", { session: { id: "child" } }, (child) =>
+      source.heads.publish(child.session),
+    );
+    const frames = await framesOf(source, "caller", false);
+    await source.close();
+    const store = await open(":memory:");
+    await store.sessions.create({ id: "mine" });
+    const { id } = await store.heads.publish("mine");
+    for (const forged of [{ callee_session: "mine" }, { callee_head_after: id }, { caller_head_after: id }]) {
+      const file = await sealAgain(
+        withRows(frames, (lines) => {
+          set(
+            rowOf(lines, "invocations", (row) => row.status === "done"),
+            forged,
+          );
+          return lines;
+        }),
+      );
+      await expect(store.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    }
+    expect((await store.import(await sealAgain(frames))).rows).toBeGreaterThan(0);
+    await store.close();
+  });
 
   test("AR2 the first issues are named", async () => {
     const store = await open(":memory:");

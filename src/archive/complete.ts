@@ -38,11 +38,15 @@ export async function completePart(storage: Storage, one: Contents, row: Session
   }
   const [session] = one.tables.get("sessions") ?? [];
   return {
-    guards: held.map(
-      ({ branch, upto }): Guard => ({
-        ...{ check: "remains.upto", key: [one.id, Number(branch)], expect: Number(upto) },
-      }),
-    ),
+    guards: [
+      // Still not here as a whole.
+      { check: "session.version", key: [one.id], expect: null },
+      ...held.map(
+        ({ branch, upto }): Guard => ({
+          ...{ check: "remains.upto", key: [one.id, Number(branch)], expect: Number(upto) },
+        }),
+      ),
+    ],
     replaces: replaceWrites(row.no),
     restores: [...one.tables].flatMap(([table, rows]) =>
       table === "sessions"

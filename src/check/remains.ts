@@ -42,8 +42,8 @@ export function checkTombstone({ look, session }: Subject, { birth, end }: Ledge
   const found: Readonly<Record<string, unknown>> = { ...columns, title: described === 1 ? "" : null };
   const said: Record<string, unknown> = { ...Object.fromEntries(EMPTY.map((column) => [column, null])), ...birth };
   said.messages = 0;
-  // What came with a fork, and was never deleted here, ends where the last of it ends.
-  if (session.version === IN_PART) Object.assign(said, { seq: end, status: "open", branch: 1, state_seq: 0 });
+  // What came with a fork, and was never deleted here, never stood anywhere.
+  if (session.version === IN_PART) Object.assign(said, { status: "open", branch: 1, state_seq: 0 });
   for (const column of Object.keys(said)) {
     if ((found[column] ?? null) !== said[column])
       look.report("row-mismatch", [session.id], { table: "sessions", column });

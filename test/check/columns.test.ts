@@ -9,7 +9,6 @@ const CHAT = `session_no = ${of("chat")}`;
 const FORK = `session_no = ${of("fork")}`;
 const BOARD = `session_no = ${of("work")} AND agent = 'ada'`;
 const TASK = `board_id = (SELECT b.id FROM boards b WHERE b.${BOARD}) AND ord = 0`;
-const BEGUN = `${CHAT} AND seq = first_seq`;
 const ENDED = `${CHAT} AND seq <> first_seq`;
 const OTHER_HEAD = `(SELECT min(h.no) FROM heads h WHERE h.session_no = ${of("chat")} AND h.no <> s.head_no)`;
 const otherHead = `(SELECT ${OTHER_HEAD} FROM sessions s WHERE s.id = 'chat')`;
@@ -48,7 +47,7 @@ const ROWS: readonly Row[] = [
   set("snapshots", "erased_seq", "1", CHAT),
   set("invocations", "branch", "branch + 1", ENDED),
   set("invocations", "callee_session_no", "NULL, callee_head_after = NULL", ENDED),
-  set("invocations", "caller_head_before", otherHead, BEGUN),
+  set("invocations", "caller_head_before", otherHead, CHAT),
   set("invocations", "caller_head_after", "NULL", ENDED),
   set("invocations", "source_head", "NULL", `${ENDED} AND type = 'attach'`),
   set("invocations", "source_snapshot_seq", "1", CHAT),
@@ -83,6 +82,51 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
+const LEFT = `session_no = ${of("left")}`;
+const MESSAGE = `${LEFT} AND seq = (SELECT min(e.seq) FROM events e WHERE e.${LEFT} AND e.role IS NOT NULL)`;
+
+/** Of a deleted session, what a fork reads through it. */
+const KEPT: readonly (readonly [what: string, sql: string, kind: CheckKind])[] = [
+  ["a message's role", `UPDATE events SET role = 'system' WHERE ${MESSAGE}`, "event-mismatch"],
+  ["a message that goes", `DELETE FROM events WHERE ${MESSAGE}`, "seq-gap"],
+  [
+    "the last event that is kept",
+    `DELETE FROM events WHERE ${LEFT} AND seq = (SELECT upto FROM remains WHERE ${LEFT})`,
+    "seq-gap",
+  ],
+  [
+    "an event's envelope",
+    `UPDATE events SET body = (SELECT e.body FROM events e WHERE e.${LEFT} AND e.seq = 1) WHERE ${MESSAGE}`,
+    "chain-broken",
+  ],
+  ["a longer stretch", `UPDATE remains SET upto = upto + 1 WHERE ${LEFT}`, "seq-gap"],
+  ["no stretch", `DELETE FROM remains WHERE ${LEFT}`, "remains-short"],
+  ["a call's cost", `UPDATE calls SET cost_usd = 9 WHERE ${LEFT}`, "row-mismatch"],
+  ["a call that goes", `DELETE FROM calls WHERE ${LEFT} AND seq <> first_seq`, "event-without-row"],
+  ["an eval's code", `UPDATE evals SET code = NULL WHERE ${LEFT}`, "commitment-mismatch"],
+  [
+    "a message cleared by nobody",
+    `UPDATE events SET erased_seq = 2, words = NULL, sha256 = NULL, salt = NULL WHERE ${MESSAGE}`,
+    "event-mismatch",
+  ],
+  ["a value that ended", `UPDATE state SET until_seq = seq + 1 WHERE ${LEFT} AND until_seq IS NULL`, "row-mismatch"],
+  ["a value that goes", `DELETE FROM state WHERE ${LEFT} AND until_seq IS NULL`, "event-without-row"],
+  ["a head's turn", `UPDATE heads SET turn_seq = NULL WHERE ${LEFT}`, "row-mismatch"],
+  ["a head's counts", `UPDATE heads SET fingerprint = 'x' WHERE ${LEFT}`, "head-root-wrong"],
+  [
+    "the source of the fork",
+    `UPDATE derivations SET source_head = NULL WHERE session_no = ${of("heir")}`,
+    "row-mismatch",
+  ],
+  [
+    "what a tombstone no longer says",
+    "UPDATE sessions SET title = metadata, tags = NULL, request = 'r' WHERE id = 'left'",
+    "row-mismatch",
+  ],
+  ["when it was created", "UPDATE sessions SET created_at = 1 WHERE id = 'left'", "row-mismatch"],
+  ["a session that was never deleted", "UPDATE sessions SET deleted_at = 1 WHERE id = 'work'", "remains-left"],
+];
+
 for (const engine of ENGINES) {
   describe(`columns on ${engine.name}`, () => {
     let store: Damaged;
@@ -99,6 +143,13 @@ for (const engine of ENGINES) {
         const wanted = column === "" ? { table } : { table, column };
         expect(issues).toContainEqual(expect.objectContaining({ kind, details: expect.objectContaining(wanted) }));
         for (const issue of issues) expect([issue.kind, issue.details.table]).toEqual([kind, table]);
+      });
+    }
+
+    for (const [what, sql, kind] of KEPT) {
+      test(`SE10 what is left of a deleted session is looked at: ${what}`, async () => {
+        await store.run(sql);
+        expect((await store.hf.check()).issues.map((issue) => issue.kind)).toContain(kind);
       });
     }
 

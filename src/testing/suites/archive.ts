@@ -322,18 +322,18 @@ const forkCases: readonly Case[] = [
       const made = await elsewhere(async (other) => {
         await other.history.append(scope("source"), { role: "user", content: "short secret" });
         await other.history.append(scope("source"), { role: "user", content: "long secret ".repeat(500) });
-        const early = await fileOf(other, "source");
         await other.sessions.fork("source", { id: "fork" });
-        const fork = await fileOf(other, "fork");
+        const [early, fork] = [await fileOf(other, "source"), await fileOf(other, "fork")];
         await other.history.clear(scope("source"));
-        await other.sessions.fork("source", { id: "later" });
-        return { early, fork, late: await fileOf(other, "source"), later: await fileOf(other, "later") };
+        return { early, fork, late: await fileOf(other, "source"), later: await fileOf(other, "fork") };
       });
       await take([made.fork]);
       const secret = present((await given.history.session("fork")).at(-1));
       await take([made.late]);
       assert.equal((await given.history.session("fork")).length, 0);
       assert.equal(await given.blobs.exists(secret.ref), false);
+      assert.equal((await given.check()).counts.orphanBlobs, 0);
+      assert.equal((await given.check()).counts.orphanBlobs, 0);
       assert.deepEqual((await given.check()).issues, []);
       await elsewhere(async (other) => {
         await other.import([made.later]);
@@ -362,6 +362,16 @@ const forkCases: readonly Case[] = [
       await refuses("Conflict", () => take([file]));
     }
     assert.equal((await given.history.session("fork")).length, 3);
+    // With its last fork goes what is here of it; then it may come with whatever past it has.
+    await given.sessions.delete("fork");
+    assert.deepEqual((await given.check()).issues, []);
+    await elsewhere(async (other) => {
+      await say(other, "another");
+      const file = await fileOf(other, "source");
+      const all = await Promise.all([1, 2, 3].map(() => take([file])));
+      const outcomes = all.map(({ sessions }) => sessions[0]?.outcome).sort();
+      assert.deepEqual(outcomes, ["imported", "there", "there"]);
+    });
     assert.deepEqual((await given.check()).issues, []);
   }),
 
