@@ -120,7 +120,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ...lifetime.of(createQuerying(storage)),
     ...lifetime.of(createTracing(storage, locate)),
     ...lifetime.of(createChecking(storage, blobs, locate)),
-    ...lifetime.of(createArchives(storage, payloads, locate)),
+    ...lifetime.of(createArchives(storage, payloads, locate, () => openScratch(settings))),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -143,6 +143,18 @@ function workOf(
     evals: taking(createEvals(storage, payloads), standing, { start: evaluation, add: evaluation }),
     snapshots: taking(createSnapshots(storage, payloads), standing, { add: "variables are saved" }),
   };
+}
+
+/** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */
+async function openScratch({ environment, busyMs }: Settings): Promise<SqlStorage> {
+  const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });
+  try {
+    await migrate(driver, { create: true, migrate: true, environment, target: ":memory:" });
+    return new SqlStorage(driver, environment);
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
 }
 
 function checkOptions(options: OpenOptions): Settings {

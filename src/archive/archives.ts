@@ -7,15 +7,16 @@ import { diffOf } from "./diff.ts";
 import { exportSession } from "./export.ts";
 import { importArchive } from "./import.ts";
 import { markdownOf } from "./markdown.ts";
+import type { OpenScratch } from "./scratch.ts";
 import { costOf } from "./spending.ts";
 import { treeOf } from "./tree.ts";
 
-export function createArchives(storage: Storage, payloads: Payloads, locate: Locate): Archives {
+export function createArchives(storage: Storage, payloads: Payloads, locate: Locate, scratch: OpenScratch): Archives {
   return {
     async *export(at, options) {
       yield* exportSession(storage, payloads, await locate(at), options);
     },
-    import: async (source) => importArchive(storage, payloads, source),
+    import: async (source) => importArchive(storage, payloads, scratch, source),
     markdown: async (at) => markdownOf(storage, payloads, await locate(at)),
     diff: async (a, b) => diffOf(storage, payloads, await locate(a), await locate(b)),
     tree: async (at, options) => treeOf(storage, at === undefined ? null : await locate(at), options),

@@ -1,8 +1,24 @@
 // Invocations that came before the sessions they name: they are linked when those come, so that the order of imports does
 // not matter. Their events say whom they name.
 import type { JsonObject } from "../contracts/json.ts";
+import type { PortableCell, PortableRow } from "../contracts/portable.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
+
+/** Sessions and heads of others that an invocation names, as its events say; by column. */
+export function namedBy(
+  row: PortableRow,
+  events: ReadonlyMap<PortableCell | undefined, PortableCell | undefined>,
+): Readonly<Record<string, string | null>> {
+  const dataAt = (seq: PortableCell | undefined) => plainObject.read(jsonObject.read(events.get(seq))?.data) ?? {};
+  const { callee, mode, source: from } = dataAt(row.first_seq);
+  const source = plainObject.read(from) ?? {};
+  return {
+    ...{ callee_session: text(callee), source_session: text(source.session), source_head: text(source.head) },
+    callee_head_before: mode === "continue" ? text(source.head) : null,
+    callee_head_after: row.seq === row.first_seq ? null : text(dataAt(row.seq).calleeHead),
+  };
+}
 
 /** Whom an invocation names, by its first event; of those only that come now. */
 interface Named {

@@ -36,7 +36,7 @@ export interface ImportReport {
   readonly sessions: readonly ImportedSession[];
   /** Sessions of which only what others inherit came along. */
   readonly inherited: readonly string[];
-  /** Those of them that are here only so far: an archive of the whole session is refused by this store from now on. */
+  /** Those of them that are here only so far, until an archive of the whole session is imported. */
   readonly partial: readonly string[];
   readonly rows: number;
   readonly blobs: number;

@@ -43,6 +43,9 @@ export type CheckKind =
   | "attach-source-missing"
   | "attach-source-head-missing"
   | "leaf-call-has-invocation"
+  // what is left of deleted sessions
+  | "remains-short"
+  | "remains-left"
   // rows
   | "row-session-missing"
   | "turn-missing"

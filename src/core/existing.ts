@@ -44,7 +44,7 @@ export async function deletedSession(storage: Storage, { no, id }: SessionRow): 
     `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
     {
       details: { kind: "session", id, inheritedBy: heirs },
-      hint: "It was deleted here, or only those were imported: read what there is of it through them.",
+      hint: "It was deleted here, or only those were imported: read what there is of it through them, or import it whole.",
     },
   );
 }

@@ -50,7 +50,7 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: Locate
       const last = page.at(-1);
       return {
         items: page.map(headOf),
-        next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null,
+        next: rows.length > limit && last !== undefined ? writeCursor(last.seq) : null,
       };
     },
     async publish(session, input) {

@@ -1,5 +1,6 @@
 // Making a board, or making an agent's board anew: it keeps its id and its age, so that what points at it stays right.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { BoardRow } from "../contracts/queries.ts";
 import type { Commit, Guard, Storage } from "../contracts/storage.ts";
@@ -125,8 +126,8 @@ async function replaceTasks(storage: Storage, board: BoardRow, tasks: readonly T
   return { commit, answer: () => boardOf(board, tasks) };
 }
 
-function facts(board: BoardRow): { board: string; agent: string; maxRetries: number } {
-  return { board: board.id, agent: board.agent, maxRetries: board.max_retries };
+function facts({ id, agent, max_retries, parent }: BoardRow): JsonObject {
+  return { board: id, agent, maxRetries: max_retries, parent };
 }
 
 function boardExists({ id, session, agent }: BoardRow): HoldfastError {

@@ -165,7 +165,7 @@ export const imported: Command = {
     for (const id of report.partial) {
       const heir = report.sessions.map((one) => one.id).join(", ");
       await context.output.note(
-        safe`warning: of session ${id} only what ${heir} inherits is here; the whole of it goes only into another store`,
+        safe`warning: of session ${id} only what ${heir} inherits is here; its own archive brings the rest`,
       );
     }
     return undefined;

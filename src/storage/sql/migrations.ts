@@ -128,6 +128,7 @@ const GRAPH: readonly string[] = [
 const LATE_LINKS = [
   `CREATE INDEX invocations_unlinked ON invocations (session_no, seq)
      WHERE callee_session_no IS NULL OR source_session_no IS NULL AND type = 'attach'`,
+  `CREATE INDEX invocations_source ON invocations (source_session_no) WHERE source_session_no IS NOT NULL`,
 ];
 
 export const MIGRATIONS: readonly Migration[] = [
