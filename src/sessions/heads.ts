@@ -87,8 +87,8 @@ async function listed(
   const rows = await Promise.all(own.map(({ branch, upTo }) => storage.query("heads.at", no, branch, 0, upTo)));
   return rows
     .flat()
-    .filter((row) => row.no > after)
-    .toSorted((a, b) => a.no - b.no)
+    .filter((row) => row.seq > after)
+    .toSorted((a, b) => a.seq - b.seq)
     .slice(0, most);
 }
 
