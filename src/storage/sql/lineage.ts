@@ -162,7 +162,9 @@ export const queries = {
     "AND n.seq >= s.branch ORDER BY n.seq DESC LIMIT 1) WHERE s.id = ?) w",
   "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
   "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
-  "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq >= h.branch AND h.seq <= ? ORDER BY h.seq DESC LIMIT 1`,
+  "head.before":
+    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq >= h.branch AND h.seq <= ? ` +
+    "ORDER BY h.seq DESC LIMIT 1",
   "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
   "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
   "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
