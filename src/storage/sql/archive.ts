@@ -57,7 +57,8 @@ export const queries = {
     "JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL " +
     "AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach' " +
     // Of one that is here in part not every head may be.
-    "OR EXISTS (SELECT 1 FROM sessions p WHERE p.no IN (r.callee_session_no, r.source_session_no) AND p.deleted_at IS NOT NULL)) ORDER BY r.session_no, r.seq",
+    "OR EXISTS (SELECT 1 FROM sessions p WHERE p.no IN (r.callee_session_no, r.source_session_no) " +
+    "AND p.deleted_at IS NOT NULL)) ORDER BY r.session_no, r.seq",
   "session.heirs":
     "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
     "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
