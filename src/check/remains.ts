@@ -126,7 +126,7 @@ class Stretches {
     }
     this.#last.set(branch, seq);
     this.covered.add(seq);
-    this.reader.see(event, before?.seq === seq - 1);
+    this.reader.see(event, seq === 1 || before?.seq === seq - 1);
     if (event.type === "messages/cleared") this.#clears.set(seq, dataOf(event.body)?.body ?? {});
     return true;
   }

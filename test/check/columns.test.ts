@@ -111,6 +111,11 @@ const KEPT: readonly (readonly [what: string, sql: string, kind: CheckKind])[] =
   ],
   ["a value that ended", `UPDATE state SET until_seq = seq + 1 WHERE ${LEFT} AND until_seq IS NULL`, "row-mismatch"],
   ["a value that goes", `DELETE FROM state WHERE ${LEFT} AND until_seq IS NULL`, "event-without-row"],
+  [
+    "a caller's head",
+    `UPDATE invocations SET caller_head_after = 1 WHERE ${LEFT} AND seq <> first_seq`,
+    "row-mismatch",
+  ],
   ["a head's turn", `UPDATE heads SET turn_seq = NULL WHERE ${LEFT}`, "row-mismatch"],
   ["a head's counts", `UPDATE heads SET fingerprint = 'x' WHERE ${LEFT}`, "head-root-wrong"],
   [
