@@ -148,11 +148,17 @@ for (const engine of ENGINES) {
           () => hf.state.getKey("latest", "a"),
           () => hf.tasks.getByConversation("latest"),
           () => hf.tasks.getBoardsByConversation("latest"),
-          () => hf.log.read("latest"),
+          () => hf.turns.begin("latest"),
+          () => hf.heads.publish("latest"),
+          () => hf.calls.start("latest", { type: "leaf" }),
         ]) {
           const details = { kind: "alias", id: "latest", session: "s" };
           await expect(read()).rejects.toMatchObject({ code: "NotFound", details });
         }
+        // What takes a locator and reads finds a session by its alias too.
+        expect((await hf.log.read("latest"))[0]?.session).toBe("s");
+        expect((await hf.trace("latest"))[0]?.id).toBe("s#1");
+        expect((await hf.heads.list("latest")).items).toEqual([]);
         expect(await hf.history.get({ session: "nobody", agent: "a" })).toEqual([]);
         expect(await hf.state.get("nobody")).toEqual({});
       } finally {

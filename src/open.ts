@@ -8,10 +8,10 @@ import { createChecking } from "./check/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
-import type { At } from "./contracts/lineage.ts";
+import type { Payloads } from "./contracts/payloads.ts";
+import type { Storage } from "./contracts/storage.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
-import { checkStore } from "./core/locator.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
@@ -23,6 +23,7 @@ import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
 import { createInvocations } from "./sessions/invocations.ts";
 import { createLeafCalls } from "./sessions/leaf.ts";
+import { createLocate, type Standing, taking } from "./sessions/locate.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
 import { createTurns } from "./sessions/turns.ts";
@@ -91,35 +92,71 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ttlMs: settings.blobTtlMs,
     ...(options.blobs === undefined ? {} : { backend: options.blobs }),
   });
-  const calls = createCalls(storage, payloads);
-  const locate = (at: unknown) => checkStore(at as At, info);
+  const { locate, standing } = createLocate(storage, info);
+  const { turns, calls, evals, snapshots } = workOf(storage, payloads, standing);
   return {
     info,
     agents: lifetime.of(createAgents(storage, payloads)),
-    sessions: lifetime.of(createSessions(storage, payloads, locate)),
-    heads: lifetime.of(createHeads(storage, payloads, locate)),
-    turns: lifetime.of(createTurns(storage, payloads)),
-    calls: lifetime.of({ ...calls, ...createLeafCalls(storage, calls) }),
-    evals: lifetime.of(createEvals(storage, payloads)),
+    sessions: lifetime.of(createSessions(storage, payloads, locate, standing)),
+    heads: lifetime.of(
+      taking(createHeads(storage, payloads, locate), standing, {
+        publish: "a head is published",
+        compact: "a session is compacted",
+      }),
+    ),
+    turns: lifetime.of(turns),
+    calls: lifetime.of(calls),
+    evals: lifetime.of(evals),
+    snapshots: lifetime.of(snapshots),
+    invocations: lifetime.of(createInvocations(storage, payloads, locate, standing)),
     runs: lifetime.of(createRuns(storage, payloads)),
-    snapshots: lifetime.of(createSnapshots(storage, payloads)),
-    invocations: lifetime.of(createInvocations(storage, payloads, locate)),
     history: options.history ?? lifetime.of(createHistory(storage, payloads)),
     state: options.state ?? lifetime.of(createState(storage, payloads)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage)),
     blobs: lifetime.of(blobs),
-    log: lifetime.of(createLog(storage, payloads)),
+    log: lifetime.of(taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" })),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
     ...lifetime.of({ stats: async (asked?: { readonly sessions?: number }) => readStats(storage, asked) }),
     ...lifetime.of(createQuerying(storage)),
-    ...lifetime.of(createTracing(storage)),
-    ...lifetime.of(createChecking(storage, blobs)),
-    ...lifetime.of(createArchives(storage, payloads, locate)),
+    ...lifetime.of(createTracing(storage, locate)),
+    ...lifetime.of(createChecking(storage, blobs, locate)),
+    ...lifetime.of(createArchives(storage, payloads, locate, () => openScratch(settings))),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The rows of a session's work: written where it stands. */
+function workOf(
+  storage: Storage,
+  payloads: Payloads,
+  standing: Standing,
+): Pick<Holdfast, "turns" | "calls" | "evals" | "snapshots"> {
+  const calls = createCalls(storage, payloads);
+  const call = "a call is recorded";
+  const evaluation = "an eval is recorded";
+  return {
+    turns: taking(createTurns(storage, payloads), standing, { begin: "a turn begins" }),
+    calls: taking({ ...calls, ...createLeafCalls(storage, calls) }, standing, {
+      ...{ start: call, add: call, leaf: call, leafAll: call },
+    }),
+    evals: taking(createEvals(storage, payloads), standing, { start: evaluation, add: evaluation }),
+    snapshots: taking(createSnapshots(storage, payloads), standing, { add: "variables are saved" }),
+  };
+}
+
+/** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */
+async function openScratch({ environment, busyMs }: Settings): Promise<SqlStorage> {
+  const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });
+  try {
+    await migrate(driver, { create: true, migrate: true, environment, target: ":memory:" });
+    return new SqlStorage(driver, environment);
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
 }
 
 function checkOptions(options: OpenOptions): Settings {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
+import { fillStore } from "../testing/everything.ts";
 import { encodeFrame, type Frame, readFrames, sealed } from "./frames.ts";
 
 async function gather(source: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
@@ -153,6 +154,52 @@ const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lin
   ["a line that is no row", (lines) => [...lines, null as never]],
 ];
 
+/** Words, which no log repeats, and what is only a hint (docs/checker.md). */
+const UNBOUND = new Set([
+  ...["sessions.title", "sessions.metadata", "heads.final_summary", "heads.cache_id", "invocations.label"],
+  ...["events.chars", "boards.label", "tasks.title", "tasks.note"],
+]);
+/** Of a session that came in part, when it came. */
+const WRITTEN_ANEW = ["deleted_at", "updated_at"];
+
+/** Other cells for one; without what a link says, its event says it. */
+function forgedCells(table: string, column: string, cell: unknown): readonly unknown[] {
+  const gone = table === "invocations" && /^(callee|source)_/.test(column) ? [] : [undefined];
+  if (typeof cell === "number") return [cell + 1, ...(cell === 0 ? [] : [0]), ...gone];
+  if (typeof cell === "string" && /^[0-9a-f]{64}$/.test(cell))
+    return [cell.replace(/^./, cell[0] === "a" ? "b" : "a"), ...gone];
+  return typeof cell === "string" ? [`${cell}x`, ...gone] : gone;
+}
+
+/** Of every column of every table one row of a session that comes whole, and one of a session that comes in part. */
+function* everyCell(frames: readonly Frame[]): Generator<readonly [what: string, forged: readonly Frame[]]> {
+  const seen = new Set<string>();
+  const lines: Lines = [];
+  withRows(frames, (all) => void lines.push(...all));
+  for (const [i, [table, row]] of lines.entries()) {
+    for (const [column, cell] of Object.entries(row)) {
+      const what = `${table}.${column} of ${row.session ?? row.id}`;
+      const isAnew = row.deleted_at !== undefined && WRITTEN_ANEW.includes(column);
+      if (UNBOUND.has(`${table}.${column}`) || isAnew || seen.has(what)) continue;
+      seen.add(what);
+      for (const forged of forgedCells(table, column, cell)) {
+        yield [
+          `${what} = ${String(forged).slice(0, 80)}`,
+          withRows(frames, (all) =>
+            all.map((line, k): Lines[number] => (k === i ? [table, { ...row, [column]: forged }] : line)),
+          ),
+        ];
+      }
+    }
+  }
+}
+
+async function framesOf(store: Holdfast, session: string, children = true): Promise<readonly Frame[]> {
+  const frames: Frame[] = [];
+  for await (const frame of readFrames(await gather(store.export(session, { children })))) frames.push(frame);
+  return frames;
+}
+
 async function isEmpty(store: Holdfast): Promise<boolean> {
   const { nouns, blobs } = await store.stats();
   return nouns.sessions?.rows === 0 && nouns.sessions.deleted === 0 && nouns.events?.rows === 0 && blobs.count === 0;
@@ -188,6 +235,89 @@ describe("a forged archive", () => {
       expect(await isEmpty(store)).toBe(true);
       await store.close();
     }
+  });
+
+  test.each(["chat", "fork"])(
+    "AR2 with any cell of %s forged is refused",
+    async (session) => {
+      const source = await open(":memory:");
+      await fillStore({ ...source, lineage: source });
+      await source.tasks.createTaskList("chat", ["one", "two"]);
+      await source.invocations.spawn("chat", { session: { id: "child" } }, (child) =>
+        source.heads.publish(child.session),
+      );
+      const frames = await framesOf(source, session);
+      await source.close();
+      const store = await open(":memory:");
+      const accepted: string[] = [];
+      for (const [what, forged] of everyCell(frames)) {
+        const outcome = await store.import(await sealAgain(forged)).then(
+          () => "imported",
+          (error) => error.code,
+        );
+        if (outcome !== "ArchiveCorrupted") accepted.push(`${what}: ${outcome}`);
+      }
+      expect(accepted).toEqual([]);
+      expect(await isEmpty(store)).toBe(true);
+      await store.close();
+    },
+    60_000,
+  );
+
+  test("AR2 that would link its invocations to somebody else's session is refused", async () => {
+    const source = await open(":memory:");
+    await source.sessions.create({ id: "caller" });
+    await source.invocations.spawn("caller", { session: { id: "child" } }, (child) =>
+      source.heads.publish(child.session),
+    );
+    const frames = await framesOf(source, "caller", false);
+    await source.close();
+    const store = await open(":memory:");
+    await store.sessions.create({ id: "mine" });
+    const { id } = await store.heads.publish("mine");
+    for (const forged of [{ callee_session: "mine" }, { callee_head_after: id }, { caller_head_after: id }]) {
+      const file = await sealAgain(
+        withRows(frames, (lines) => {
+          set(
+            rowOf(lines, "invocations", (row) => row.status === "done"),
+            forged,
+          );
+          return lines;
+        }),
+      );
+      await expect(store.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    }
+    expect((await store.import(await sealAgain(frames))).rows).toBeGreaterThan(0);
+    await store.close();
+  });
+
+  test("AR2 the first issues are named", async () => {
+    const store = await open(":memory:");
+    const forged = withRows(await archived(), (lines) => set(rowOf(lines, "calls"), { status: "failed" }));
+    await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({
+      code: "ArchiveCorrupted",
+      details: { issueCount: 1, issues: [{ kind: "row-mismatch", details: { table: "calls", column: "status" } }] },
+    });
+    await store.close();
+  });
+
+  test("AR2 with any one bit of it changed is refused", async () => {
+    const source = await open(":memory:");
+    await source.history.append({ session: "s", agent: "a" }, { role: "user", content: "short" });
+    const file = Buffer.concat(await gather(source.export("s")));
+    await source.close();
+    const store = await open(":memory:");
+    const accepted: number[] = [];
+    for (const i of file.keys()) {
+      const flipped = Buffer.from(file);
+      flipped[i] = (flipped[i] ?? 0) ^ 1;
+      await store.import(flipped).then(
+        () => accepted.push(i - file.length),
+        () => {},
+      );
+    }
+    expect(accepted).toEqual([]);
+    await store.close();
   });
 
   test("AR2 that says impossible things of itself is refused", async () => {

@@ -4,9 +4,8 @@ import { ENGINES, type Ground } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
-import { SqlStorage } from "../storage/sql/store.ts";
 
-const environment = realEnvironment();
+const _environment = realEnvironment();
 
 async function fileOf(store: Holdfast, ...asked: Parameters<Holdfast["export"]>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
@@ -18,31 +17,6 @@ const say = (store: Holdfast, session: string, content: string) =>
   store.history.append({ session, agent: "ada" }, { role: "user", content });
 
 /** An invocation as a caller's log holds it. */
-async function invoke({ driver }: Ground, caller: string, callee: string): Promise<void> {
-  const storage = new SqlStorage(driver, environment);
-  const [child] = await storage.query("session.get", callee);
-  const at = environment.now();
-  const outcome = await storage.commit({
-    sessions: [{ id: caller, mode: "existing", at }],
-    events: [
-      {
-        ...{ session: caller, type: "invocation/started", at, data: { callee } },
-        writes: [
-          {
-            op: "insert",
-            table: "invocations",
-            row: {
-              ...{ first_seq: { slot: "seq" }, type: "spawn", status: "running", callee_session_no: child?.no ?? null },
-              ...{ label: Buffer.from("look it up"), created_at: at },
-            },
-          },
-        ],
-      },
-    ],
-  });
-  expect(outcome.ok).toBe(true);
-}
-
 describe("archives between engines", () => {
   const grounds: Ground[] = [];
   const stores: Holdfast[] = [];
@@ -83,11 +57,14 @@ describe("archives between engines", () => {
   });
 
   test.each([0, 1])("AR1 children come along when they are asked for, and are linked (engine %i)", async (i) => {
-    const [store, ground] = [stores[i], grounds[i]] as [Holdfast, Ground];
-    for (const id of ["caller", "child", "grandchild"]) await say(store, id, `in ${id}`);
-    await invoke(ground, "caller", "child");
-    await invoke(ground, "child", "grandchild");
-    await invoke(ground, "grandchild", "caller");
+    const store = stores[i] as Holdfast;
+    const { invocations } = store;
+    await say(store, "caller", "in caller");
+    await invocations.spawn("caller", { session: { id: "child" }, label: "look it up" }, ({ session }) =>
+      say(store, session, "in child"),
+    );
+    await invocations.spawn("child", { session: { id: "grandchild" } }, async () => {});
+    await invocations.attach("grandchild", "caller", { mode: "continue" }, async () => {});
     const family = await open(":memory:");
     const report = await family.import([await fileOf(store, "caller", { children: true })]);
     expect(report.sessions.map(({ id }) => id)).toEqual(["caller", "child", "grandchild"]);
@@ -103,7 +80,8 @@ describe("archives between engines", () => {
     expect((await alone.import([await fileOf(store, "caller")])).sessions).toHaveLength(1);
     const [unlinked] = await (await alone.sessions.at("caller")).invocations();
     expect(unlinked?.callee).toBeNull();
-    expect((await alone.log.read("caller")).at(-1)?.data).toEqual({ callee: "child" });
+    const events = await alone.log.read("caller");
+    expect(events.find(({ type }) => type === "invocation/started")?.data).toMatchObject({ callee: "child" });
     await alone.close();
   });
 
@@ -125,4 +103,41 @@ describe("archives between engines", () => {
     expect(await store.check({ session: `later ${i}` })).toMatchObject({ status: "ok" });
     await source.close();
   });
+
+  test.each([0, 1])(
+    "AR1 attachments that come before what they name are linked as they were (engine %i)",
+    async (i) => {
+      const store = stores[i] as Holdfast;
+      const source = await open(":memory:");
+      const [caller, continued, branched] = [`caller ${i}`, `continued ${i}`, `branched ${i}`];
+      await say(source, caller, "help me");
+      await say(source, continued, "gladly");
+      const before = await source.heads.publish(continued, { vars: { n: 1 }, fingerprint: "f" });
+      const running = await source.sessions.attach(continued, { caller, mode: "branch", session: { id: branched } });
+      const one = await source.sessions.attach(continued, { caller, mode: "continue" });
+      await say(source, continued, "done");
+      const after = await source.heads.publish(continued);
+      await source.invocations.finish(one.id);
+      const shown = async (from: Holdfast) => (await from.sessions.at(caller)).invocations();
+      const files = { caller: await fileOf(source, caller), continued: await fileOf(source, continued) };
+      await store.import([files.caller]);
+      expect((await shown(store)).map(({ callee, source: of }) => [callee, of])).toEqual([
+        [null, null],
+        [null, null],
+      ]);
+      await store.import([files.continued]);
+      const [, late] = await shown(store);
+      expect(late).toMatchObject({ calleeHeadBefore: before.id, calleeHeadAfter: after.id, mode: "continue" });
+      expect(late).toEqual((await shown(source))[1]);
+      await store.import([await fileOf(source, branched)]);
+      expect(await shown(store)).toEqual(await shown(source));
+      expect((await fileOf(store, caller)).equals(files.caller)).toBe(true);
+      // What was running goes on here.
+      expect(await store.invocations.finish(running.id)).toMatchObject({ callee: branched, status: "done" });
+      for (const session of [caller, continued, branched]) {
+        expect((await store.check({ session })).issues).toEqual([]);
+      }
+      await source.close();
+    },
+  );
 });

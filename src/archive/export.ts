@@ -49,7 +49,10 @@ export async function* exportSession(
   const aliases = given.aliases === undefined || checkBoolean(given.aliases, "aliases");
   if (locator.head !== undefined) {
     throw new HoldfastError("InvalidArgument", "a session is exported whole, not at a head", {
-      hint: "Fork it at that head and export the fork.",
+      details: { session: locator.session, head: locator.head },
+      hint:
+        "Fork it there first, which copies nothing, and export the fork: sessions.fork() and export(), or " +
+        "`holdfast fork SESSION@HEAD NEW-ID` and `holdfast export NEW-ID`.",
     });
   }
   const { session } = await findAt(storage, locator);

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import { encodeText, sameBytes } from "../core/bytes.ts";
 
 export const FORMAT = 1;
@@ -20,9 +21,10 @@ export type FrameKind = "manifest" | "rows" | "blob" | "data" | "end";
 const LETTERS = { manifest: "M", rows: "R", blob: "B", data: "D", end: "E" } as const;
 const KINDS = new Map(Object.entries(LETTERS).map(([kind, letter]) => [letter.charCodeAt(0), kind as FrameKind]));
 
-export function corrupted(why: string, cause?: unknown): HoldfastError {
+export function corrupted(why: string, cause?: unknown, details?: JsonObject): HoldfastError {
   return new HoldfastError("ArchiveCorrupted", `the archive cannot be used: ${why}`, {
     hint: "Nothing was changed. Export it again, or fetch the file once more.",
+    ...(details === undefined ? {} : { details }),
     ...(cause === undefined ? {} : { cause }),
   });
 }
@@ -80,6 +82,7 @@ async function* framesOf(input: Input): AsyncGenerator<Frame> {
     if (length > MOST_FRAME_BYTES || size > MOST_FRAME_BYTES) throw corrupted("a part claims to be too large");
     const stored = await input.take(length);
     if (kind === "end") {
+      if (size !== DIGEST_BYTES) throw corrupted("its end is not what was written");
       if (!sameBytes(stored, hash.digest())) throw corrupted("its bytes are not those that were written");
       if (!(await input.isOver())) throw corrupted("something follows its end");
       return;

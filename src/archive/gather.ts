@@ -12,6 +12,7 @@ import {
 } from "../contracts/portable.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
+import { IN_PART } from "../sessions/erase-session.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
 
@@ -105,7 +106,7 @@ function erases(row: PortableRow): boolean {
   return /erase|clear/.test(String(row.type));
 }
 
-async function* logged(
+export async function* logged(
   storage: Storage,
   table: LoggedTable,
   no: number,
@@ -216,7 +217,7 @@ async function headline(storage: Storage, no: number): Promise<PortableRow> {
 function remainsRow(row: PortableRow, seq: number, chain: Uint8Array): PortableRow {
   const { id, created_at, kind } = row;
   const kept = { ...{ id, created_at, kind }, updated_at: created_at, deleted_at: created_at } as PortableRow;
-  return { ...kept, status: "open", version: 1, branch: 1, seq, chain, messages: 0, state_seq: 0 };
+  return { ...kept, status: "open", version: IN_PART, branch: 1, seq, chain, messages: 0, state_seq: 0 };
 }
 
 async function erasedSince(storage: Storage, no: number, before: PortableRow): Promise<boolean> {

@@ -4,20 +4,30 @@
 import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
-import type { SessionRow } from "../contracts/queries.ts";
+import type { RestoredRow } from "../contracts/portable.ts";
+import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { deletedSession } from "../core/existing.ts";
+import { afterwards } from "../sessions/erase.ts";
+import { IN_PART } from "../sessions/erase-session.ts";
+import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
 import { readFrames } from "./frames.ts";
 import { linkWrites } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
+import { agentsOf, usesOf } from "./restores.ts";
+import { checkContents, type OpenScratch } from "./scratch.ts";
 import { decideSources } from "./sources.ts";
 import { type Contents, verifyArchive } from "./verify.ts";
 
-export async function importArchive(storage: Storage, payloads: Payloads, source: unknown): Promise<ImportReport> {
+export async function importArchive(
+  storage: Storage,
+  payloads: Payloads,
+  scratch: OpenScratch,
+  source: unknown,
+): Promise<ImportReport> {
   const frames = readFrames(checkSource(source));
   const intake = payloads.intake();
   try {
@@ -26,12 +36,14 @@ export async function importArchive(storage: Storage, payloads: Payloads, source
     await wholeOutcomes(storage, manifest);
     const { rows, blobs, names } = await receive(frames, intake, manifest);
     const contents = verifyArchive(manifest, rows, blobs);
+    await checkContents(scratch, contents, blobs);
     const handOver = await intake.handOver(names);
     const write = () => decide(storage, () => decideImport(storage, manifest, contents, blobs.size, handOver));
     // Somebody else imports the same: then it is there.
-    const report = await write().catch((error) => (isTaken(error) ? write() : Promise.reject(error)));
+    const { report, cleared } = await write().catch((error) => (isTaken(error) ? write() : Promise.reject(error)));
     // Nothing was left to do, so nobody took them over.
     if (report.rows === 0) await intake.abandon();
+    if (cleared !== null) await afterwards(storage, payloads, cleared);
     return report;
   } catch (error) {
     await intake.abandon();
@@ -64,11 +76,19 @@ async function wholeOutcomes(storage: Storage, manifest: Manifest): Promise<read
   for (const { id, seq, chain, whole } of manifest.sessions) {
     if (!whole) continue;
     const [row] = await storage.query("session.get", id);
-    if (row !== undefined && row.deleted_at !== null) throw await deleted(storage, row);
-    if (row !== undefined && (row.seq !== seq || toHex(row.chain) !== chain)) throw another(id, row.seq, seq);
-    found.push({ id, outcome: row === undefined ? "imported" : "there", seq, chain });
+    const isPart = row !== undefined && row.deleted_at !== null && row.version === IN_PART;
+    if (row !== undefined && row.deleted_at !== null && !isPart) throw await deleted(storage, row);
+    if (row !== undefined && !isPart && (row.seq !== seq || toHex(row.chain) !== chain))
+      throw another(id, row.seq, seq);
+    found.push({ id, outcome: row === undefined || isPart ? "imported" : "there", seq, chain });
   }
   return found;
+}
+
+interface Imported {
+  readonly report: ImportReport;
+  /** Of what was here in part, what has to leave the files as well; null: nothing. */
+  readonly cleared: readonly DiscardedRow[] | null;
 }
 
 async function decideImport(
@@ -77,7 +97,7 @@ async function decideImport(
   contents: readonly Contents[],
   blobs: number,
   handOver: Pick<Commit, "writes" | "uses">,
-): Promise<Decision<ImportReport> | Settled<ImportReport>> {
+): Promise<Decision<Imported> | Settled<Imported>> {
   const at = storage.environment.now();
   const sessions = await wholeOutcomes(storage, manifest);
   const isNew = (id: string) => sessions.some((one) => one.id === id && one.outcome === "imported");
@@ -88,28 +108,55 @@ async function decideImport(
     ...{ session: manifest.session, sessions, blobs, aliasesTaken: aliases.taken },
     ...{ inherited, partial: await notWhole(storage, inherited) },
   };
-  if (fresh.length === 0) return { answer: { ...report, rows: 0 } };
+  if (fresh.length === 0) return { answer: { report: { ...report, rows: 0 }, cleared: null } };
   const sources = await decideSources(
     storage,
     contents.filter(({ whole }) => !whole),
     at,
   );
   const links = await linkWrites(storage, new Set(fresh.map(({ id }) => id)));
-  const restores = [...fresh.flatMap((one) => rowsOf(one, aliases.free)), ...sources.restores];
+  const chosen = fresh.map((one) => withoutTaken(one, aliases.free));
+  const parts = await completions(storage, chosen);
+  const restores = [...chosen.flatMap((one) => parts.get(one.id)?.restores ?? rowsOf(one)), ...sources.restores];
+  // Also the rows of what was here in part: their heads are referred to anew.
+  const all = [...chosen.flatMap(rowsOf), ...sources.restores];
+  const completed = [...parts.values()];
   return {
     commit: {
       solo: true,
       sessions: [...fresh.map(({ id }) => id), ...sources.created].map(
-        (id): SessionUse => ({ id, mode: "restore", at }),
+        (id): SessionUse => ({ id, mode: parts.has(id) ? "still" : "restore", at }),
       ),
-      agents: agentsOf(restores).map((id) => ({ id, at })),
-      guards: [...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
+      agents: agentsOf(all).map((id) => ({ id, at })),
+      guards: [
+        ...[...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
+        ...completed.flatMap(({ guards }) => guards),
+      ],
+      replaces: completed.flatMap(({ replaces }) => replaces),
       restores,
-      writes: [...(handOver.writes ?? []), ...sources.writes, ...links],
-      uses: [...(handOver.uses ?? []), ...usesOf(restores)],
+      writes: [
+        ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
+        ...links,
+      ],
+      uses: [...(handOver.uses ?? []), ...usesOf(all)],
     },
-    answer: () => ({ ...report, rows: restores.length }),
+    answer: () => ({
+      report: { ...report, rows: restores.length },
+      cleared: completed.every(({ cleared }) => cleared === null)
+        ? null
+        : completed.flatMap(({ cleared }) => cleared ?? []),
+    }),
   };
+}
+
+/** Of those that are here in part. */
+async function completions(storage: Storage, fresh: readonly Contents[]): Promise<ReadonlyMap<string, Completion>> {
+  const found = new Map<string, Completion>();
+  for (const one of fresh) {
+    const [row] = await storage.query("session.get", one.id);
+    if (row !== undefined) found.set(one.id, await completePart(storage, one, row));
+  }
+  return found;
 }
 
 async function notWhole(storage: Storage, ids: readonly string[]): Promise<readonly string[]> {
@@ -154,38 +201,14 @@ async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promis
   return ids.map((id) => ({ check: "board.version", key: [id], expect: null }));
 }
 
-/** As they were, without names that others have here. */
-function rowsOf({ tables }: Contents, aliases: ReadonlySet<string>): readonly RestoredRow[] {
-  return [...tables].flatMap(([table, rows]) =>
-    rows.filter((row) => table !== "aliases" || aliases.has(String(row.name))).map((row) => ({ table, row })),
-  );
+/** Without names that others have here. */
+function withoutTaken(one: Contents, free: ReadonlySet<string>): Contents {
+  const aliases = (one.tables.get("aliases") ?? []).filter(({ name }) => free.has(String(name)));
+  return { ...one, tables: new Map([...one.tables, ["aliases", aliases]]) };
 }
 
-function agentsOf(rows: readonly RestoredRow[]): readonly string[] {
-  const agents = rows.flatMap(({ table, row }) =>
-    PORTABLE[table].flatMap(({ name, type }) => (type === "agent" && row[name] !== null ? [String(row[name])] : [])),
-  );
-  return [...new Set(agents)];
-}
-
-/** How many rows refer to each blob. */
-function usesOf(rows: readonly RestoredRow[]): NonNullable<Commit["uses"]> {
-  const counted = new Map<string, { readonly digest: Uint8Array; refs: number }>();
-  for (const { table, row } of rows) {
-    for (const digest of blobsOf(table, row)) {
-      const known = counted.get(toHex(digest));
-      if (known === undefined) counted.set(toHex(digest), { digest, refs: 1 });
-      else known.refs++;
-    }
-  }
-  return [...counted.values()].map(({ digest, refs }) => [digest, refs] as const);
-}
-
-function blobsOf(table: ArchivedTable, row: PortableRow): readonly Uint8Array[] {
-  return PORTABLE[table].flatMap(({ name, type }) => {
-    const cell = row[name];
-    return type === "blob" && cell instanceof Uint8Array ? [cell] : [];
-  });
+function rowsOf({ tables }: Contents): readonly RestoredRow[] {
+  return [...tables].flatMap(([table, rows]) => rows.map((row) => ({ table, row })));
 }
 
 async function deleted(storage: Storage, row: SessionRow): Promise<HoldfastError> {

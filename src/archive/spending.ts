@@ -1,9 +1,11 @@
 // What calls took and cost. Unknown is counted as unknown and never as nothing (rule SE11).
 import type { CostReport, Spending } from "../contracts/archive.ts";
-import type { CallRow, SpendingRow } from "../contracts/lineage-queries.ts";
+import type { Locator } from "../contracts/lineage.ts";
+import type { CallRow, HeadRow, SpendingRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId } from "../core/check.ts";
-import { findSession } from "../sessions/find.ts";
+import { lineageAt } from "../core/lineage.ts";
+import { findAt } from "../sessions/find.ts";
+import { versions } from "../sessions/view.ts";
 
 const NOTHING: Spending = {
   ...{ calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0 },
@@ -41,12 +43,37 @@ function ofRow(row: SpendingRow): Spending {
   };
 }
 
-export async function costOf(storage: Storage, session: unknown): Promise<CostReport> {
-  const id = session === undefined ? null : (await findSession(storage, checkId(session, "session"))).id;
+/** Of all, of one session on all its branches, or of the calls that can be seen at a head. */
+export async function costOf(storage: Storage, locator: Locator | null): Promise<CostReport> {
+  const found = locator === null ? null : await findAt(storage, locator);
+  if (found !== null && found.head !== null) return reportOf(await spentAt(storage, found.head));
+  const id = found?.session.id ?? null;
   const rows = await storage.query("calls.spending", id, id);
-  const sessions = [...Map.groupBy(rows, (row) => row.session)].map(([name, found]) => {
-    const models = found.map((row) => ({ provider: row.provider, model: row.model, ...ofRow(row) }));
-    return { session: name, total: models.reduce<Spending>(plus, NOTHING), models };
+  return reportOf(rows.map((row) => ({ ...modelOf(row), ...ofRow(row) })));
+}
+
+type SpentBy = CostReport["sessions"][number]["models"][number] & { readonly session: string };
+
+function modelOf({ session, provider, model }: Pick<SpentBy, "session" | "provider" | "model">) {
+  return { session, provider, model };
+}
+
+function reportOf(spent: readonly SpentBy[]): CostReport {
+  const sessions = [...Map.groupBy(spent, ({ session }) => session)].map(([session, found]) => {
+    const models = found.map(({ session: _, ...model }) => model);
+    return { session, total: models.reduce<Spending>(plus, NOTHING), models };
   });
   return { total: sessions.map(({ total }) => total).reduce(plus, NOTHING), sessions };
+}
+
+/** Each session pays for the calls of its own log, also where another inherits them. */
+async function spentAt(storage: Storage, head: HeadRow): Promise<readonly SpentBy[]> {
+  const lineage = await lineageAt(storage, { no: head.session_no, branch: head.branch, seq: head.seq });
+  const calls = await versions(lineage, (...stretch) => storage.query("calls.at", ...stretch));
+  const groups = Map.groupBy(calls, (call) => JSON.stringify([call.session, call.provider ?? "", call.model ?? ""]));
+  return [...groups]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, [first, ...rest]]) =>
+      first === undefined ? [] : [{ ...modelOf(first), ...spentOn([first, ...rest]) }],
+    );
 }

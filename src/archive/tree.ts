@@ -1,12 +1,13 @@
 // Sessions as a graph to look at: each with its branches, heads, what it was made from and what it invoked.
 import type { Tree, TreeBranch, TreeSession } from "../contracts/archive.ts";
 import type { DerivationType, Locator } from "../contracts/lineage.ts";
+import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { PortableRow } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkLimit, checkRecord } from "../core/check.ts";
 import { headOf } from "../core/head.ts";
-import { NOW } from "../core/lineage.ts";
+import { lineageAt, NOW, type Segment } from "../core/lineage.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { findAt } from "../sessions/find.ts";
 import { invocationOf, versions } from "../sessions/view.ts";
@@ -16,7 +17,9 @@ const MOST_HEADS = 10_000;
 
 export async function treeOf(storage: Storage, locator: Locator | null, options: unknown): Promise<Tree> {
   const limit = checkLimit(checkRecord(options, "options", ["limit"]).limit, "page", LIMIT);
-  const found = locator === null ? await newest(storage, limit + 1) : await linked(storage, locator, limit + 1);
+  const at = locator === null ? null : await findAt(storage, locator);
+  if (at !== null && at.head !== null) return leadingTo(storage, at.head, limit);
+  const found = at === null ? await newest(storage, limit + 1) : await linked(storage, at.session, limit + 1);
   const rows = found.slice(0, limit).toSorted((a, b) => b.no - a.no);
   const sessions: TreeSession[] = [];
   for (const row of rows) sessions.push(await readSession(storage, row));
@@ -28,8 +31,7 @@ async function newest(storage: Storage, limit: number): Promise<readonly Session
 }
 
 /** The nearest first, whichever way the edges go; each once, so that circles end. */
-async function linked(storage: Storage, locator: Locator, limit: number): Promise<readonly SessionRow[]> {
-  const { session } = await findAt(storage, locator);
+async function linked(storage: Storage, session: SessionRow, limit: number): Promise<readonly SessionRow[]> {
   const found = new Map([[session.id, session]]);
   for (const { no } of found.values()) {
     for (const { id } of await storage.query("session.linked", no, no, no, no)) {
@@ -39,6 +41,40 @@ async function linked(storage: Storage, locator: Locator, limit: number): Promis
     }
   }
   return [...found.values()];
+}
+
+/** The sessions of a head's lineage, each only as far as it leads there. What was deleted is not shown. */
+async function leadingTo(storage: Storage, head: HeadRow, limit: number): Promise<Tree> {
+  const lineage = await lineageAt(storage, { no: head.session_no, branch: head.branch, seq: head.seq });
+  const found = [...Map.groupBy(lineage, ({ session }) => session)];
+  const sessions: TreeSession[] = [];
+  for (const [id, stretches] of found.slice(0, limit)) {
+    const [row] = await storage.query("session.get", id);
+    if (row === undefined || row.deleted_at !== null) continue;
+    sessions.push(await cutTo(storage, await readSession(storage, row), stretches));
+  }
+  return { sessions, more: found.length > limit };
+}
+
+/** `stretches` are the session's, newest first. */
+async function cutTo(storage: Storage, whole: TreeSession, stretches: readonly Segment[]): Promise<TreeSession> {
+  const upTo = new Map(stretches.map((one) => [one.branch, one.upTo]));
+  const isIn = (branch: number, seq: number) => seq <= (upTo.get(branch) ?? 0);
+  const branches = whole.branches
+    .filter(({ branch }) => upTo.has(branch))
+    .map((one) => ({ ...one, heads: one.heads.filter(({ seq }) => isIn(one.branch, seq)) }));
+  const invoked = await versions(stretches, (...asked) => storage.query("invocations.at", ...asked));
+  let messages = 0;
+  for (const { no, branch, upTo: end } of stretches) {
+    const [counted] = await storage.query("lineage.counts", no, branch, 0, end);
+    messages += counted?.messages ?? 0;
+  }
+  const last = branches.flatMap(({ heads }) => heads).findLast(({ status }) => status === "complete");
+  const [newestOne] = stretches;
+  return {
+    ...{ ...whole, messages, branches, invocations: invoked.map(invocationOf).map(shortInvocation) },
+    ...{ seq: newestOne?.upTo ?? whole.seq, branch: newestOne?.branch ?? whole.branch, head: last?.id ?? null },
+  };
 }
 
 async function readSession(storage: Storage, row: SessionRow): Promise<TreeSession> {
@@ -57,11 +93,14 @@ async function readSession(storage: Storage, row: SessionRow): Promise<TreeSessi
   return {
     ...{ id, title, status, kind, messages, seq, head, branch: row.branch, branches },
     from: made === undefined ? null : derivationOf(made),
-    invocations: invoked.map(invocationOf).map(({ id: call, seq: at, branch, type, status: is, callee, label }) => ({
-      ...{ id: call, branch, seq: at, type, status: is, callee, label },
-    })),
+    invocations: invoked.map(invocationOf).map(shortInvocation),
     createdAt,
   };
+}
+
+function shortInvocation(one: ReturnType<typeof invocationOf>): TreeSession["invocations"][number] {
+  const { id, branch, seq, type, status, callee, label } = one;
+  return { id, branch, seq, type, status, callee, label };
 }
 
 function shortHead({ id, seq, status, finalSummary, at }: ReturnType<typeof headOf>): TreeBranch["heads"][number] {

@@ -3,8 +3,9 @@
 import type { Checking, CheckKind, CheckMode, CheckOptions, CheckProgress, CheckReport } from "../contracts/check.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { checkId, checkOneOf, checkRecord, invalid } from "../core/check.ts";
-import { existingSession } from "../core/existing.ts";
+import { checkOneOf, checkRecord, invalid } from "../core/check.ts";
+import { findSession } from "../sessions/find.ts";
+import { type Locate, withoutHead } from "../sessions/locate.ts";
 import { checkBytes, checkParts, checkReferences, countOrphans, readThrough } from "./blobs.ts";
 import { Findings, type Look } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
@@ -14,16 +15,16 @@ import { checkSession } from "./session.ts";
 import { checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./subject.ts";
 
-export function createChecking(storage: Storage, blobs: Reading): Checking {
+export function createChecking(storage: Storage, blobs: Reading, locate: Locate): Checking {
   return {
     check: async (options) => {
       const given = checkRecord(options, "options", ["mode", "session", "onProgress"]);
       const mode = given.mode === undefined ? "deep" : checkOneOf<CheckMode>(given.mode, "mode", ["deep", "quick"]);
-      const session = given.session === undefined ? undefined : checkId(given.session, "session");
       const { onProgress } = given;
       if (onProgress !== undefined && typeof onProgress !== "function") {
         throw invalid("onProgress", "a function", onProgress);
       }
+      const session = given.session === undefined ? undefined : await wholeSession(locate, given.session);
       return runCheck(storage, blobs, {
         mode,
         ...(session === undefined ? {} : { session }),
@@ -33,11 +34,15 @@ export function createChecking(storage: Storage, blobs: Reading): Checking {
   };
 }
 
+async function wholeSession(locate: Locate, at: unknown): Promise<string> {
+  return withoutHead(await locate(at), "a session is checked as a whole", "Name the session without the head.");
+}
+
 /** `kinds` is for tests: with a kind left out, the damage it stands for must go unnoticed. */
 export async function runCheck(
   given: Storage,
   bytes: Reading,
-  options: CheckOptions,
+  options: CheckOptions & { readonly session?: string },
   kinds: ReadonlySet<CheckKind> = kindsOf(options.mode ?? "deep"),
 ): Promise<CheckReport> {
   const { storage, blobs } = patient(given, bytes);
@@ -75,7 +80,7 @@ export async function runCheck(
     await eachSession(storage, visit);
     await checkStore(storage, blobs, findings, survey, part, tell);
   } else {
-    await visit((await existingSession(storage, options.session)).id);
+    await visit((await findSession(storage, options.session)).id);
   }
   return {
     kind: "session-db/consistency",

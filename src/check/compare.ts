@@ -2,14 +2,14 @@
 // that is no damage.
 import type { WithEvent } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import { sameBytes } from "../core/bytes.ts";
+import { sameBytes, toHex } from "../core/bytes.ts";
 import { commitment } from "../core/chain.ts";
 import { plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { dataOf, type EventTable } from "./ledger.ts";
 import type { Subject } from "./subject.ts";
 
-const SALT = 16;
+export const SALT = 16;
 
 export interface Said {
   readonly body: JsonObject;
@@ -21,10 +21,12 @@ export interface Said {
 export type Pair = readonly [column: string, row: unknown, event: unknown];
 
 export interface Comparison {
-  readonly table: EventTable | "state" | "clears";
+  readonly table: EventTable | "state";
   /** The seq of its event. */
   readonly seq: number;
   readonly id?: string;
+  /** Where the table has one of its own. */
+  readonly branch?: number;
   readonly types: readonly string[];
   readonly pairs: (said: Said) => readonly Pair[];
 }
@@ -33,14 +35,16 @@ export interface Comparison {
 export function compare(subject: Subject, row: WithEvent, wanted: Comparison): Said | null {
   const { ledger, look, session } = subject;
   const { table, seq, types } = wanted;
-  if (ledger === null || seq > ledger.end) return null;
+  if (ledger === null) return null;
   const id = wanted.id ?? rowId(session.id, seq);
+  if (!ledger.keeps(wanted.branch ?? row.event_branch, seq)) look.report("remains-left", [id], { table, seq });
+  if (!ledger.covers(seq)) return null;
   if (row.event_type === null || !types.includes(row.event_type)) {
     look.report("row-without-event", [id], { table, seq, event: row.event_type });
     return null;
   }
   if (table === "state") ledger.showsValue(seq);
-  else if (table !== "clears") ledger.shows(table, seq);
+  else ledger.shows(table, seq);
   const found = dataOf(row.event_body);
   if (found === null) return null;
   const said = { ...found, commitments: plainObject.read(found.body.commitments) ?? {} };
@@ -86,10 +90,36 @@ export function checkCommitments(
     const kept = before?.[i];
     const agrees =
       committed === undefined
-        ? same(sha256, kept?.sha256 ?? null) && (sha256 === null || same(salt, kept?.salt ?? null))
+        ? same(sha256, kept?.sha256 ?? null) && (sha256 === null ? isBlank(salt) : same(salt, kept?.salt ?? null))
         : sha256 !== null && salt?.byteLength === SALT && commitment(salt, sha256) === committed;
     if (!agrees) look.report("commitment-mismatch", [id], { table, payload: name });
   }
+}
+
+/** Where there is no payload there is no salt, or nothing in its place among others. */
+function isBlank(salt: Uint8Array | null): boolean {
+  return salt === null || salt.every((byte) => byte === 0);
+}
+
+/** Tables without a column that says so: neither payload nor salt is left, and the session was deleted everywhere. */
+export function isErased({ session }: Subject, { no, salt }: Payload): boolean {
+  return session.deleted_at !== null && no === null && salt === null;
+}
+
+/** Columns that a version keeps of the one before it, some read under another name; of the first there is none. */
+export function keptPairs<R extends { readonly first_seq: number }>(
+  row: R,
+  before: R | null,
+  columns: readonly (keyof R & string)[],
+  named: Readonly<Record<string, keyof R>> = {},
+): readonly Pair[] {
+  if (before === null || before.first_seq !== row.first_seq) return [];
+  const all = [...columns.map((column) => [column, column] as const), ...Object.entries(named)];
+  return all.map(([column, key]): Pair => [column, plain(row[key]), plain(before[key])]);
+}
+
+function plain(cell: unknown): unknown {
+  return cell instanceof Uint8Array ? toHex(cell) : cell;
 }
 
 function same(a: Uint8Array | null, b: Uint8Array | null): boolean {

@@ -8,9 +8,9 @@ import type {
 import type { JsonObject } from "../contracts/json.ts";
 import { plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { compare, type Pair } from "./compare.ts";
+import { compare, keptPairs, type Pair } from "./compare.ts";
 import { dataOf } from "./ledger.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Subject, Survey } from "./subject.ts";
 import { branchPair, checkVersion } from "./work.ts";
 
@@ -21,12 +21,12 @@ export async function checkBranches(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let standsOn = session.branch === 1;
   for await (const row of rowsOf<CheckedBranchRow>((last) =>
-    survey.storage.query("check.branches", session.no, last?.branch ?? 0, PAGE),
+    survey.storage.query("check.branches", session.no, last?.branch ?? BEFORE_ALL, PAGE),
   )) {
     survey.count("branches");
     if (row.branch === session.branch) standsOn = true;
     await checkBranch(subject, row);
-    if (session.deleted_at === null) compareBranch(subject, row);
+    compareBranch(subject, row);
   }
   if (!standsOn && session.deleted_at === null) {
     look.report("branch-missing", [session.id], { branch: session.branch });
@@ -47,7 +47,7 @@ async function checkBranch({ survey, session, look }: Subject, row: CheckedBranc
   }
 }
 
-async function isCyclic({ storage, sound }: Survey, session: number, branch: number): Promise<boolean> {
+export async function isCyclic({ storage, sound }: Survey, session: number, branch: number): Promise<boolean> {
   const path = new Set<string>();
   for (let at = { session, branch }; ; ) {
     const key = `${at.session}:${at.branch}`;
@@ -66,7 +66,12 @@ async function isCyclic({ storage, sound }: Survey, session: number, branch: num
 function compareBranch(subject: Subject, row: CheckedBranchRow): void {
   const isFirst = row.branch === 1;
   compare(subject, row, {
-    ...{ table: "branches", seq: row.seq, types: isFirst ? ["session/created"] : ["branch/begun", "head/moved"] },
+    ...{
+      table: "branches",
+      seq: row.seq,
+      branch: row.branch,
+      types: isFirst ? ["session/created"] : ["branch/begun", "head/moved"],
+    },
     pairs: ({ body, data }) => {
       const from = plainObject.read(data.from) ?? {};
       return [
@@ -83,7 +88,7 @@ function compareBranch(subject: Subject, row: CheckedBranchRow): void {
 export async function checkDerivations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   for await (const row of rowsOf<CheckedDerivationRow>((last) =>
-    survey.storage.query("check.derivations", session.no, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.derivations", session.no, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     survey.count("derivations");
     const id = rowId(session.id, row.seq);
@@ -96,7 +101,8 @@ export async function checkDerivations(subject: Subject): Promise<void> {
       }
       checkBeginning(subject, id, row);
     }
-    if (row.type === "fork" && session.cache_id === null) look.report("cache-id-missing", [session.id], {});
+    const isHere = session.deleted_at === null;
+    if (row.type === "fork" && session.cache_id === null && isHere) look.report("cache-id-missing", [session.id], {});
     compare(subject, row, {
       ...{ table: "derivations", seq: row.seq, types: ["derivation/added"] },
       pairs: ({ body, data }) => {
@@ -106,7 +112,8 @@ export async function checkDerivations(subject: Subject): Promise<void> {
           ["source_session_no", row.source, source.session],
           ["source_branch", row.source_branch, source.branch],
           ["source_seq", row.source_seq, source.seq],
-          ...(row.source_deleted === null ? ([["source_head", row.head, source.head]] as const) : []),
+          // Its head stays with what is kept for the session, also when the source was deleted.
+          ["source_head", row.head, source.head],
           ["at", row.at, body.at],
         ];
       },
@@ -133,16 +140,17 @@ export async function checkInvocations(subject: Subject): Promise<void> {
   let before: CheckedInvocationRow | null = null;
   let away: Away = { callee: false, source: false };
   for await (const row of rowsOf<CheckedInvocationRow>((last) =>
-    survey.storage.query("check.invocations", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.invocations", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     const id = rowId(session.id, row.first_seq);
     if (row.seq === row.first_seq) survey.count("invocations");
     checkVersion(subject, "version-wrong", "invocations", row, before, "running");
+    const held = [...branchPair(subject, row, before), ...keptPairs(row, before, KEPT, KEPT_NUMBERS)];
     before = row;
     if (!TYPES.includes(row.type)) look.report("invocation-type-invalid", [id], { type: row.type });
     if (row.callee_no !== null && row.callee === null) look.report("invocation-callee-missing", [id], {});
     if (row.source_no !== null && row.source === null) look.report("attach-source-missing", [id], {});
-    if (row.call_seq !== null && row.call_type === null) {
+    if (row.call_seq !== null && row.call_type === null && session.deleted_at === null) {
       look.report("invocation-call-missing", [id], { call: row.call_seq });
     }
     if (row.call_type === "leaf") {
@@ -152,10 +160,29 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     if (row.seq === row.first_seq) away = await notHere(survey, row);
     const named = away;
     compare(subject, row, {
-      ...{ table: "invocations", seq: row.seq, id, types: ["invocation/started", "invocation/finished"] },
-      pairs: ({ data }) => [...branchPair(row), ...invocationPairs(row, data, named)],
+      ...{
+        table: "invocations",
+        seq: row.seq,
+        branch: row.branch,
+        id,
+        types: ["invocation/started", "invocation/finished"],
+      },
+      pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, named)],
     });
   }
+}
+
+/** What the end of an invocation repeats of its beginning. */
+const KEPT = ["type", "call_seq", "label", "source_snapshot_seq", "source_fingerprint", "created_at"] as const;
+const KEPT_NUMBERS = {
+  ...({ callee_session_no: "callee_no", source_session_no: "source_no", source_head: "source_head_no" } as const),
+  ...({ caller_head_before: "caller_before_no", callee_head_before: "callee_before_no" } as const),
+};
+
+function timePairs({ first_seq, seq, created_at, completed_at }: CheckedInvocationRow, at: unknown): readonly Pair[] {
+  const isFirst = seq === first_seq;
+  const ended: Pair = ["completed_at", completed_at, isFirst ? null : at];
+  return isFirst ? [["created_at", created_at, at], ended] : [ended];
 }
 
 interface Away {
@@ -174,23 +201,54 @@ async function notHere({ storage }: Survey, row: CheckedInvocationRow): Promise<
   };
 }
 
-function invocationPairs(row: CheckedInvocationRow, data: JsonObject, away: Away): readonly Pair[] {
+function invocationPairs(
+  { ledger }: Subject,
+  row: CheckedInvocationRow,
+  data: JsonObject,
+  away: Away,
+): readonly Pair[] {
   const { first_seq, seq, status } = row;
+  const calleeKept = !away.callee && row.callee_deleted === null;
+  const now = ledger?.headAt(seq);
   if (seq !== first_seq) {
-    const isKept = !away.callee && row.callee_deleted === null;
-    const head: readonly Pair[] = isKept ? [["callee_head_after", row.callee_after, data.calleeHead]] : [];
-    return [["first_seq", first_seq, data.invocation], ["status", status, data.status], ...head];
+    return [
+      ["first_seq", first_seq, data.invocation],
+      ["status", status, data.status],
+      ...pairsIf(now !== undefined, headPair("caller_head_after", row, "caller_after", now)),
+      ...pairsIf(calleeKept, ["callee_head_after", row.callee_after, data.calleeHead]),
+    ];
   }
   const source = plainObject.read(data.source) ?? {};
   const isSourceKept = !away.source && row.source_deleted === null;
+  // Who continues a session begins at its head; another begins in a session of its own.
+  const isKnown = row.type === "spawn" || data.mode !== undefined;
+  const before = data.mode === "continue" ? source.head : null;
   return [
     ["type", row.type, data.type],
     ["status", status, data.status],
-    ...(away.callee ? [] : ([["callee_session_no", row.callee, data.callee]] as const)),
+    ...pairsIf(now !== undefined, headPair("caller_head_before", row, "caller_before", now)),
+    headPair("caller_head_after", row, "caller_after", null),
+    headPair("callee_head_after", row, "callee_after", null),
+    ...pairsIf(!away.callee, ["callee_session_no", row.callee, data.callee]),
+    ...pairsIf(calleeKept && isKnown, ["callee_head_before", row.callee_before, before]),
     ["call_seq", row.call_seq, data.call],
-    ...(away.source ? [] : ([["source_session_no", row.source, source.session]] as const)),
-    ...(isSourceKept ? ([["source_head", row.source_head, source.head]] as const) : []),
+    ...pairsIf(!away.source, ["source_session_no", row.source, source.session]),
+    ...pairsIf(
+      isSourceKept,
+      ["source_head", row.source_head, source.head],
+      ["source_snapshot_seq", row.source_snapshot_seq, row.source_head_snapshot],
+      ["source_fingerprint", row.source_fingerprint, row.source_head_fingerprint],
+    ),
   ];
+}
+
+/** Where there is none, not even the number of one that is gone. */
+function headPair(column: string, row: CheckedInvocationRow, name: InvocationHead, said: unknown): Pair {
+  return [column, (said ?? null) === null ? row[`${name}_no`] : row[name], said];
+}
+
+function pairsIf(isKnown: boolean, ...pairs: readonly Pair[]): readonly Pair[] {
+  return isKnown ? pairs : [];
 }
 
 /** Of each head an invocation names: whose it may be, and whether that one was deleted, with its heads. */
@@ -199,8 +257,9 @@ function checkHeads({ session, look }: Subject, id: string, row: CheckedInvocati
   const isGone = row.callee_deleted !== null;
   const sourceGone = row.source_deleted !== null;
   const named: readonly (readonly [InvocationHead, readonly (number | null)[], boolean])[] = [
-    ["caller_before", [session.no], false],
-    ["caller_after", [session.no], false],
+    // Of a deleted caller the heads that others inherit are left.
+    ["caller_before", [session.no], session.deleted_at !== null],
+    ["caller_after", [session.no], session.deleted_at !== null],
     // Where a callee began by branching from a head, that is the head before.
     ["callee_before", [callee_no, source_no], isGone || sourceGone],
     ["callee_after", [callee_no], isGone],

@@ -132,6 +132,16 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning: "a leaf call has an invocation: leaf calls are recorded as calls and start no session",
     hint: "Find the caller that recorded it and let it spawn from a root call.",
   },
+  "remains-short": {
+    mode: "quick",
+    meaning: "of a deleted session less is kept than its forks inherit",
+    hint: RESTORE,
+  },
+  "remains-left": {
+    mode: "deep",
+    meaning: "rows of a deleted session that nobody inherits",
+    hint: "If it was never deleted, restore its row from a backup; otherwise delete what was left behind of it.",
+  },
   "row-session-missing": { mode: "quick", meaning: "rows of a session that has no row", hint: ERASE_REST },
   "turn-missing": { mode: "quick", meaning: "a row names a turn that is not there", hint: RESTORE },
   "turn-open-twice": { mode: "quick", meaning: "a turn is open a second time, or has no beginning", hint: RESTORE },

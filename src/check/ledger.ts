@@ -9,12 +9,16 @@ import { genesis, nextHash } from "../core/chain.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { verifyChain } from "../log/verify.ts";
+import { BoardsSaid } from "./boards.ts";
 import type { Look } from "./findings.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { Marks } from "./marks.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import { Endings } from "./state.ts";
 import type { Survey } from "./subject.ts";
 
 export type EventTable =
   | "turns"
+  | "clears"
   | "evals"
   | "calls"
   | "snapshots"
@@ -26,6 +30,7 @@ export type EventTable =
 
 const TABLES: readonly EventTable[] = [
   "turns",
+  "clears",
   "evals",
   "calls",
   "snapshots",
@@ -61,13 +66,33 @@ export function dataOf(body: Uint8Array | null): { readonly body: JsonObject; re
   return found === undefined ? null : { body: found, data: plainObject.read(found.data) ?? {} };
 }
 
-/** What the session row must say at the end of the log. */
+/** What the session's own rows must say at the end of the log. */
 export interface Standing {
   readonly messages: number;
   readonly stateSeq: number;
   readonly branch: number;
   readonly head: string | null;
+  /** Facts of its creation and of every update since, the latest of each. */
   readonly described: JsonObject;
+  readonly columns: Readonly<Record<"agent" | "created_at" | "updated_at" | "version", unknown>>;
+  readonly boards: BoardsSaid;
+  /** When each name was given to it last; null: taken away since. */
+  readonly aliases: ReadonlyMap<string, unknown>;
+}
+
+/** Where a branch goes on from. */
+interface Cut {
+  readonly branch: number;
+  readonly seq: number;
+}
+
+/** Of a deleted session, up to which seq each branch is kept. */
+export type Kept = ReadonlyMap<number, number>;
+
+interface Remains {
+  readonly kept: Kept;
+  /** Seqs whose event is there and is what was written. */
+  readonly covered: ReadonlySet<number>;
 }
 
 export class Ledger {
@@ -75,84 +100,241 @@ export class Ledger {
   readonly end: number;
   /** null when the log is damaged. */
   readonly standing: Standing | null;
+  readonly endings: Endings;
   /** For each seq the table that has yet to show its row, as its place in TABLES from 1. */
-  readonly #awaited: Uint8Array;
+  readonly #awaited: Marks;
   /** For each seq how many values of the state have yet to show. */
-  readonly #values: Uint16Array | null;
+  readonly #values: Marks | null;
+  readonly #heads: ReadonlyMap<number, string | null | undefined>;
+  readonly #cuts: ReadonlyMap<number, Cut>;
+  readonly #remains: Remains | null;
+  /** Facts of the session's creation that stay also when it is deleted; none when that event is gone. */
+  readonly birth: Readonly<Record<string, unknown>>;
 
-  constructor(end: number, standing: Standing | null, awaited: Uint8Array, values: Uint16Array | null) {
+  constructor(end: number, standing: Standing | null, read: Reader, remains: Remains | null = null) {
     this.end = end;
     this.standing = standing;
-    this.#awaited = awaited;
-    this.#values = values;
+    this.endings = read.endings;
+    this.#awaited = read.awaited;
+    this.#values = read.values;
+    this.#heads = read.heads;
+    this.#cuts = read.cuts;
+    this.#remains = remains;
+    this.birth = read.birth();
+  }
+
+  /** Whether the log can be asked about a row of this seq. */
+  covers(seq: number): boolean {
+    return this.#remains === null ? seq <= this.end : this.#remains.covered.has(seq);
+  }
+
+  /** Of what is left of a session: whether a row is among what others inherit. */
+  keeps(branch: number | null, seq: number): boolean {
+    return this.#remains === null || (branch !== null && seq <= (this.#remains.kept.get(branch) ?? 0));
+  }
+
+  /** Where the log of a branch ends, as far as it is known. */
+  endOf(branch: number): number {
+    return this.#remains === null ? this.end : (this.#remains.kept.get(branch) ?? 0);
   }
 
   shows(table: EventTable, seq: number): void {
-    if (this.#awaited[seq] === TABLES.indexOf(table) + 1) this.#awaited[seq] = 0;
+    if (this.#awaited.get(seq) === TABLES.indexOf(table) + 1) this.#awaited.set(seq, 0);
   }
 
   showsValue(seq: number): void {
-    const left = this.#values?.[seq] ?? 0;
-    if (this.#values !== null && left > 0) this.#values[seq] = left - 1;
+    const left = this.#values?.get(seq) ?? 0;
+    if (left > 0) this.#values?.set(seq, left - 1);
   }
 
-  /** What never showed, in order. */
-  *missing(): Generator<{ readonly seq: number; readonly table: EventTable | "state" }> {
-    for (let seq = 1; seq <= this.end; seq++) {
-      const table = TABLES[(this.#awaited[seq] ?? 0) - 1];
-      if (table !== undefined) yield { seq, table };
-      else if ((this.#values?.[seq] ?? 0) > 0) yield { seq, table: "state" };
+  /** The session's current head when an invocation began or ended; undefined where that is not known. */
+  headAt(seq: number): string | null | undefined {
+    return this.#heads.get(seq);
+  }
+
+  /** The branch a change of something belongs to: where the change happened, unless what changed is on a line left before. */
+  lineOf(branch: number, begun: { readonly branch: number; readonly seq: number }): number {
+    let at: Cut | undefined = { branch, seq: this.end };
+    // Branches go back to lower numbers, so that this ends.
+    for (let last = Number.POSITIVE_INFINITY; at !== undefined && at.branch < last; at = this.#cuts.get(at.branch)) {
+      if (at.branch === begun.branch && begun.seq <= at.seq) return branch;
+      last = at.branch;
     }
+    return begun.branch;
+  }
+
+  /** What never showed. */
+  *missing(): Generator<{ readonly seq: number; readonly table: EventTable | "state" }> {
+    for (const [seq, mark] of this.#awaited.left()) {
+      const table = TABLES[mark - 1];
+      if (table !== undefined) yield { seq, table };
+    }
+    for (const [seq] of this.#values?.left() ?? []) yield { seq, table: "state" };
+  }
+}
+
+/** Goes through a log from its beginning, or through what is left of one. */
+export class Reader {
+  readonly awaited: Marks;
+  values: Marks | null = null;
+  readonly endings = new Endings();
+  readonly heads = new Map<number, string | null | undefined>();
+  readonly cuts = new Map<number, Cut>();
+  readonly #boards = new BoardsSaid();
+  readonly #aliases = new Map<string, unknown>();
+  /** For each clear how many messages it took, by its event and by what the messages say. */
+  readonly #cleared = new Map<number, { said: unknown; found: number }>();
+  #described: JsonObject = {};
+  #columns = { agent: null as unknown, created_at: null as unknown, updated_at: null as unknown, version: 0 };
+  #branch = 1;
+  /** The session began by continuing another, so that all of its branches inherit. */
+  #isFork = false;
+  #messages = 0;
+  #stateSeq = 0;
+  #head: string | null | undefined = null;
+  #headBefore: string | null | undefined = null;
+  /** null: it is what is left of one. */
+  readonly #end: number | null;
+
+  constructor(end: number | null) {
+    this.awaited = new Marks(end === null ? null : new Uint8Array(end + 1));
+    this.#end = end;
+  }
+
+  get branch(): number {
+    return this.#branch;
+  }
+
+  /** `follows`: the event before it was seen. */
+  see(event: Pick<CheckedEventRow, "seq" | "type" | "at" | "body">, follows = true): void {
+    const { seq, type } = event;
+    // A head may have been published on a line that is gone.
+    if (!follows) [this.#headBefore, this.#head] = [undefined, undefined];
+    const table = TABLE_OF[type];
+    if (table !== undefined) this.awaited.set(seq, TABLES.indexOf(table) + 1);
+    if (BRANCHING.has(type)) this.#branch = seq;
+    if (BRANCHING.has(type) || STATE.has(type)) this.#stateSeq = seq;
+    this.#columns.updated_at = event.at;
+    // Nothing more is in them, and there are many.
+    if (type === "message/added") return;
+    const { body, data } = dataOf(event.body) ?? { body: {}, data: {} };
+    if (type.startsWith("session/")) this.#describe(type, event.at, body, data);
+    else if (type.startsWith("board/") || type.startsWith("task/")) this.#boards.see(type, event.at, data);
+    else if (type.startsWith("alias/")) this.#aliases.set(String(data.name), type === "alias/set" ? event.at : null);
+    else if (type.startsWith("invocation/")) this.heads.set(seq, this.#head);
+    else if (type === "messages/cleared") this.#clear(seq, data.count);
+    else if (STATE.has(type)) {
+      this.values ??= new Marks(this.#end === null ? null : new Uint16Array(this.#end + 1));
+      const inherits = this.#isFork || this.#branch > 1;
+      this.values.set(seq, this.endings.see({ seq, type, branch: this.#branch }, data, inherits));
+    }
+    this.#move(type, seq, data);
+    if (this.#end === null && !this.#isKept(type, data)) this.awaited.set(seq, 0);
+  }
+
+  /** Of a deleted session no notes and derivations are kept, nor the ends of what was begun on another line. */
+  #isKept(type: string, data: JsonObject): boolean {
+    if (type === "annotation" || type === "derivation/added") return false;
+    const first = data.call ?? data.eval ?? data.invocation;
+    const ends = type === "call/put" || type === "eval/added" || type === "invocation/finished";
+    return !ends || typeof first !== "number" || this.#isOnLine(first);
+  }
+
+  /** A branch is one stretch of the log, from the seq that numbers it. */
+  #isOnLine(first: number): boolean {
+    let at: Cut | undefined = { branch: this.#branch, seq: Number.POSITIVE_INFINITY };
+    for (let last = Number.POSITIVE_INFINITY; at !== undefined && at.branch < last; at = this.cuts.get(at.branch)) {
+      if (at.branch <= first && first <= at.seq) return true;
+      last = at.branch;
+    }
+    return false;
+  }
+
+  #describe(type: string, at: number, body: JsonObject, data: JsonObject): void {
+    this.#columns.version++;
+    if (type === "session/created") {
+      this.#isFork = data.from !== undefined;
+      this.#columns = { ...this.#columns, agent: body.agent ?? null, created_at: at };
+      // Created by whoever used it first: then nothing was said of it.
+      this.#described = body.data === undefined ? { request: null } : data;
+    } else this.#described = { ...this.#described, ...data };
+  }
+
+  #clear(seq: number, count: unknown): void {
+    const known = this.#cleared.get(seq);
+    this.#cleared.set(seq, { said: count, found: known?.found ?? 0 });
+    // What a session inherits it cannot erase: a row says that it no longer shows it.
+    if (this.#isFork) this.awaited.set(seq, TABLES.indexOf("clears") + 1);
+  }
+
+  #move(type: string, seq: number, data: JsonObject): void {
+    if (BRANCHING.has(type)) {
+      const { branch, seq: cut } = plainObject.read(data.from) ?? {};
+      this.cuts.set(seq, { branch: Number(branch), seq: Number(cut) });
+    }
+    if (type.startsWith("head/")) [this.#headBefore, this.#head] = [this.#head, String(data.head)];
+    // An aborted head was never the current one.
+    else if (data.verb === "abort" && data.head === this.#head) this.#head = this.#headBefore;
+  }
+
+  /** A message, and by which event it is gone. */
+  message(erasedBy: number | null): void {
+    if (erasedBy === null) this.#messages++;
+    else {
+      const known = this.#cleared.get(erasedBy) ?? { said: null, found: 0 };
+      this.#cleared.set(erasedBy, { ...known, found: known.found + 1 });
+    }
+  }
+
+  *miscounted(): Generator<{ readonly seq: number; readonly said: unknown; readonly found: number }> {
+    for (const [seq, { said, found }] of this.#cleared) if (said !== found) yield { seq, said, found };
+  }
+
+  birth(): Readonly<Record<string, unknown>> {
+    const { created_at } = this.#columns;
+    return created_at === null ? {} : { created_at, kind: this.#described.kind ?? "entry" };
+  }
+
+  standing(): Standing {
+    return {
+      ...{ messages: this.#messages, stateSeq: this.#stateSeq, branch: this.#branch, head: this.#head ?? null },
+      ...{ described: this.#described, columns: this.#columns, boards: this.#boards, aliases: this.#aliases },
+    };
   }
 }
 
 export async function readLedger(survey: Survey, look: Look, session: CheckedSessionRow): Promise<Ledger> {
   const { storage, count } = survey;
   const { ok, end } = await verified(storage, look, session);
-  const awaited = new Uint8Array(end + 1);
-  let values: Uint16Array | null = null;
-  let before: string | null = null;
-  const now = { messages: 0, stateSeq: 0, branch: 1, head: null as string | null, described: {} as JsonObject };
+  const reader = new Reader(end);
   for await (const event of eventsOf(storage, session)) {
-    if (event.seq > end) break;
+    const { seq } = event;
+    if (seq > end) break;
     count("events");
-    const { seq, type } = event;
-    const table = TABLE_OF[type];
-    if (table !== undefined) awaited[seq] = TABLES.indexOf(table) + 1;
-    if (BRANCHING.has(type)) now.branch = seq;
-    if (event.branch !== now.branch) {
-      look.report("branch-wrong", [rowId(session.id, seq)], { branch: event.branch, expected: now.branch });
+    reader.see(event);
+    if (event.branch !== reader.branch) {
+      look.report("branch-wrong", [rowId(session.id, seq)], { branch: event.branch, expected: reader.branch });
     }
-    if (BRANCHING.has(type) || STATE.has(type)) now.stateSeq = seq;
-    if (event.message === 1) {
-      count("messages");
-      if (event.erased_seq === null || event.erased_seq > session.seq) now.messages++;
-      checkContent(look, session, event);
-      if (event.content !== null) await survey.blob?.(look, rowId(session.id, seq), event.content);
-    }
-    const data = readsData(type) ? (dataOf(event.body)?.data ?? {}) : {};
-    if (STATE.has(type)) {
-      values ??= new Uint16Array(end + 1);
-      values[seq] = Array.isArray(data.keys) ? data.keys.length : 0;
-    }
-    if (type.startsWith("head/")) [before, now.head] = [now.head, String(data.head)];
-    // An aborted head was never the current one.
-    else if (data.verb === "abort" && data.head === now.head) now.head = before;
-    if (type.startsWith("session/")) now.described = { ...now.described, ...data };
+    if (event.message === 0) continue;
+    count("messages");
+    reader.message(event.erased_seq !== null && event.erased_seq > session.seq ? null : event.erased_seq);
+    checkContent(look, session, event);
+    if (event.content !== null) await survey.blob?.(look, rowId(session.id, seq), event.content);
   }
-  return new Ledger(end, ok ? now : null, awaited, values);
-}
-
-function readsData(type: string): boolean {
-  return STATE.has(type) || BRANCHING.has(type) || type.startsWith("head/") || type.startsWith("session/");
+  if (ok) {
+    for (const { seq, found } of reader.miscounted()) {
+      look.report("row-mismatch", [rowId(session.id, seq)], { table: "events", column: "erased_seq", found });
+    }
+  }
+  return new Ledger(end, ok ? reader.standing() : null, reader);
 }
 
 function eventsOf(storage: Storage, session: CheckedSessionRow): AsyncGenerator<CheckedEventRow> {
-  return rowsOf((last) => storage.query("check.events", session.no, last?.seq ?? 0, PAGE));
+  return rowsOf((last) => storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE));
 }
 
 /** Content that is a blob: the event's row says its hash twice, and the chain commits to one of them. */
-function checkContent(look: Look, session: CheckedSessionRow, event: CheckedEventRow): void {
+export function checkContent(look: Look, session: CheckedSessionRow, event: CheckedEventRow): void {
   const { content, sha256, erased_seq, seq } = event;
   if (erased_seq !== null || content === null || (sha256 !== null && sameBytes(content, sha256))) return;
   look.report("commitment-mismatch", [rowId(session.id, seq)], { table: "events", payload: "content" });

@@ -2,6 +2,9 @@
 
 export const PAGE = 1000;
 
+/** A damaged row may have any number; no seq is passed over. */
+export const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
+
 /** Every row, page after page; `read` is given the last row of the page before. */
 export async function* rowsOf<R>(read: (last: R | undefined) => Promise<readonly R[]>): AsyncGenerator<R> {
   let last: R | undefined;

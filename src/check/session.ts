@@ -1,14 +1,16 @@
 // One session: its row, its log, and every row that belongs to it.
 import type { CheckedSessionRow } from "../contracts/check-queries.ts";
-import { jsonTexts } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
 import type { Look } from "./findings.ts";
 import { checkHeads } from "./heads.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
+import { checkKept, checkTombstone, readRemains } from "./remains.ts";
+import { type Beside, checkBeside, checkRow, readBeside } from "./row.ts";
+import { checkState } from "./state.ts";
 import type { Subject, Survey } from "./subject.ts";
-import { checkCalls, checkClears, checkEvals, checkNotes, checkSnapshots, checkState, checkTurns } from "./work.ts";
+import { checkCalls, checkClears, checkEvals, checkNotes, checkSnapshots, checkTurns } from "./work.ts";
 
 /** Events whose contents are looked for at once. */
 const STRETCH = 10_000;
@@ -18,17 +20,36 @@ const BY_LOG = (Object.keys(KINDS) as (keyof typeof KINDS)[]).filter(
   (kind) => KINDS[kind].mode === "deep" && !kind.startsWith("blob-"),
 );
 
-export async function checkSession(survey: Survey, look: Look, session: CheckedSessionRow): Promise<void> {
-  if (session.deleted_at !== null) {
-    // A tombstone. What is left of it are rows that others inherit; of them only the lineage must hold.
-    survey.count("deletedSessions");
-    await checkBranches({ survey, look, session, ledger: null });
-    return;
-  }
+export async function checkSession(survey: Survey, look: Look, found: CheckedSessionRow): Promise<void> {
+  const isDeep = look.wants(...BY_LOG);
+  const { session, beside } = isDeep ? await readBeside(survey.storage, found) : { session: found, beside: null };
+  if (session.deleted_at !== null) return checkDeleted(survey, look, session, beside);
   survey.count("sessions");
-  const ledger = look.wants(...BY_LOG) ? await readLedger(survey, look, session) : null;
+  const ledger = isDeep ? await readLedger(survey, look, session) : null;
   const subject: Subject = { survey, look, session, ledger };
   checkCurrentHead(subject);
+  await checkRows(subject);
+  if (ledger !== null) checkLedger(subject, ledger, beside);
+}
+
+/** A tombstone, and what is left behind it because others inherit it. */
+async function checkDeleted(
+  survey: Survey,
+  look: Look,
+  session: CheckedSessionRow,
+  beside: Beside | null,
+): Promise<void> {
+  survey.count("deletedSessions");
+  const kept = await checkKept(survey, look, session);
+  const ledger = look.wants(...BY_LOG) ? await readRemains(survey, look, session, kept) : null;
+  const subject: Subject = { survey, look, session, ledger };
+  await checkRows(subject);
+  if (ledger === null) return;
+  checkTombstone(subject, ledger, beside);
+  checkMissing(subject, ledger);
+}
+
+async function checkRows(subject: Subject): Promise<void> {
   await checkContents(subject);
   await checkBranches(subject);
   await checkDerivations(subject);
@@ -41,7 +62,6 @@ export async function checkSession(survey: Survey, look: Look, session: CheckedS
   await checkState(subject);
   await checkInvocations(subject);
   await checkHeads(subject);
-  if (ledger !== null) checkLedger(subject, ledger);
 }
 
 function checkCurrentHead({ look, session }: Subject): void {
@@ -54,39 +74,30 @@ function checkCurrentHead({ look, session }: Subject): void {
 }
 
 async function checkContents({ survey, look, session }: Subject): Promise<void> {
+  const { storage } = survey;
   for (let after = 0; after < session.seq; after += STRETCH) {
-    for (const row of await survey.storage.query("check.contents", session.no, after, after + STRETCH)) {
+    // Of a deleted session, or where the seq is wrong, there may be long gaps.
+    const [next] = await storage.query("check.beyond", session.no, after);
+    if (next?.seq == null) return;
+    after = Math.max(after, next.seq - 1);
+    for (const row of await storage.query("check.contents", session.no, after, after + STRETCH)) {
       look.report("blob-missing", [rowId(session.id, row.seq)], { table: "events", payload: "content" });
     }
   }
 }
 
 /** What the log announced and nobody showed, and where the session row says it stands. */
-function checkLedger({ look, session }: Subject, ledger: Ledger): void {
+function checkLedger(subject: Subject, ledger: Ledger, beside: Beside | null): void {
+  checkMissing(subject, ledger);
+  const { standing } = ledger;
+  if (standing === null) return;
+  checkRow(subject, standing);
+  if (beside !== null) checkBeside(subject, standing, beside);
+}
+
+function checkMissing({ look, session }: Subject, ledger: Ledger): void {
   for (const { seq, table } of ledger.missing()) {
     if (table === "branches") look.report("branch-missing", [session.id], { branch: seq });
     else look.report("event-without-row", [rowId(session.id, seq)], { table, seq });
-  }
-  const { standing } = ledger;
-  if (standing === null) return;
-  const rows = [session.id];
-  if (standing.messages !== session.messages) {
-    look.report("message-count-wrong", rows, { counted: standing.messages, stored: session.messages });
-  }
-  if (standing.stateSeq !== session.state_seq) {
-    look.report("state-seq-wrong", rows, { expected: standing.stateSeq, stored: session.state_seq });
-  }
-  if (standing.branch !== session.branch) {
-    look.report("branch-wrong", rows, { branch: session.branch, expected: standing.branch });
-  }
-  const isOwn = session.head_no === null || session.head_session === session.no;
-  if (isOwn && standing.head !== session.head) {
-    look.report("current-head-wrong", rows, { head: session.head, expected: standing.head });
-  }
-  const { status = "open", tags = [], kind = "entry", origin = null, cacheId = null } = standing.described;
-  const said = { status, tags: JSON.stringify(tags), kind, origin, cache_id: cacheId };
-  const found = { ...session, tags: JSON.stringify(session.tags === null ? [] : jsonTexts.read(session.tags)) };
-  for (const column of ["status", "tags", "kind", "origin", "cache_id"] as const) {
-    if (found[column] !== said[column]) look.report("row-mismatch", rows, { table: "sessions", column });
   }
 }

@@ -1,16 +1,20 @@
 // The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
 // the event that wrote it.
 import type { CheckKind } from "../contracts/check.ts";
-import type {
-  CheckedCallRow,
-  CheckedClearRow,
-  CheckedEvalRow,
-  CheckedStateRow,
-  CheckedTurnRow,
-} from "../contracts/check-queries.ts";
+import type { CheckedCallRow, CheckedClearRow, CheckedEvalRow, CheckedTurnRow } from "../contracts/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
-import { checkBlob, checkCommitments, compare, type Pair, type Payload, salted } from "./compare.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import {
+  checkBlob,
+  checkCommitments,
+  compare,
+  isErased,
+  keptPairs,
+  type Pair,
+  type Payload,
+  SALT,
+  salted,
+} from "./compare.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 
 interface Version {
@@ -48,23 +52,25 @@ export async function checkTurns(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let before: CheckedTurnRow | null = null;
   for await (const row of rowsOf<CheckedTurnRow>((last) =>
-    survey.storage.query("check.turns", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.turns", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     if (row.seq === row.first_seq) survey.count("turns");
     checkVersion(subject, "turn-open-twice", "turns", row, before, "open");
+    const kept = keptPairs(row, before, ["run"], { agent_no: "agent" });
     before = row;
     const isFirst = row.seq === row.first_seq;
     // The event of a head ends a turn, as the head says.
     const ended = row.head_status === "complete" ? "done" : row.head_status;
     compare(subject, row, {
-      ...{ table: "turns", seq: row.seq, types: isFirst ? ["turn/begun"] : ["head/created"] },
+      ...{ table: "turns", seq: row.seq, branch: row.branch, types: isFirst ? ["turn/begun"] : ["head/created"] },
       pairs: ({ body, data }) => [
         ["first_seq", row.first_seq, data.turn ?? row.seq],
         ["status", row.status, isFirst ? "open" : (ended ?? row.status)],
         ["at", row.at, body.at],
+        ["branch", row.branch, row.event_branch],
+        ...kept,
         ...(isFirst
           ? ([
-              ["branch", row.branch, row.event_branch],
               ["agent_no", row.agent, body.agent],
               ["run", row.run, body.run],
             ] as const)
@@ -93,19 +99,23 @@ export async function checkEvals(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let before: CheckedEvalRow | null = null;
   for await (const row of rowsOf<CheckedEvalRow>((last) =>
-    survey.storage.query("check.evals", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.evals", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
     if (isFirst) survey.count("evals");
     checkVersion(subject, "version-wrong", "evals", row, before, "running");
     checkTurnOf(subject, "evals", id, row);
-    if (row.message_seq !== null && row.message_there === 0) {
+    // It may be of a line that went with a deleted session.
+    if (row.message_seq !== null && row.message_there === 0 && session.deleted_at === null) {
       look.report("message-missing", [id], { table: "evals", message: row.message_seq });
     }
-    await checkPayloads(subject, "evals", id, row, before, EVAL, (data) => [
+    const kept = keptPairs(row, before, ["turn_seq", "message_seq"]);
+    await checkPayloads(subject, "evals", id, row, before, EVAL, (data, at) => [
       ["first_seq", row.first_seq, data.eval ?? row.seq],
       ["status", row.status, data.status],
+      ["at", row.at, at],
+      ...kept,
       ...(isFirst ? turnPair(row, data) : []),
       ...(isFirst ? ([["message_seq", row.message_seq, data.message]] as const) : []),
     ]);
@@ -117,13 +127,14 @@ export async function checkCalls(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let before: CheckedCallRow | null = null;
   for await (const row of rowsOf<CheckedCallRow>((last) =>
-    survey.storage.query("check.calls", session.no, last?.first_seq ?? 0, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.calls", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
     if (isFirst) survey.count("calls");
     checkVersion(subject, "version-wrong", "calls", row, before, "started");
     checkTurnOf(subject, "calls", id, row);
+    const kept = keptPairs(row, before, ["turn_seq", "type", "model", "provider", "created_at"]);
     const numbers = ["tokens_in", "tokens_out", "tokens_cached", "cost_usd"] as const;
     await checkPayloads(subject, "calls", id, row, before, CALL, (data, at) => [
       ["first_seq", row.first_seq, data.call ?? row.seq],
@@ -131,6 +142,7 @@ export async function checkCalls(subject: Subject): Promise<void> {
       ["status", row.status, data.status],
       ...numbers.map((name): Pair => [name, row[name], data[name]]),
       ["completed_at", row.completed_at, row.status === "started" ? null : at],
+      ...kept,
       ...(isFirst ? turnPair(row, data) : []),
       ...(isFirst
         ? ([
@@ -144,11 +156,23 @@ export async function checkCalls(subject: Subject): Promise<void> {
   }
 }
 
+interface Placed extends Version {
+  readonly branch: number;
+  readonly event_branch: number | null;
+}
+
 /** A version may end on the line on which its first one began, wherever the session has gone meanwhile. */
-export function branchPair(
-  row: Version & { readonly branch: number; readonly event_branch: number | null },
-): readonly Pair[] {
-  return row.seq === row.first_seq ? [["branch", row.branch, row.event_branch]] : [];
+export function branchPair({ ledger }: Subject, row: Placed, before: Placed | null): readonly Pair[] {
+  const { event_branch: now } = row;
+  const begun = before?.first_seq === row.first_seq ? before : null;
+  const line = begun === null || now === null || ledger === null ? now : ledger.lineOf(now, begun);
+  return [["branch", row.branch, line]];
+}
+
+/** Only what goes with its session is erased: of one that is there, nothing is. */
+function erasedPair({ session }: Subject, { erased_seq }: { readonly erased_seq: number | null }): readonly Pair[] {
+  const everywhere = session.deleted_at !== null && erased_seq === Number.MAX_SAFE_INTEGER;
+  return [["erased_seq", everywhere ? null : erased_seq, null]];
 }
 
 function turnPair(row: { readonly turn_seq: number | null }, data: Readonly<Record<string, unknown>>): readonly Pair[] {
@@ -168,9 +192,14 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
   const payloads = payloadsOf(names, row, row.salts);
   for (const payload of payloads) await checkBlob(subject, table, id, payload);
   const said = compare(subject, row, {
-    ...{ table, seq: row.seq, id },
+    ...{ table, seq: row.seq, branch: row.branch, id },
     types: table === "evals" ? ["eval/started", "eval/added"] : ["call/started", "call/put"],
-    pairs: ({ data, body }) => [...branchPair(row), ...pairs(data, body.at)],
+    pairs: ({ data, body }) => [
+      ...branchPair(subject, row, before),
+      ...erasedPair(subject, row),
+      ["salts", row.salts === null || row.salts.byteLength === names.length * SALT, true],
+      ...pairs(data, body.at),
+    ],
   });
   const held = before?.first_seq === row.first_seq ? before : null;
   if (said === null || row.erased_seq !== null || (held !== null && held.erased_seq !== null)) return;
@@ -180,17 +209,18 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
 
 export async function checkSnapshots(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? 0))) {
+  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? BEFORE_ALL))) {
     const id = rowId(session.id, row.seq);
     survey.count("snapshots");
     checkTurnOf(subject, "snapshots", id, row);
     const payload = { name: "vars", no: row.vars_no, sha256: row.vars, salt: row.salt };
     await checkBlob(subject, "snapshots", id, payload);
     const said = compare(subject, row, {
-      ...{ table: "snapshots", seq: row.seq, types: ["snapshot/added"] },
+      ...{ table: "snapshots", seq: row.seq, branch: row.branch, types: ["snapshot/added"] },
       pairs: ({ body, data }) => [
         ["branch", row.branch, row.event_branch],
         ...turnPair(row, data),
+        ...erasedPair(subject, row),
         ["at", row.at, body.at],
       ],
     });
@@ -203,7 +233,7 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
 
 export async function checkNotes(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? 0))) {
+  for await (const row of rowsOf<Awaited<ReturnType<typeof read>>[number]>((last) => read(last?.seq ?? BEFORE_ALL))) {
     const id = rowId(session.id, row.seq);
     survey.count("annotations");
     const payload = { name: "note", no: row.note_no, sha256: row.note, salt: row.salt };
@@ -212,63 +242,27 @@ export async function checkNotes(subject: Subject): Promise<void> {
       ...{ table: "annotations", seq: row.seq, types: ["annotation"] },
       pairs: () => [],
     });
-    if (said !== null && !isErased(payload)) checkCommitments(subject, "annotations", id, said, [payload], null);
+    if (said !== null && !isErased(subject, payload))
+      checkCommitments(subject, "annotations", id, said, [payload], null);
   }
   function read(after: number) {
     return survey.storage.query("check.annotations", session.no, after, PAGE);
   }
 }
 
-/** Tables without a column that says so: neither payload nor salt is left. */
-export function isErased({ no, salt }: Payload): boolean {
-  return no === null && salt === null;
-}
-
 /** Messages that a session inherited and hides. */
 export async function checkClears(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   for await (const row of rowsOf<CheckedClearRow>((last) =>
-    survey.storage.query("check.clears", session.no, last?.seq ?? 0, PAGE),
+    survey.storage.query("check.clears", session.no, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     compare(subject, row, {
-      ...{ table: "clears", seq: row.seq, types: ["messages/cleared"] },
+      ...{ table: "clears", seq: row.seq, branch: row.branch, types: ["messages/cleared"] },
       pairs: ({ body }) => [
         ["branch", row.branch, row.event_branch],
         ["agent_no", row.agent, body.agent],
         ["run", row.run, body.run],
       ],
     });
-  }
-}
-
-const STATE = ["state/set", "state/patched", "state/cleared"];
-
-export async function checkState(subject: Subject): Promise<void> {
-  const { survey, session, look } = subject;
-  let before: CheckedStateRow | null = null;
-  for await (const row of rowsOf<CheckedStateRow>((last) =>
-    survey.storage.query("check.state", session.no, last?.branch ?? 0, last?.key ?? "", last?.seq ?? 0, PAGE),
-  )) {
-    const id = rowId(session.id, row.seq);
-    survey.count("state");
-    if (before?.branch === row.branch && before.key === row.key && before.until_seq === null) {
-      look.report("state-held-twice", [id], { table: "state", key: row.key, branch: row.branch });
-    }
-    before = row;
-    const payload = { name: row.key, no: row.value_no, sha256: row.value, salt: row.salt };
-    await checkBlob(subject, "state", id, payload);
-    // A row below 0 only says that a key is taken away.
-    if (row.ord < 0) continue;
-    const said = compare(subject, row, {
-      ...{ table: "state", seq: row.seq, types: STATE },
-      pairs: ({ data }) => [
-        ["branch", row.branch, row.event_branch],
-        ["key", Array.isArray(data.keys) && data.keys[row.ord] === row.key, true],
-      ],
-    });
-    if (said === null || isErased(payload)) continue;
-    // Only its own value: the event commits to all of them.
-    const commitments = { [row.key]: said.commitments[row.key] ?? "" };
-    checkCommitments(subject, "state", id, { ...said, commitments }, [payload], null);
   }
 }

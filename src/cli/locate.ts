@@ -3,7 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Head, Locator } from "../contracts/lineage.ts";
-import { parseLocator } from "../core/locator.ts";
+import { checkStore } from "../core/locator.ts";
 import { AT_HEAD, needSession } from "./store.ts";
 import { quoted } from "./terminal.ts";
 
@@ -18,7 +18,7 @@ export const LOCATOR_HELP =
 /** With the ids written out. A session whose id looks like something else is still that session. */
 export async function locate(holdfast: Holdfast, text: string): Promise<Locator> {
   if (text.startsWith("holdfast:")) return wholeLocator(holdfast, text);
-  const session = await holdfast.sessions.get(text);
+  const session = await holdfast.sessions.get({ session: text });
   if (session !== null) return { session: session.id };
   if (HEAD.test(text)) {
     const head = await oneHead(holdfast, text, null);
@@ -34,14 +34,13 @@ export async function locate(holdfast: Holdfast, text: string): Promise<Locator>
   return { session: id, head: (await oneHead(holdfast, digits, id)).id };
 }
 
-/** `holdfast:store#session@head`: the store must be the one that is open, which the call looks after. */
+/** `holdfast:store#session@head`: the store must be the one that is open. */
 async function wholeLocator(holdfast: Holdfast, text: string): Promise<Locator> {
   const [, before, digits] = WITH_HEAD.exec(text) ?? [];
-  const { store, session, head } = parseLocator(before === undefined ? text : before);
-  const of = store === undefined || store === "" ? {} : { store };
+  const { session, head } = checkStore(before === undefined ? text : before, holdfast.info);
   const { id } = await needSession(holdfast, session);
-  if (digits !== undefined) return { ...of, session: id, head: (await oneHead(holdfast, digits, id)).id };
-  return { ...of, session: id, ...(head === undefined ? {} : { head }) };
+  if (digits !== undefined) return { session: id, head: (await oneHead(holdfast, digits, id)).id };
+  return { session: id, ...(head === undefined ? {} : { head }) };
 }
 
 /** What cannot be the beginning of a head's id, with the reason. */
@@ -87,7 +86,7 @@ export async function locateFork(
   text: string,
 ): Promise<{ readonly at: Locator; readonly message?: string }> {
   const [, name] = MESSAGE.exec(text) ?? [];
-  if (name === undefined || text.startsWith("holdfast:") || (await holdfast.sessions.get(text)) !== null) {
+  if (name === undefined || text.startsWith("holdfast:") || (await holdfast.sessions.get({ session: text })) !== null) {
     return { at: await locate(holdfast, text) };
   }
   const { id } = await needSession(holdfast, name);

@@ -87,15 +87,27 @@ function nameIn(holdfast: Holdfast, text: string): string {
 
 function notAtHead(text: string, session: string): UsageError {
   const shows = `\`holdfast messages ${quoted(text)}\` shows what was said up to there`;
-  return new UsageError(`"${text}" names a head, and this takes a session only, such as ${quoted(session)}; ${shows}`);
+  const goesOn = `\`holdfast fork ${quoted(text)} NEW-ID\` goes on from there`;
+  return new UsageError(
+    `"${text}" names a head, and this takes a session as it stands, such as ${quoted(session)}; ${shows}, ${goesOn}`,
+  );
 }
 
 /** What looks like a head, whole or not: of a session, or alone. */
 export const AT_HEAD = /^(?:(.+)@)?(hd-[^@]*|(?<=@)[0-9a-f]{4,64})$/s;
 
-/** By id, alias, or the text of a locator. */
+/** By id, alias, or the text of a locator: a session as it stands. null when there is none; a head is refused. */
+export async function findSession(holdfast: Holdfast, text: string): Promise<Session | null> {
+  const session = await holdfast.sessions.get({ session: nameIn(holdfast, text) });
+  if (session !== null) return session;
+  const [, at] = AT_HEAD.exec(text) ?? [];
+  if (at === undefined || (await holdfast.sessions.get({ session: nameIn(holdfast, at) })) === null) return null;
+  throw notAtHead(text, at);
+}
+
+/** The same, when it must be there. */
 export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
-  const session = await holdfast.sessions.get(nameIn(holdfast, idOrAlias));
+  const session = await findSession(holdfast, idOrAlias);
   if (session !== null) return session;
   const left = await tombstone(holdfast, idOrAlias);
   const heirs = left?.details.inheritedBy;
@@ -115,8 +127,6 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
       details: { session: idOrAlias },
     });
   }
-  const [, at] = AT_HEAD.exec(idOrAlias) ?? [];
-  if (at !== undefined && (await holdfast.sessions.get(nameIn(holdfast, at))) !== null) throw notAtHead(idOrAlias, at);
   throw new HoldfastError("NotFound", `no session "${idOrAlias}"`, {
     hint: "`holdfast sessions` lists those there are",
     details: { session: idOrAlias },
@@ -130,7 +140,7 @@ export async function hasTombstone(holdfast: Holdfast, session: string): Promise
 
 async function tombstone(holdfast: Holdfast, session: string): Promise<HoldfastError | null> {
   try {
-    await holdfast.log.anchor(session);
+    await holdfast.log.anchor({ session });
     return null;
   } catch (error) {
     return isHoldfastError(error) && error.code === "SessionDeleted" ? error : null;

@@ -21,6 +21,8 @@ interface Piece {
 export interface Drawing {
   /** The session that was asked for. */
   readonly marked: string | null;
+  /** The head that was asked for. */
+  readonly head?: string | null;
   /** Newest heads of a branch that are shown. */
   readonly heads: number;
 }
@@ -134,9 +136,10 @@ class Family {
   }
 
   #heads(session: TreeSession, { heads }: TreeBranch): readonly Edge[] {
-    const { faint, good, bad, name } = this.#style;
+    const { faint, good, bad, name, warn } = this.#style;
     const most = this.#drawing.heads;
-    const shown = heads.filter(({ id }, i) => i >= heads.length - most || id === session.head);
+    const { head: asked } = this.#drawing;
+    const shown = heads.filter(({ id }, i) => i >= heads.length - most || id === session.head || id === asked);
     const left = heads.length - shown.length;
     const older: Edge = {
       ...{ seq: 0, rank: 0 },
@@ -148,7 +151,8 @@ class Family {
         { text: status === "aborted" ? "○ " : "● ", paint: isCurrent ? good : faint },
         { text: shortHead(id), paint: name },
         { text: ` seq ${formatCount(seq)}`, paint: faint },
-        ...(isCurrent ? [{ text: " current", paint: good }] : []),
+        ...(id === asked ? [{ text: " ←", paint: warn }] : []),
+        ...(isCurrent && (asked ?? null) === null ? [{ text: " current", paint: good }] : []),
         ...(status === "aborted" ? [{ text: " aborted", paint: bad }] : []),
         ...(summary === null ? [] : [{ text: ` ${summary}` }]),
       ];

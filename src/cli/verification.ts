@@ -1,13 +1,15 @@
 // Verifies sessions one by one and goes on after damage, so that one bad session hides no other.
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Locator } from "../contracts/lineage.ts";
 import type { Anchor } from "../contracts/log.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import { UsageError } from "./failure.ts";
 import { readJson, readTextFile } from "./input.ts";
 import type { Io } from "./io.ts";
+import { locate, shortHead } from "./locate.ts";
 import { damagedSession, eachSession } from "./pages.ts";
-import { hasTombstone, needSession } from "./store.ts";
+import { hasTombstone } from "./store.ts";
 
 export interface Finding {
   readonly session: string;
@@ -43,8 +45,8 @@ export interface Verification {
 export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   let events = 0;
-  const visit = async (session: string, rowDamage?: string) => {
-    const found = await verifySession(holdfast, session, wanted);
+  const visit = async (session: string, rowDamage?: string, head?: string) => {
+    const found = await verifySession(holdfast, session, wanted, head);
     const finding = rowDamage === undefined || !found.ok ? found : { ...found, ok: false, reason: rowDamage };
     findings.push(finding);
     events += finding.events;
@@ -52,8 +54,8 @@ export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promi
   };
   if (wanted.sessions.length > 0) {
     for (const named of wanted.sessions) {
-      const { id, why } = await find(holdfast, named);
-      await visit(needAnchor(id, wanted.anchors), why);
+      const { why, ...at } = await find(holdfast, named);
+      await visit(at.head === undefined ? needAnchor(at.session, wanted.anchors) : at.session, why, at.head);
     }
     return findings;
   }
@@ -63,14 +65,14 @@ export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promi
   return findings;
 }
 
-/** By id or alias, with what is wrong with its row. */
-async function find(holdfast: Holdfast, named: string): Promise<{ readonly id: string; readonly why?: string }> {
+/** What is to be verified, with what is wrong with its row. */
+async function find(holdfast: Holdfast, named: string): Promise<Locator & { readonly why?: string }> {
   try {
-    return { id: (await needSession(holdfast, named)).id };
+    return await locate(holdfast, named);
   } catch (error) {
     const damaged = damagedSession(error);
     if (damaged === undefined) throw error;
-    return { id: damaged.session, why: damaged.why };
+    return { session: damaged.session, why: damaged.why };
   }
 }
 
@@ -80,21 +82,29 @@ function needAnchor(session: string, anchors: Anchors): string {
   return session;
 }
 
-async function verifySession(holdfast: Holdfast, session: string, wanted: Verification): Promise<Finding> {
+async function verifySession(
+  holdfast: Holdfast,
+  session: string,
+  wanted: Verification,
+  head: string | undefined,
+): Promise<Finding> {
   const anchor = wanted.anchors.get(session);
   const trusted = wanted.from.get(session);
   // An anchor before the trusted point would not be looked at: then the whole chain is verified.
   let events = 0;
   const from = trusted !== undefined && anchor !== undefined && anchor.seq < trusted.seq ? undefined : trusted;
   try {
-    const report = await holdfast.log.verify(session, {
+    const at = head === undefined ? { session } : { session, head };
+    const report = await holdfast.log.verify(at, {
       ...(anchor === undefined ? {} : { anchor }),
       ...(from === undefined ? {} : { from }),
     });
     if (!report.ok) return report;
     events = report.events;
     const content = wanted.content ? { content: await readContent(holdfast, session) } : {};
-    const note = anchor === undefined ? {} : { note: `anchored at ${anchor.seq}` };
+    const held = head === undefined ? [] : [`holds head ${shortHead(head)}`];
+    const notes = [...(anchor === undefined ? [] : [`anchored at ${anchor.seq}`]), ...held];
+    const note = notes.length === 0 ? {} : { note: notes.join(", ") };
     return { ok: true, session, events: report.events, hash: report.hash, ...content, ...note };
   } catch (error) {
     return await damage(holdfast, session, anchor, events, error);

@@ -36,7 +36,7 @@ export interface ImportReport {
   readonly sessions: readonly ImportedSession[];
   /** Sessions of which only what others inherit came along. */
   readonly inherited: readonly string[];
-  /** Those of them that are here only so far: an archive of the whole session is refused by this store from now on. */
+  /** Those of them that are here only so far, until an archive of the whole session is imported. */
   readonly partial: readonly string[];
   readonly rows: number;
   readonly blobs: number;
@@ -162,7 +162,10 @@ export interface TreeOptions {
 }
 
 export interface Archives {
-  /** Of the whole session as it stands: in pieces, in bounded memory but for the rows, which are gathered compressed. */
+  /**
+   * Of the whole session as it stands, so that a head is refused (fork it there first): in pieces, in bounded memory but
+   * for the rows, which are gathered compressed.
+   */
   export(at: At, options?: ExportOptions): AsyncIterable<Uint8Array>;
   /**
    * ArchiveCorrupted when the file is damaged, cut off or not one; UnsupportedSchemaVersion when it is of a later
@@ -171,9 +174,12 @@ export interface Archives {
   import(source: ArchiveSource): Promise<ImportReport>;
   /** For people: what was said, in Markdown. */
   markdown(at: At): Promise<string>;
-  /** Of one session, or of all. */
-  cost(session?: string): Promise<CostReport>;
-  /** Sessions with their branches, heads and edges: all that are linked with one, or the newest. */
+  /** Of one session, or of all; with a head, of the calls that can be seen there, each under the session that made it. */
+  cost(at?: At): Promise<CostReport>;
+  /**
+   * Sessions with their branches, heads and edges: all that are linked with one, or the newest. With a head, only what leads
+   * to it: the sessions of its lineage, of each the branches, heads and invocations up to there.
+   */
   tree(at?: At, options?: TreeOptions): Promise<Tree>;
   /** What two heads or sessions have in common and what sets them apart. */
   diff(a: At, b: At): Promise<Diff>;

@@ -18,6 +18,14 @@ export interface CheckedSessionRow {
   readonly kind: string;
   readonly origin: string | null;
   readonly cache_id: string | null;
+  readonly agent_no: number | null;
+  readonly agent: string | null;
+  readonly request: string | null;
+  /** 1: it has a title or metadata. */
+  readonly described: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly version: number;
   readonly head_no: number | null;
   readonly head: string | null;
   readonly head_session: number | null;
@@ -171,6 +179,14 @@ export type CheckedInvocationRow = Version &
     readonly source_deleted: number | null;
     readonly call_seq: number | null;
     readonly call_type: string | null;
+    readonly label: Bytes | null;
+    readonly source_snapshot_seq: number | null;
+    readonly source_fingerprint: string | null;
+    /** What the head it attached to says of them. */
+    readonly source_head_snapshot: number | null;
+    readonly source_head_fingerprint: string | null;
+    readonly created_at: number;
+    readonly completed_at: number | null;
   };
 
 export interface CheckedNoteRow extends WithEvent {
@@ -186,6 +202,7 @@ export interface CheckedStateRow extends WithEvent {
   readonly seq: number;
   readonly ord: number;
   readonly until_seq: number | null;
+  readonly expires_at: number | null;
   readonly value_no: number | null;
   readonly value: Bytes | null;
   readonly salt: Bytes | null;
@@ -195,6 +212,7 @@ export interface CheckedEventRow {
   readonly seq: number;
   readonly branch: number;
   readonly type: string;
+  readonly at: number;
   readonly body: Bytes;
   /** 1: it added a message. */
   readonly message: number;
@@ -202,6 +220,32 @@ export interface CheckedEventRow {
   readonly content_no: number | null;
   readonly content: Bytes | null;
   readonly sha256: Bytes | null;
+}
+
+export interface CheckedBoardRow {
+  readonly id: string;
+  readonly agent: string;
+  readonly ord: number;
+  readonly parent: string | null;
+  readonly max_retries: number;
+  readonly created_at: number;
+  readonly version: number;
+}
+
+export interface CheckedTaskRow {
+  readonly board_id: string;
+  readonly id: string;
+  readonly status: string;
+  readonly ord: number;
+  readonly retry_count: number;
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+export interface CheckedAliasRow {
+  readonly name: string;
+  readonly created_at: number;
 }
 
 export interface CheckedBlobRow {
@@ -265,6 +309,10 @@ export interface CheckQueries extends Strays {
     [session: number, afterBranch: number, afterKey: string, afterSeq: number, limit: number],
     CheckedStateRow
   >;
+  "check.boards": Read<[session: number, after: string, limit: number], CheckedBoardRow>;
+  "check.boardTasks": Read<[session: number, afterBoard: string, afterTask: string, limit: number], CheckedTaskRow>;
+  "check.namesOf": Read<[session: number, after: string, limit: number], CheckedAliasRow>;
+  "check.tagsOf": Read<[session: number, after: string, limit: number], { readonly tag: string }>;
   "check.events": Read<BySeq, CheckedEventRow>;
   /** Behind the end of a log. */
   "check.beyond": Read<[session: number, end: number], { readonly seq: number | null }>;

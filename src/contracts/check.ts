@@ -2,6 +2,7 @@
 // Promise: it reads canonical rows only, in bounded pages beside writers, and looks a second time before it reports, so
 // that what somebody is just changing is no issue.
 import type { JsonObject } from "./json.ts";
+import type { At } from "./lineage.ts";
 
 /** quick: structure. deep: also every blob's hash, every chain, every row against its event, every head derived anew. */
 export type CheckMode = "quick" | "deep";
@@ -42,6 +43,9 @@ export type CheckKind =
   | "attach-source-missing"
   | "attach-source-head-missing"
   | "leaf-call-has-invocation"
+  // what is left of deleted sessions
+  | "remains-short"
+  | "remains-left"
   // rows
   | "row-session-missing"
   | "turn-missing"
@@ -99,8 +103,8 @@ export interface CheckProgress {
 export interface CheckOptions {
   /** "deep" when not given. */
   readonly mode?: CheckMode;
-  /** Only this one, by id: its rows, its log and the blobs they name. */
-  readonly session?: string;
+  /** Only this one: its rows, its log and the blobs they name. As a whole, so that a head is refused. */
+  readonly session?: At;
   /** Told again and again while it goes on. */
   readonly onProgress?: (progress: CheckProgress) => void;
 }

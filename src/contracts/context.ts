@@ -29,8 +29,11 @@ export interface ContextMessage {
 export interface Context {
   /** Oldest first; the summary of a compaction before all others. */
   readonly messages: readonly ContextMessage[];
-  /** What the budget had no room for. What a compaction stands for is not counted here. */
-  readonly leftOut: { readonly messages: number; readonly tokens: number };
+  /**
+   * How many stored messages the budget had no room for; they are counted, not read. What a compaction stands for is not
+   * among them.
+   */
+  readonly leftOut: { readonly messages: number };
   readonly tokens: number;
   /** The one that holds at this point. */
   readonly compaction: Compaction | null;

@@ -12,7 +12,7 @@ export type AttachMode = "continue" | "branch";
 export interface InvocationInput {
   /** One line for lists and traces. */
   readonly label?: string;
-  /** The call of the caller's that asked for it. */
+  /** The call of the caller's that asked for it. A leaf call stands for itself and is refused. */
   readonly call?: string;
 }
 
@@ -29,8 +29,8 @@ export interface AttachOptions extends InvocationInput {
 }
 
 export interface AttachInput extends AttachOptions {
-  /** The session that asks, by id or alias. The invocation is in its log. */
-  readonly caller: string;
+  /** The session that asks, as it stands. The invocation is in its log. */
+  readonly caller: At;
 }
 
 export interface InvocationOutcome {
@@ -98,29 +98,24 @@ export interface Invocations {
    * Creates a session of kind "spawned", does the work and ends the invocation. What the work throws is recorded, the
    * invocation is "failed", and the same thing is thrown on. The work publishes heads of the child where it wants them.
    */
-  spawn<T>(caller: string, input: SpawnInput, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
+  spawn<T>(caller: At, input: SpawnInput, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
   /** Like spawn, in a session that is there already or in a branch of it; see sessions.attach(). */
-  attach<T>(
-    caller: string,
-    at: At,
-    options: AttachOptions,
-    work: (child: Child) => T | Promise<T>,
-  ): Promise<Envelope<T>>;
+  attach<T>(caller: At, at: At, options: AttachOptions, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
   /** Answers in the order of the inputs. A slot that fails is marked; the others go on. */
   spawnAll<T>(
-    caller: string,
+    caller: At,
     inputs: readonly SpawnInput[],
     work: Work<T>,
     options?: BatchOptions,
   ): Promise<readonly Envelope<T>[]>;
   attachAll<T>(
-    caller: string,
+    caller: At,
     inputs: readonly (AttachOptions & { readonly at: At })[],
     work: Work<T>,
     options?: BatchOptions,
   ): Promise<readonly Envelope<T>[]>;
   /** For loops of your own: the spawned session and its running invocation, in one commit. sessions.attach() is its twin. */
-  start(caller: string, input?: SpawnInput): Promise<Invocation>;
+  start(caller: At, input?: SpawnInput): Promise<Invocation>;
   /** Once; InvalidTransition when it has ended already. */
   finish(id: string, outcome?: InvocationOutcome): Promise<Invocation>;
   get(id: string): Promise<Invocation | null>;
@@ -144,13 +139,13 @@ export interface LeafCalls {
    * the work throws is recorded with what was reported, and thrown on.
    */
   leaf<T extends Json>(
-    session: string,
+    session: At,
     input: LeafInput,
     work: (leaf: Leaf) => T | Promise<T>,
   ): Promise<Envelope<T, LeafMeta>>;
   /** Answers in the order of the inputs. A slot that fails is marked; the others go on. */
   leafAll<T extends Json>(
-    session: string,
+    session: At,
     inputs: readonly LeafInput[],
     work: (leaf: Leaf, index: number) => T | Promise<T>,
     options?: BatchOptions,

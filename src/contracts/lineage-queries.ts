@@ -26,6 +26,12 @@ export interface MessageAtRow extends Omit<MessageRow, "sha256" | "size"> {
   readonly erased_seq: number | null;
 }
 
+export interface CountedMessagesRow {
+  readonly agent: string;
+  readonly run: string | null;
+  readonly n: number;
+}
+
 export interface HeadRow {
   readonly no: number;
   readonly id: string;
@@ -184,6 +190,9 @@ export interface LineageQueries extends ArchiveQueries {
   "lineage.clears": Read<[session: number, branch: number, upTo: number], ClearRow>;
   "messages.at": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   "messages.lastAt": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
+  /** How many messages are still there, by agent; run is null. The second by agent and run. */
+  "messages.count": Read<Stretch, CountedMessagesRow>;
+  "messages.countRuns": Read<Stretch, CountedMessagesRow>;
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<Stretch, Counts>;
   /** Where the session's branch stands: its newest head, and how many rows begin after it. */

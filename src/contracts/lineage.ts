@@ -14,7 +14,11 @@ export interface Locator {
   readonly head?: string;
 }
 
-/** A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object. */
+/**
+ * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object. A session that is called
+ * like a locator is meant first. What reads a session takes any of them, and with a head answers what there was at it. What
+ * writes takes the id, and refuses a head: a session goes on only from where it stands (see fork and resume).
+ */
 export type At = string | Locator;
 
 export type HeadStatus = "complete" | "aborted";
@@ -87,12 +91,15 @@ export interface Heads {
   find(prefix: string): Promise<readonly Head[]>;
   /** Of the session named; with a head, that head. null when none was published yet. */
   current(at: At): Promise<Head | null>;
-  /** Every head of the session in order of creation, also aborted ones and those of other branches. */
-  list(session: string, range?: { readonly limit?: number; readonly cursor?: string | undefined }): Promise<Page<Head>>;
+  /**
+   * Every head of the session in order of creation, also aborted ones and those of other branches. With a head, those of the
+   * session on the line that leads to it.
+   */
+  list(at: At, range?: { readonly limit?: number; readonly cursor?: string | undefined }): Promise<Page<Head>>;
   /** Makes where the session stands a head and the current one. */
-  publish(session: string, input?: HeadInput): Promise<Head>;
+  publish(session: At, input?: HeadInput): Promise<Head>;
   /** A head from which on a context begins with a summary; older heads still show everything. */
-  compact(session: string, input: CompactInput): Promise<Head>;
+  compact(session: At, input: CompactInput): Promise<Head>;
 }
 
 export type TurnStatus = "open" | "done" | "aborted";
@@ -109,7 +116,7 @@ export interface Turn {
 }
 
 export interface Turns {
-  begin(session: string, input?: { readonly agent?: string; readonly run?: string }): Promise<Turn>;
+  begin(session: At, input?: { readonly agent?: string; readonly run?: string }): Promise<Turn>;
   /** Stores final value and variables and publishes a head; the session goes on. */
   finish(turn: string, input?: HeadInput): Promise<Head>;
   /**
@@ -152,10 +159,10 @@ export interface EvalOutcome {
 }
 
 export interface Evals {
-  start(session: string, input: EvalInput): Promise<Eval>;
+  start(session: At, input: EvalInput): Promise<Eval>;
   finish(id: string, outcome: EvalOutcome): Promise<Eval>;
   /** Both in one commit, for code that has been run already. */
-  add(session: string, input: EvalInput & EvalOutcome): Promise<Eval>;
+  add(session: At, input: EvalInput & EvalOutcome): Promise<Eval>;
   get(id: string): Promise<Eval | null>;
 }
 
@@ -231,10 +238,10 @@ export interface CallOutcome {
 }
 
 export interface Calls {
-  start(session: string, input: CallInput): Promise<Call>;
+  start(session: At, input: CallInput): Promise<Call>;
   finish(id: string, outcome: CallOutcome): Promise<Call>;
   /** Both in one commit, for a call that is over. */
-  add(session: string, input: CallInput & CallOutcome): Promise<Call>;
+  add(session: At, input: CallInput & CallOutcome): Promise<Call>;
   get(id: string): Promise<Call | null>;
 }
 
@@ -250,7 +257,7 @@ export interface Snapshot {
 }
 
 export interface Snapshots {
-  add(session: string, vars: Json, options?: { readonly turn?: string }): Promise<Snapshot>;
+  add(session: At, vars: Json, options?: { readonly turn?: string }): Promise<Snapshot>;
   get(id: string): Promise<Snapshot | null>;
   /** The variables themselves; NotFound when there is no such snapshot or it was erased. */
   vars(id: string): Promise<Json>;

@@ -1,6 +1,7 @@
 // The log: one append-only, hash-chained list of compact events per session, seq contiguous from 1.
 // Promise: seq and hash are assigned inside the commit that writes the rows an event names; events are insert-only.
 import type { JsonableObject, JsonObject } from "./json.ts";
+import type { At } from "./lineage.ts";
 
 export const EVENT_SCHEMA_VERSION = 1;
 
@@ -99,20 +100,23 @@ export interface TailOptions {
 }
 
 export interface Log {
-  read(session: string, range?: ReadRange): Promise<readonly LogEvent[]>;
+  /** Of the session's own log; with a head, what lies on the line that leads to it. What a fork inherits is its source's. */
+  read(at: At, range?: ReadRange): Promise<readonly LogEvent[]>;
   /**
    * Live, in this process and from others; ends when the signal aborts, the session is erased or the store closes.
    * The reader pulls: a slow one falls behind and catches up from the log itself, so no event is ever skipped.
+   * A head has no end to wait for, and is refused.
    */
-  tail(session: string, options?: TailOptions): AsyncIterable<LogEvent>;
-  verify(session: string, options?: VerifyOptions): Promise<VerifyReport>;
-  /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. */
-  anchor(session: string): Promise<Anchor>;
-  /** What an annotation says; null when the event of that seq is none. */
-  note(session: string, seq: number): Promise<JsonObject | null>;
+  tail(at: At, options?: TailOptions): AsyncIterable<LogEvent>;
+  /** With a head, also that the log still holds what the head commits to. */
+  verify(at: At, options?: VerifyOptions): Promise<VerifyReport>;
+  /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. With a head, of its event. */
+  anchor(at: At): Promise<Anchor>;
+  /** What an annotation says; null when the event of that seq is none, or not on the line to the head named. */
+  note(at: At, seq: number): Promise<JsonObject | null>;
   /** A note of the caller's in the log; its payload is a blob. */
   annotate<T extends object>(
-    session: string,
+    session: At,
     note: JsonableObject<T>,
     options?: { readonly agent?: string; readonly run?: string },
   ): Promise<LogEvent>;

@@ -246,7 +246,7 @@ export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQ
   "sessions.byRequest": Read<[request: string, ...SessionListParams], SessionRow>;
 
   // log
-  "events.read": Read<[session: string, after: number, limit: number], EventRow>;
+  "events.read": Read<[session: string, after: number, limit: number], PlacedEventRow>;
   "events.whole": Read<[session: string, after: number, limit: number], WholeEventRow>;
   "annotation.get": Read<[session: string, seq: number], StoredPayload>;
   "events.at": Read<[session: string, seq: number], PlacedEventRow>;

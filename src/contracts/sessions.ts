@@ -1,6 +1,7 @@
 // Sessions: long-lived conversation threads, each the owner of a log.
 import type { Erasure } from "./history.ts";
 import type { JsonableObject, JsonObject, Page } from "./json.ts";
+import type { At } from "./lineage.ts";
 
 export type SessionStatus = "open" | "closed";
 
@@ -69,17 +70,17 @@ export interface SessionFilter {
 export interface Sessions {
   /** AlreadyExists when the id is taken, SessionDeleted when it was: ids are never used twice. */
   create<M extends object = JsonObject>(input?: SessionInput<M>): Promise<Session>;
-  /** By id or alias; null when there is none (a deleted session is none). */
-  get(idOrAlias: string): Promise<Session | null>;
+  /** As it is now; null when there is none (a deleted session is none). What there was at a head, at() tells. */
+  get(at: At): Promise<Session | null>;
   /** Newest first. */
   list(filter?: SessionFilter): Promise<Page<Session>>;
-  update<M extends object = JsonObject>(id: string, patch: SessionPatch<M>): Promise<Session>;
+  update<M extends object = JsonObject>(id: At, patch: SessionPatch<M>): Promise<Session>;
   /** Points the name at the session; a name another session has moves only when `move` is given. */
-  setAlias(id: string, name: string, options?: { readonly move?: boolean }): Promise<void>;
+  setAlias(id: At, name: string, options?: { readonly move?: boolean }): Promise<void>;
   removeAlias(name: string): Promise<boolean>;
   /**
    * Erases everything the session holds and leaves a tombstone; null when there was none. What live forks inherit is kept
    * for them (`kept.inherited`) unless it is to go `everywhere`: they then show only that it was there.
    */
-  delete(id: string, options?: { readonly everywhere?: boolean }): Promise<Erasure | null>;
+  delete(id: At, options?: { readonly everywhere?: boolean }): Promise<Erasure | null>;
 }

@@ -150,6 +150,7 @@ export type StatementName =
   | "session.branchTo"
   | "session.headTo"
   | "session.remainsTo"
+  | "session.complete"
   | "invocation.link"
   | "run.move"
   | "run.beat"
@@ -315,6 +316,8 @@ export interface Commit {
    * them. Written before `writes`, which may name them. Together with `solo`; agents they name are among `agents`, blobs among `uses`.
    */
   readonly restores?: readonly RestoredRow[];
+  /** Written before `restores`, which take the place of what goes. */
+  readonly replaces?: readonly Write[];
   /**
    * Nobody else adds events while this happens, and all that were added before are seen: row numbers come in order only
    * to who waits for that. Together with `solo`.

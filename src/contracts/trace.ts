@@ -1,6 +1,7 @@
 // The trace: a session's events, each with what it is about and what it was caused by. For people and audits: it never
 // resolves a payload, and nothing is ever restored from it.
 import type { Json } from "./json.ts";
+import type { At } from "./lineage.ts";
 import type { LogEvent, ReadRange } from "./log.ts";
 
 /** A row that an event wrote or was caused by: its kind and its id. */
@@ -36,8 +37,8 @@ export interface Causes {
 }
 
 export interface Tracing {
-  /** Oldest first; 1000 when no limit is given: read on with `after`. */
-  trace(session: string, range?: ReadRange): Promise<readonly TraceEvent[]>;
+  /** Like log.read(): oldest first, 1000 when no limit is given, and with a head those on the line that leads to it. */
+  trace(at: At, range?: ReadRange): Promise<readonly TraceEvent[]>;
   /** Walks the causes of an event (its id) breadth first, across sessions; at most `limit` of them, 100 when not given. */
   causes(event: string, options?: { readonly limit?: number }): Promise<Causes>;
 }

@@ -2,6 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { headIn } from "./locator.ts";
 
 export async function existingSession(storage: Storage, id: string): Promise<SessionRow> {
   const [row] = await storage.query("session.get", id);
@@ -43,9 +44,25 @@ export async function deletedSession(storage: Storage, { no, id }: SessionRow): 
     `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
     {
       details: { kind: "session", id, inheritedBy: heirs },
-      hint: "It was deleted here, or only those were imported: read what there is of it through them.",
+      hint: "It was deleted here, or only those were imported: read what there is of it through them, or import it whole.",
     },
   );
+}
+
+/**
+ * History, state and boards name a session by its id, and make the one they do not find. What names a head that is here is
+ * not meant to become a session of that name.
+ */
+export async function refuseAtHead(storage: Storage, name: string): Promise<void> {
+  const head = headIn(name);
+  if (head === null) return;
+  const [called] = await storage.query("session.get", name);
+  const [found] = called === undefined ? await storage.query("head.get", head) : [];
+  if (found === undefined) return;
+  throw new HoldfastError("InvalidArgument", `${JSON.stringify(name)} names a head, and this takes a session's id`, {
+    details: { kind: "head", id: head, session: found.session },
+    hint: "sessions.at() shows messages and state at a head; sessions.fork() goes on from one.",
+  });
 }
 
 /**
@@ -53,6 +70,7 @@ export async function deletedSession(storage: Storage, { no, id }: SessionRow): 
  * alias is never a session's id, so nothing that is there is refused.
  */
 export async function refuseAlias(storage: Storage, name: string): Promise<void> {
+  await refuseAtHead(storage, name);
   const [row] = await storage.query("session.byAlias", name);
   if (row === undefined) return;
   const [alias, id] = [JSON.stringify(name), JSON.stringify(row.id)];

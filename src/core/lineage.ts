@@ -49,6 +49,15 @@ async function segmentsOf(storage: Storage, rows: readonly SegmentOfLogRow[]): P
   return segments;
 }
 
+/** Whether an event of a session's own log lies on the line that leads to this point of it. */
+export async function lineTo(
+  storage: Storage,
+  at: { readonly no: number; readonly branch: number; readonly seq: number },
+): Promise<(event: { readonly branch: number; readonly seq: number }) => boolean> {
+  const own = (await lineageAt(storage, at)).filter(({ no }) => no === at.no);
+  return ({ branch, seq }) => own.some((one) => one.branch === branch && seq <= one.upTo);
+}
+
 /** Whether the segment's messages of that agent and run are hidden. */
 export function isHidden({ hides }: Segment, { agent, run }: { agent: string; run: string | null }): boolean {
   return hides.some((clear) => clear.agent === agent && (clear.run === null || clear.run === run));

@@ -1,10 +1,12 @@
 // Names of sessions and heads as people and programs pass them on: `session`, `session@head`, `holdfast:store#session@head`.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { At, Locator } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/lineage.ts";
 import { checkFields, checkId, checkPlain, invalid } from "./check.ts";
 
 const SCHEME = "holdfast:";
 const HEAD = /^hd-[0-9a-f]{64}$/;
+/** Of "@", "hd-" and the digits. */
+const HEAD_CHARS = 68;
 const AT_HEAD = /@(hd-[0-9a-f]{64})$/;
 
 export function isHeadId(value: unknown): value is string {
@@ -57,8 +59,19 @@ export function formatLocator({ store, session, head }: Locator): string {
   return `${SCHEME}${encodeURIComponent(store ?? "")}#${encodeURIComponent(session)}${at}`;
 }
 
+/** The head that a text ends with; null when it names none. */
+export function headIn(text: string): string | null {
+  // Looked at for every message that is added: a short id is none.
+  return text.length <= HEAD_CHARS ? null : (AT_HEAD.exec(text)?.[1] ?? null);
+}
+
+/** A text that says more than an id does. A session may still be called so: ids are plain data. */
+export function isLocatorText(text: string): boolean {
+  return text.startsWith(SCHEME) || AT_HEAD.test(text);
+}
+
 /** A locator of another store is refused: its ids mean something else here. */
-export function checkStore(at: At, info: { readonly url: string; readonly storeId: string }): Locator {
+export function checkStore(at: unknown, info: { readonly url: string; readonly storeId: string }): Locator {
   const locator = parseLocator(at);
   const { store } = locator;
   if (store === undefined || store === "" || store === info.url || store === info.storeId) return locator;

@@ -16,7 +16,8 @@ import {
   invalid,
 } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
-import { refuseAlias } from "../core/existing.ts";
+import { refuseAlias, refuseAtHead } from "../core/existing.ts";
+import { headIn } from "../core/locator.ts";
 import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import {
@@ -60,6 +61,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
     async append(scope, message, options) {
       const appending = checkAppending(storage, scope, options);
       const ready = readyMessage(message);
+      if (headIn(appending.session) !== null) await refuseAtHead(storage, appending.session);
       // Most messages: nothing to prepare, nothing to wait for, nothing to let go of.
       const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
       const payload = isPlain && !turns.taken(appending.session) ? payloads.short(ready.bytes) : null;
@@ -78,6 +80,7 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       if (inputs.length === 0) return [];
       const ready = inputs.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
+      if (headIn(appending.session) !== null) await refuseAtHead(storage, appending.session);
       return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
     async get(scope, range) {

@@ -5,8 +5,9 @@ import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { TraceName } from "../contracts/trace.ts";
-import { plainObject } from "../core/decode.ts";
-import { rowId } from "../core/row-id.ts";
+import { jsonObject, plainObject } from "../core/decode.ts";
+import { rootOf } from "../core/head.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
 import { firstSeq } from "./summary.ts";
 
 /** A cause, and the event that wrote it. */
@@ -49,13 +50,13 @@ export class CauseReader {
         return [row("call", data.call), turn];
       case "head":
       case "branch":
-        return type === "head/created"
-          ? [
-              row("turn", data.turn),
-              await this.#cause((await this.head(data.head))?.basis),
-              row("event", event.seq - 1),
-            ]
-          : [await this.#cause(data.head), row("event", plainObject.read(data.from)?.seq)];
+        if (type === "head/created") return this.#published(event);
+        // A rewind is also caused by where it was before.
+        return [
+          await this.#cause(data.head),
+          await this.#cause(data.was),
+          row("event", plainObject.read(data.from)?.seq),
+        ];
       case "derivation":
         return [await this.#source(plainObject.read(data.source))];
       case "invocation":
@@ -91,6 +92,32 @@ export class CauseReader {
     return (await this.#cause(head)) ?? place;
   }
 
+  /** The turn it ends, the head it was made on, what was stored with it, and the last thing that happened before. */
+  async #published({ session, seq, data }: LogEvent): Promise<readonly (Cause | null)[]> {
+    const head = await this.head(data.head);
+    const basis = await this.#cause(head?.basis ?? undefined);
+    const stored = [
+      ...(head?.snapshot_seq == null ? [] : [{ kind: "snapshot", seq: head.snapshot_seq }]),
+      ...summaryOf(session, head, basis),
+    ];
+    const last = Math.min(seq, ...stored.map((one) => one.seq)) - 1;
+    const causes = [
+      typeof data.turn === "number" ? named("turn", rowId(session, data.turn)) : null,
+      // The first of a fork goes on from what the fork was made of.
+      basis ?? (await this.#origin(session)),
+      ...stored.map((one) => named(one.kind, rowId(session, one.seq))),
+    ];
+    const event = named("event", rowId(session, last));
+    return causes.some((cause) => cause?.event === event.event) ? causes : [...causes, event];
+  }
+
+  /** What a session was made from is said by the event that follows its creation. */
+  async #origin(session: string): Promise<Cause | null> {
+    const [made] = await this.#storage.query("events.read", session, 1, 1);
+    if (made?.type !== "derivation/added") return null;
+    return this.#source(plainObject.read(plainObject.read(jsonObject.read(made.body)?.data)?.source));
+  }
+
   async #birth({ session, data }: LogEvent): Promise<readonly (Cause | null)[]> {
     const made = await this.#source(plainObject.read(data.from));
     if (data.kind === undefined) return [made];
@@ -110,6 +137,19 @@ export class CauseReader {
     const heads = [row.caller_before, row.source_head].map((id) => this.#cause(id ?? undefined));
     return [call, ...(await Promise.all(heads))];
   }
+}
+
+/** The message that a compaction wrote with this head; one that it took over from its basis is older than that. */
+function summaryOf(
+  session: string,
+  head: HeadRow | null,
+  basis: Cause | null,
+): readonly { kind: string; seq: number }[] {
+  const compaction = head === null ? null : rootOf(head).compaction;
+  if (compaction === null) return [];
+  const { session: of, seq } = parseRowId(compaction.summary, "compaction.summary");
+  const before = basis === null ? 0 : parseRowId(basis.event, "event").seq;
+  return of === session && seq > before ? [{ kind: "message", seq }] : [];
 }
 
 /** Rows of a session's log are named by the event that wrote them first. */

@@ -1,6 +1,7 @@
 // The log: reading, following and verifying a session's chain, and notes of the caller's.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
+import type { Locator } from "../contracts/lineage.ts";
 import {
   type Anchor,
   EVENT_SCHEMA_VERSION,
@@ -40,30 +41,31 @@ import {
   withBlob,
 } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { lineTo } from "../core/lineage.ts";
+import { findAt } from "../sessions/find.ts";
+import { type Locate, withoutHead } from "../sessions/locate.ts";
 import { verifyChain } from "./verify.ts";
 
 const PAGE = 1000;
 const WAIT_MS = 2000;
 
-export function createLog(storage: Storage, payloads: Payloads): Log {
+export function createLog(storage: Storage, payloads: Payloads, locate: Locate): Log {
   return {
-    read: async (session, range) => read(storage, checkId(session, "session"), range),
-    tail: (session, options) => tail(storage, checkId(session, "session"), options),
-    verify: async (session, options) => {
+    read: async (at, range) => read(storage, await locate(at), range),
+    tail: (at, options) => tail(storage, locate(at), options),
+    verify: async (at, options) => {
       const given = checkRecord(options, "options", ["from", "anchor"]);
       const from = given.from === undefined ? undefined : checkAnchor(given.from, "from");
       const anchor = given.anchor === undefined ? undefined : checkAnchor(given.anchor, "anchor");
-      return verifyChain(storage, checkId(session, "session"), from, anchor);
+      const { session, head } = await verified(storage, await locate(at));
+      if (head !== null && anchor !== undefined)
+        throw invalid("options", "without an anchor where a head is named", "anchor");
+      return verifyChain(storage, session, from, anchor ?? head ?? undefined);
     },
-    async anchor(session) {
-      const id = checkId(session, "session");
-      const row = await existingSession(storage, id);
-      const { seq, chain } = decodeRow({ kind: "session", session: id }, row, { seq: whole, chain: digest });
-      return { session: id, seq, hash: toHex(chain) };
-    },
-    note: async (session, seq) => {
-      const id = checkId(session, "session");
-      return readNote(storage, payloads, id, checkInt(seq, "seq", 0, Number.MAX_SAFE_INTEGER));
+    anchor: async (at) => anchorAt(storage, await locate(at)),
+    note: async (at, seq) => {
+      const asked = checkInt(seq, "seq", 0, Number.MAX_SAFE_INTEGER);
+      return readNote(storage, payloads, await locate(at), asked);
     },
     annotate: async (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
   };
@@ -85,20 +87,36 @@ export function checkTypes(types: unknown): ReadonlySet<string> | null {
   return new Set(checkArray(types, "types", "page").map((type, i) => checkId(type, `types[${i}]`)));
 }
 
-async function read(storage: Storage, session: string, range: ReadRange | undefined): Promise<readonly LogEvent[]> {
+/** A session's log up to where a locator points: all of it, or what lies on the line that leads to a head. */
+export interface LogAt {
+  readonly id: string;
+  readonly upTo: number;
+  isOn(event: { readonly branch: number; readonly seq: number }): boolean;
+}
+
+export async function logAt(storage: Storage, locator: Locator): Promise<LogAt> {
+  const { session, head } = await findAt(storage, locator);
+  if (head === null) return { id: session.id, upTo: Number.MAX_SAFE_INTEGER, isOn: () => true };
+  const isOn = await lineTo(storage, { no: session.no, branch: head.branch, seq: head.seq });
+  return { id: session.id, upTo: head.seq, isOn };
+}
+
+async function read(storage: Storage, at: Locator, range: ReadRange | undefined): Promise<readonly LogEvent[]> {
   const given = checkRecord(range, "range", ["after", "limit", "types"]);
   const limit = checkLimit(given.limit, "eventsPage", 1000);
   const types = checkTypes(given.types);
   let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
-  await existingSession(storage, session);
+  const { id: session, upTo, isOn } = await logAt(storage, at);
+  const isAll = types === null && at.head === undefined;
   const events: LogEvent[] = [];
   while (events.length < limit) {
-    const rows = await storage.query("events.read", session, after, types === null ? limit : PAGE);
+    const rows = await storage.query("events.read", session, after, isAll ? limit : PAGE);
     for (const row of rows) {
-      if (events.length < limit && (types === null || types.has(row.type))) events.push(eventOf(session, row));
+      const isWanted = (types === null || types.has(row.type)) && row.seq <= upTo && isOn(row);
+      if (events.length < limit && isWanted) events.push(eventOf(session, row));
     }
     const last = rows.at(-1);
-    if (types === null || last === undefined || rows.length < PAGE) break;
+    if (isAll || last === undefined || rows.length < PAGE || last.seq >= upTo) break;
     after = last.seq;
   }
   return events;
@@ -138,7 +156,37 @@ export function eventOf(session: string, row: EventRow): LogEvent {
   };
 }
 
-async function* tail(storage: Storage, session: string, options: TailOptions | undefined): AsyncGenerator<LogEvent> {
+async function anchorAt(storage: Storage, locator: Locator): Promise<Anchor> {
+  const { session: row, head } = await findAt(storage, locator);
+  const { id } = row;
+  if (head !== null) {
+    const [event] = await storage.query("events.at", id, head.seq);
+    const { hash } = decodeRow({ kind: "event", session: id, seq: head.seq }, event ?? {}, { hash: digest });
+    return { session: id, seq: head.seq, hash: toHex(hash) };
+  }
+  const { seq, chain } = decodeRow({ kind: "session", session: id }, row, { seq: whole, chain: digest });
+  return { session: id, seq, hash: toHex(chain) };
+}
+
+/** A head commits to the chain before its own event: with one, the log must still hold that point. */
+async function verified(
+  storage: Storage,
+  locator: Locator,
+): Promise<{ readonly session: string; readonly head: Anchor | null }> {
+  if (locator.head === undefined) return { session: locator.session, head: null };
+  const { session, head } = await findAt(storage, locator);
+  if (head === null) return { session: session.id, head };
+  return { session: session.id, head: { session: session.id, seq: head.seq - 1, hash: toHex(head.chain) } };
+}
+
+const READ_TO_HEAD = "log.read() reads up to it; `after` says where a tail begins.";
+
+async function* tail(
+  storage: Storage,
+  locating: Promise<Locator>,
+  options: TailOptions | undefined,
+): AsyncGenerator<LogEvent> {
+  const session = withoutHead(await locating, "a log is followed as it grows", READ_TO_HEAD);
   const given = checkRecord(options, "options", ["after", "types", "signal"]);
   const types = checkTypes(given.types);
   const signal = given.signal as AbortSignal | undefined;
@@ -188,13 +236,10 @@ async function nextRows(storage: Storage, session: string, after: number): Promi
   }
 }
 
-async function readNote(
-  storage: Storage,
-  payloads: Payloads,
-  session: string,
-  seq: number,
-): Promise<JsonObject | null> {
-  await existingSession(storage, session);
+async function readNote(storage: Storage, payloads: Payloads, at: Locator, seq: number): Promise<JsonObject | null> {
+  const { id: session, isOn } = await logAt(storage, at);
+  const [event] = at.head === undefined ? [] : await storage.query("events.at", session, seq);
+  if (event !== undefined && !isOn(event)) return null;
   const [row] = await storage.query("annotation.get", session, seq);
   if (row === undefined) return null;
   const name = { kind: "annotation", session, seq };

@@ -1,23 +1,25 @@
 // The trace of a session (rule SE9): its events in pages, each with summary, row and causes; and the walk along causes.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
+import type { Locator } from "../contracts/lineage.ts";
 import type { LogEvent, ReadRange } from "../contracts/log.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
 import type { TracedEventRow } from "../contracts/trace-queries.ts";
-import { checkId, checkInt, checkLimit, checkRecord } from "../core/check.ts";
+import { checkInt, checkLimit, checkRecord } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
+import type { Locate } from "../sessions/locate.ts";
 import { CauseReader } from "./causes.ts";
-import { checkTypes, eventOf } from "./log.ts";
+import { checkTypes, eventOf, logAt } from "./log.ts";
 import { rowOf, summaryOf } from "./summary.ts";
 
 const PAGE = 1000;
 const CAUSES_DEFAULT = 100;
 
-export function createTracing(storage: Storage): Tracing {
+export function createTracing(storage: Storage, locate: Locate): Tracing {
   return {
-    trace: async (session, range) => trace(storage, checkId(session, "session"), range),
+    trace: async (at, range) => trace(storage, await locate(at), range),
     causes: async (event, options) => {
       const { limit } = checkRecord(options, "options", ["limit"]);
       return walk(storage, parseRowId(event, "event"), checkLimit(limit, "causes", CAUSES_DEFAULT));
@@ -25,25 +27,27 @@ export function createTracing(storage: Storage): Tracing {
   };
 }
 
-async function trace(storage: Storage, session: string, range: ReadRange | undefined): Promise<readonly TraceEvent[]> {
+async function trace(storage: Storage, at: Locator, range: ReadRange | undefined): Promise<readonly TraceEvent[]> {
   const given = checkRecord(range, "range", ["after", "limit", "types"]);
   const limit = checkLimit(given.limit, "eventsPage", PAGE);
   const types = checkTypes(given.types);
   let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
-  await existingSession(storage, session);
+  const { id: session, upTo, isOn } = await logAt(storage, at);
   const reader = new CauseReader(storage);
   const turns = new OpenTurn(reader, session);
   const traced: TraceEvent[] = [];
+  const page = Math.min(PAGE, types === null && at.head === undefined ? limit : PAGE);
   for (;;) {
-    const rows = await storage.query("trace.events", session, after, Math.min(PAGE, types === null ? limit : PAGE));
+    const rows = await storage.query("trace.events", session, after, page);
     for (const row of rows) {
       after = row.seq;
-      const isWanted = types === null || types.has(row.type);
+      if (row.seq > upTo) return traced;
+      const isWanted = (types === null || types.has(row.type)) && isOn(row);
       if (isWanted) traced.push(await traceOf(reader, session, row, () => turns.at(row)));
       if (traced.length >= limit) return traced;
       turns.pass(row);
     }
-    if (rows.length < Math.min(PAGE, types === null ? limit : PAGE)) return traced;
+    if (rows.length < page) return traced;
   }
 }
 

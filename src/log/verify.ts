@@ -28,7 +28,7 @@ const MESSAGE_COLUMNS = [
   "erased_seq",
 ] as const satisfies readonly (keyof WholeEventRow)[];
 
-interface Bad {
+export interface Bad {
   readonly seq: number;
   readonly reason: string;
 }
@@ -129,6 +129,12 @@ export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }
   if (!sameBytes(nextHash(previous, event.body), event.hash))
     return { seq: expected, reason: "the hash does not match" };
   if (event.branch !== branch) return { seq: expected, reason: "the event is on another branch" };
+  return checkColumns(event);
+}
+
+/** Whether its columns are what its envelope says. */
+export function checkColumns(event: WholeEventRow): Bad | null {
+  const { seq: expected } = event;
   if (isAsWritten(event)) return null;
   const body = parse(event.body);
   if (body === null) return { seq: expected, reason: "the envelope is not JSON" };

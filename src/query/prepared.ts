@@ -6,6 +6,7 @@ import type { SqlWords } from "../contracts/storage.ts";
 import { checkInt, checkRecord } from "../core/check.ts";
 import type { Query } from "./ast.ts";
 import { type Compiled, compileQuery } from "./compile.ts";
+import { checkPattern } from "./pulling.ts";
 import { readQuery } from "./query.ts";
 
 export interface Prepared extends Compiled {
@@ -34,7 +35,9 @@ export class PreparedQueries {
 
   #make(query: unknown, inputs: readonly unknown[], options: QueryOptions, maxRows: number): Prepared {
     const read = limited(readQuery(query, inputs), options);
-    return { ...compileQuery(read, this.#words, maxRows), query: read };
+    const compiled = compileQuery(read, this.#words, maxRows);
+    for (const output of compiled.outputs) if (output.kind === "pull") checkPattern(output.of, output.pattern);
+    return { ...compiled, query: read };
   }
 
   /** The one used longest ago goes. */

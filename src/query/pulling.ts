@@ -71,6 +71,14 @@ async function pullPattern(
   return results.map((result) => inOrder(result, wants));
 }
 
+/** A mistake in it is one also where nothing is found to pull from. */
+export function checkPattern(kind: KindName, pattern: PullPattern): void {
+  for (const { found, reverse, nested } of wantsOf(kind, pattern)) {
+    const target = reverse ? found.kind : found.type.is === "entity" ? found.type.kind : null;
+    if (target !== null && nested.kind === "pattern") checkPattern(target, nested.pattern);
+  }
+}
+
 function wantsOf(kind: KindName, { wildcard, items }: PullPattern): readonly Want[] {
   const wants = items.map((item): Want => {
     const found = attributeOf(item.attribute);

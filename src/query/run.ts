@@ -1,4 +1,5 @@
 // A query from its text to its answer: read, compiled, run, and given the shape that :find asks for.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Explanation, QueryAnswer, Querying, QueryOptions } from "../contracts/query.ts";
@@ -7,7 +8,6 @@ import { checkFields, checkInt, checkRecord } from "../core/check.ts";
 import type { Find } from "./ast.ts";
 import { ATTRIBUTES, typeText } from "./catalogue.ts";
 import type { Output } from "./compile.ts";
-import { overLimit } from "./form.ts";
 import { type Prepared, PreparedQueries } from "./prepared.ts";
 import { pullAll } from "./pulling.ts";
 
@@ -38,16 +38,24 @@ function limitsOf(options: QueryOptions): InspectLimits {
 async function run(storage: Storage, compiled: Prepared, limits: InspectLimits): Promise<QueryAnswer> {
   const started = storage.environment.monotonic();
   const rows = await storage.inspect(compiled.sql, compiled.params, { ...limits, maxRows: limits.maxRows + 1 });
-  if (rows.length > limits.maxRows) throw overLimit(undefined, "queryRows", "the number of rows", rows.length);
+  if (rows.length > limits.maxRows) throw tooManyRows(limits.maxRows);
   const left = () => {
     const used = storage.environment.monotonic() - started;
-    return { ...limits, timeoutMs: Math.max(1, Math.ceil(limits.timeoutMs - used)) };
+    // The caller's most is for rows of the answer; what pulls find has a limit of its own.
+    return { maxRows: LIMITS.queryRows, timeoutMs: Math.max(1, Math.ceil(limits.timeoutMs - used)) };
   };
   const columns = await Promise.all(columnsOf(rows, compiled.outputs, storage, left));
   return shape(
     compiled.query.find,
     rows.map((_, i) => columns.map((column) => column[i] ?? null)),
   );
+}
+
+function tooManyRows(maxRows: number): HoldfastError {
+  return new HoldfastError("LimitExceeded", `the query gives more than ${maxRows} rows`, {
+    details: { limit: "queryRows", max: maxRows, most: LIMITS.queryRows },
+    hint: "Give it a :limit, or aggregate; maxRows says how many are too many.",
+  });
 }
 
 function columnsOf(
@@ -90,7 +98,7 @@ function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): Que
 }
 
 async function explain(storage: Storage, { sql, params }: Prepared, limits: InspectLimits): Promise<Explanation> {
-  const rows = await storage.inspect(storage.words.explain + sql, params, limits);
+  const rows = await storage.inspect(storage.words.explain + sql, params, { ...limits, maxRows: LIMITS.queryRows });
   return {
     sql,
     params: params.map((one) => (one instanceof Uint8Array ? `x'${Buffer.from(one).toString("hex")}'` : one)),

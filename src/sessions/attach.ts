@@ -9,7 +9,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Slot } from "../contracts/rows.ts";
 import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
-import { checkId, checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
+import { checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { parseRowId } from "../core/row-id.ts";
@@ -223,11 +223,16 @@ async function checkCall(storage: Storage, caller: SessionRow, call: Asked["call
   if (call === null) return null;
   const [row] = call.session === caller.id ? await storage.query("call.get", call.session, call.seq) : [];
   if (row === undefined) throw noRow(`call of ${JSON.stringify(caller.id)}`, `${call.session}#${call.seq}`);
+  if (row.type === "leaf") throw leafCall(`${call.session}#${row.first_seq}`);
   return row.first_seq;
 }
 
-export function checkCaller(input: unknown): string {
-  return checkId(input, "caller");
+/** A leaf call stands for itself (rule SE11): whoever works for it would belong to no conversation. */
+function leafCall(id: string): HoldfastError {
+  return new HoldfastError("InvalidArgument", `the call ${id} is a leaf call, which invokes no session`, {
+    details: { kind: "call", id, type: "leaf" },
+    hint: 'Name the call of type "root" that asked for it, or none.',
+  });
 }
 
 function notCurrent(session: SessionRow, head: string): HoldfastError {

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import { cut, estimate } from "./context.ts";
-import { EARLIER, INTERRUPTED, repair } from "./context-repair.ts";
+import { estimate } from "./context.ts";
+import { cut, sum } from "./context-cut.ts";
+import { EARLIER, INTERRUPTED, repair, repairFrom } from "./context-repair.ts";
 
 const id = fc.constantFrom("a", "b", "c", "a-2");
 const word = fc.constantFrom("yes", "no", "perhaps");
@@ -111,19 +112,56 @@ describe("repair", () => {
     );
   });
 
+  /** Every way to cut, the longest first: all is read, and what is before the cut is known. */
+  function naive(messages: readonly ContextMessage[], room: number) {
+    const { units, starts } = repairFrom(messages, messages.length);
+    for (let first = 0; ; first++) {
+      const from = first === 0 ? 0 : (starts[first] ?? messages.length);
+      const kept = repairFrom(messages, from).units.slice(first).flat();
+      const fits = sum(kept, estimate) <= room && sum(units.slice(first).flat(), estimate) <= room;
+      if (fits || kept.length === 0) return { messages: kept, leftOut: from };
+    }
+  }
+
+  test("SE8 what a budget leaves does not depend on how much of the past was read, once that is settled", () => {
+    let settled = 0;
+    fc.assert(
+      fc.property(transcript, fc.nat(60), fc.nat(12), (messages, room, skipped) => {
+        const whole = cut(messages, room, estimate);
+        const part = cut(messages.slice(skipped), room, estimate);
+        if (!part.isSettled) return;
+        settled += 1;
+        expect(part.messages).toEqual(whole.messages);
+        expect(part.leftOut + Math.min(skipped, messages.length)).toBe(whole.leftOut);
+      }),
+      { numRuns: 5000 },
+    );
+    expect(settled).toBeGreaterThan(500);
+  });
+
+  test("SE8 without a second use of an id, a budget keeps the end of the whole context", () => {
+    fc.assert(
+      fc.property(transcript, fc.nat(200), (messages, room) => {
+        const ids = messages.flatMap(({ content }) => content.flatMap((b) => (b.type === "tool_use" ? [b.id] : [])));
+        if (new Set(ids).size < ids.length) return;
+        const all = repair(messages).flat();
+        const { messages: kept } = cut(messages, room, estimate);
+        expect(kept).toEqual(all.slice(all.length - kept.length));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   test("SE8 whatever a budget leaves is as sound, the newest, and counted", () => {
     const summary: ContextMessage = { id: "s#9", agent: "ada", role: "user", content: [], repaired: false };
     fc.assert(
       fc.property(transcript, fc.nat(200), fc.boolean(), (messages, budget, compacted) => {
-        const units = repair(messages);
-        const whole = cut(compacted ? summary : undefined, units, null, estimate);
-        const part = cut(compacted ? summary : undefined, units, budget, estimate);
-        const kept = compacted ? part.messages.slice(1) : part.messages;
-        expect(fault(kept)).toBeNull();
-        expect(units.flat().slice(units.flat().length - kept.length)).toEqual(kept);
-        expect(part.tokens + part.leftOut.tokens).toBe(whole.tokens);
-        expect(kept.length + part.leftOut.messages).toBe(units.flat().length);
-        expect(part.tokens <= budget || kept.length === 0).toBe(true);
+        const room = budget - (compacted ? estimate(summary) : 0);
+        const part = cut(messages, room, estimate);
+        const tokens = sum(part.messages, estimate);
+        expect(fault(part.messages)).toBeNull();
+        expect(tokens <= room || part.messages.length === 0).toBe(true);
+        expect(part).toMatchObject(naive(messages, room));
       }),
       { numRuns: 1000 },
     );

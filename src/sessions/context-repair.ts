@@ -25,17 +25,35 @@ interface Pairs {
   readonly uses: ReadonlyMap<ContentBlock, Use>;
   /** Results that belong to a call before them; the others are strays. */
   readonly results: ReadonlyMap<ContentBlock, Use>;
+  readonly unseen: readonly number[];
+}
+
+export interface Repaired {
+  readonly units: readonly Unit[];
+  /** The index of the message that each unit begins with. */
+  readonly starts: readonly number[];
+  /** Indexes of messages with a result whose call is not among the messages: it may be before them. */
+  readonly unseen: readonly number[];
 }
 
 export function repair(messages: readonly ContextMessage[]): readonly Unit[] {
-  const pairs = pairUp(messages);
+  return repairFrom(messages, 0).units;
+}
+
+/** Ids that are used again get another only from this message on: what is before it will not be shown. */
+export function repairFrom(messages: readonly ContextMessage[], from: number): Repaired {
+  const pairs = pairUp(messages, from);
   const units: Unit[] = [];
+  const starts: number[] = [];
   for (let i = 0; i < messages.length; ) {
     const message = messages[i] as ContextMessage;
     const uses = message.content.flatMap((block) => pairs.uses.get(block) ?? []);
     const shown = withoutResults(message, pairs);
     if (uses.length === 0) {
-      if (shown !== null) units.push([shown]);
+      if (shown !== null) {
+        units.push([shown]);
+        starts.push(i);
+      }
       i += 1;
       continue;
     }
@@ -44,42 +62,48 @@ export function repair(messages: readonly ContextMessage[]): readonly Unit[] {
     const missing = uses.filter((use) => !answered.has(use)).map(answer);
     const filled: readonly ContextMessage[] =
       missing.length === 0 ? [] : [{ id: null, agent: null, role: "tool", content: missing, repaired: true }];
+    starts.push(i);
     units.push([...(shown === null ? [] : [shown]), ...filled, ...answers.map((one) => resultsFirst(one, pairs))]);
     i += 1 + answers.length;
   }
-  return units;
+  return { units, starts, unseen: pairs.unseen };
 }
 
 /** A result belongs to the newest call of that id before it; of several in one message, to the first without one. */
-function pairUp(messages: readonly ContextMessage[]): Pairs {
+function pairUp(messages: readonly ContextMessage[], from: number): Pairs {
   const uses = new Map<ContentBlock, Use>();
   const results = new Map<ContentBlock, Use>();
   const open = new Map<string, Use[]>();
-  const taken = new Set<string>();
+  const taken = new Map<string, number>();
+  const unseen: number[] = [];
   for (const [message, { content }] of messages.entries()) {
     for (const block of content) {
       if (block.type === "tool_use") {
-        const use: Use = { message, block, id: unused(block.id, taken), result: null };
+        const use: Use = { message, block, id: message < from ? block.id : unused(block.id, taken), result: null };
         uses.set(block, use);
         const same = open.get(block.id)?.filter((one) => one.message === message) ?? [];
         open.set(block.id, [...same, use]);
       } else if (block.type === "tool_result") {
-        const waiting = open.get(block.toolUseId) ?? [];
-        const use = waiting[0];
-        if (use === undefined) continue;
+        const waiting = open.get(block.toolUseId);
+        if (waiting === undefined) unseen.push(message);
+        const use = waiting?.[0];
+        if (waiting === undefined || use === undefined) continue;
         open.set(block.toolUseId, waiting.slice(1));
         use.result = block;
         results.set(block, use);
       }
     }
   }
-  return { uses, results };
+  return { uses, results, unseen };
 }
 
-function unused(id: string, taken: Set<string>): string {
+/** `taken` has the ids that are shown, each with the last number that was tried for it. */
+function unused(id: string, taken: Map<string, number>): string {
   let free = id;
-  for (let n = 2; taken.has(free); n++) free = `${id}-${n}`;
-  taken.add(free);
+  let n = taken.get(id) ?? 1;
+  while (taken.has(free)) free = `${id}-${++n}`;
+  taken.set(id, n);
+  if (free !== id) taken.set(free, 1);
   return free;
 }
 

@@ -9,11 +9,11 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
-import { parseRowId, rowId } from "../core/row-id.ts";
 import { readRows } from "../history/messages.ts";
-import { repair, type Unit } from "./context-repair.ts";
+import { cut, type Made, sum, type Tokenizer } from "./context-cut.ts";
+import { allRows, type Behind, behind, countRows, pagesBack, summaryRow } from "./context-read.ts";
+import { repair } from "./context-repair.ts";
 import type { Found } from "./find.ts";
-import { readAll } from "./view-messages.ts";
 
 const MESSAGE_TOKENS = 4;
 const BYTES_PER_TOKEN = 4;
@@ -32,12 +32,14 @@ export async function contextAt(
   const at = head === null ? session : { no: session.no, branch: head.branch, seq: head.seq };
   const lineage = await lineageAt(storage, at);
   const compaction = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
-  const rows = (await rowsAfter(storage, lineage, compaction?.upTo)).filter((row) => row.erased_seq === null);
-  const isSummary = (row: MessageAtRow) => rowId(row.session, row.seq) === compaction?.summary;
-  const others = rows.filter((row) => !isSummary(row) && (agent === undefined || row.agent === agent));
-  const [summary] = await read(rows.filter(isSummary), payloads);
-  const units = repair(await read(others, payloads));
-  return { ...cut(summary, units, budget, count), compaction };
+  const asked = behind(lineage, compaction, agent);
+  const row = await summaryRow(storage, asked);
+  const [summary] = await read(row === undefined ? [] : [row], payloads);
+  const made =
+    budget === null
+      ? await whole(storage, payloads, asked)
+      : await tail(storage, payloads, asked, budget - tokensOf(summary, count), count);
+  return { ...joined(summary, made, count), compaction };
 }
 
 async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {
@@ -48,53 +50,43 @@ async function compactionNow(storage: Storage, lineage: readonly Segment[]): Pro
   return null;
 }
 
-/** Oldest first: what lies behind the message named, or all. It need not be there any more. */
-async function rowsAfter(
-  storage: Storage,
-  lineage: readonly Segment[],
-  message: string | undefined,
-): Promise<readonly MessageAtRow[]> {
-  const from = message === undefined ? null : parseRowId(message, "compaction.upTo");
-  // Of the stretches of its session, the oldest that reaches so far holds it.
-  const oldest =
-    from === null ? -1 : lineage.findLastIndex(({ session, upTo }) => session === from.session && from.seq <= upTo);
-  const stretches: (readonly MessageAtRow[])[] = [];
-  for (const [i, segment] of lineage.slice(0, oldest === -1 ? undefined : oldest + 1).entries()) {
-    stretches.push(await readAll(storage, segment, i === oldest ? from?.seq : 0));
-  }
-  return stretches.reverse().flat();
-}
-
 async function read(rows: readonly MessageAtRow[], payloads: Payloads): Promise<readonly ContextMessage[]> {
   const messages: readonly Message[] = await readRows(rows as readonly MessageRow[], payloads);
   return messages.map(({ id, agent, role, content }) => ({ id, agent, role, content, repaired: false }));
 }
 
-type Tokenizer = (message: ContextMessage) => number;
+function joined(summary: ContextMessage | undefined, { messages, leftOut }: Made, count: Tokenizer) {
+  const shown = summary === undefined ? messages : [summary, ...messages];
+  return { messages: shown, leftOut: { messages: leftOut }, tokens: sum(shown, count) };
+}
 
-/** The oldest go first, whole units only; the summary stays. */
-export function cut(
-  summary: ContextMessage | undefined,
-  units: readonly Unit[],
-  budget: number | null,
+function tokensOf(summary: ContextMessage | undefined, count: Tokenizer): number {
+  return summary === undefined ? 0 : count(summary);
+}
+
+async function whole(storage: Storage, payloads: Payloads, asked: Behind): Promise<Made> {
+  const messages = await read(await allRows(storage, asked), payloads);
+  return { messages: repair(messages).flat(), leftOut: 0 };
+}
+
+/** From the newest back, until one unit more would be too much. */
+async function tail(
+  storage: Storage,
+  payloads: Payloads,
+  asked: Behind,
+  room: number,
   count: Tokenizer,
-): Omit<Context, "compaction"> {
-  const sum = (messages: readonly ContextMessage[]) => messages.reduce((total, one) => total + count(one), 0);
-  const sizes = units.map(sum);
-  const first = summary === undefined ? [] : [summary];
-  let tokens = sum(first) + sizes.reduce((total, size) => total + size, 0);
-  let leftOut = 0;
-  let gone = 0;
-  while (budget !== null && tokens > budget && gone < units.length) {
-    const size = sizes[gone++] ?? 0;
-    tokens -= size;
-    leftOut += size;
+): Promise<Made> {
+  let messages: readonly ContextMessage[] = [];
+  for await (const rows of pagesBack(storage, asked)) {
+    if (rows.length === 0) continue;
+    messages = [...(await read(rows, payloads)), ...messages];
+    const made = cut(messages, room, count);
+    if (!made.isSettled) continue;
+    const before = (await countRows(storage, asked)) - messages.length;
+    return { messages: made.messages, leftOut: Math.max(0, before) + made.leftOut };
   }
-  return {
-    messages: [...first, ...units.slice(gone).flat()],
-    leftOut: { messages: units.slice(0, gone).flat().length, tokens: leftOut },
-    tokens,
-  };
+  return cut(messages, room, count);
 }
 
 function checkTokenizer(given: unknown): Tokenizer {

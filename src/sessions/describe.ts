@@ -141,6 +141,7 @@ export function createCommit(
         ...by,
         data: {
           ...changes(described),
+          request: described.request,
           ...(kind === "entry" ? {} : { kind }),
           ...(origin === null ? {} : { origin }),
           ...(cacheId === null ? {} : { cacheId }),

@@ -10,8 +10,14 @@ import { afterwards, countRows, type Erased, forgetWrites, releaseWrites, tally 
 const SCOPES = ["allMessages", "allState", "allAnnotations", "allWork"] as const satisfies readonly ErasedScope[];
 const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
 
+/**
+ * The version of a session of which only a part came, with a fork. It has a tombstone's row, and was never deleted here: one
+ * that was deleted has a higher version.
+ */
+export const IN_PART = 1;
+
 /** What of a session's log is kept for others: up to this seq on this branch. */
-interface Remains {
+export interface Remains {
   readonly branch: number;
   readonly upTo: number;
 }
@@ -73,7 +79,7 @@ function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Recor
 }
 
 /** Of the session's own branches, what live forks inherit: from where they branched off, back to its beginning. */
-async function needed(storage: Storage, no: number): Promise<readonly Remains[]> {
+export async function neededOf(storage: Storage, no: number): Promise<readonly Remains[]> {
   const upTo = new Map<number, number>();
   for (const cut of await storage.query("branches.needed", no, no)) {
     for (const segment of await lineageAt(storage, { no, branch: cut.branch, seq: cut.upto })) {
@@ -114,6 +120,23 @@ function eraseWrites(no: number, at: number, everywhere: boolean): readonly Writ
   ];
 }
 
+/** Everything that is left of a session goes, but for its heads, for rows of the same commit that take its place. */
+export function replaceWrites(no: number): readonly Write[] {
+  const run = (statement: Extract<Write, { op: "run" }>["statement"]): Write => ({
+    op: "run",
+    statement,
+    params: [no],
+  });
+  return [
+    run("remains.clear"),
+    run("allMessages.unindex"),
+    ...SCOPES.map((scope) => run(`${scope}.release`)),
+    ...forgetWrites(SCOPES, [no]),
+    ...ROWS.filter((table) => table !== "heads").map((table) => run(`${table}.dropAll`)),
+    { op: "run", statement: "words.shorten", params: [] },
+  ];
+}
+
 function tombstoneWrites(no: number, at: number): readonly Write[] {
   const where: Cell[] = [no];
   return [
@@ -135,7 +158,7 @@ async function shrinkRemains(storage: Storage, payloads: Payloads): Promise<Read
     changed = false;
     const held = Map.groupBy(await storage.query("remains.list"), (row) => row.session_no);
     for (const [no, rows] of held) {
-      const remains = await needed(storage, no);
+      const remains = await neededOf(storage, no);
       const isSame =
         remains.length === rows.length &&
         rows.every((row) => remains.some(({ branch, upTo }) => branch === row.branch && upTo === row.upto));

@@ -1,6 +1,7 @@
 // Heads: published positions of a session, found again by their ids.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Head, Heads, Locator } from "../contracts/lineage.ts";
+import type { Head, Heads } from "../contracts/lineage.ts";
+import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
@@ -9,17 +10,19 @@ import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";
+import { lineageAt } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { rowId } from "../core/row-id.ts";
 import { appendCommit, prepareMessage } from "../history/append.ts";
 import { readyMessage } from "../history/content.ts";
-import { findAt } from "./find.ts";
+import { type Found, findAt } from "./find.ts";
+import type { Locate } from "./locate.ts";
 import { decideHead, prepareHead } from "./publish.ts";
 import { lastMessageRows } from "./view-messages.ts";
 
 const MOST_FOUND = 10;
 
-export function createHeads(storage: Storage, payloads: Payloads, locate: (at: unknown) => Locator): Heads {
+export function createHeads(storage: Storage, payloads: Payloads, locate: Locate): Heads {
   return {
     async get(id) {
       const [row] = await storage.query("head.get", checkHeadId(id));
@@ -33,21 +36,21 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: (at: u
       return rows.map(headOf);
     },
     async current(at) {
-      const { session, head } = await findAt(storage, locate(at));
+      const { session, head } = await findAt(storage, await locate(at));
       if (head !== null) return headOf(head);
       const [row] = await storage.query("head.current", session.id);
       return row === undefined ? null : headOf(row);
     },
-    async list(session, range) {
+    async list(at, range) {
       const given = checkRecord(range, "range", ["limit", "cursor"]);
       const limit = checkLimit(given.limit, "page", 100);
-      const { id } = await existingSession(storage, checkId(session, "session"));
-      const rows = await storage.query("heads.list", id, readCursor(given.cursor) ?? 0, limit + 1);
+      const found = await findAt(storage, await locate(at));
+      const rows = await listed(storage, found, readCursor(given.cursor) ?? 0, limit + 1);
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
         items: page.map(headOf),
-        next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null,
+        next: rows.length > limit && last !== undefined ? writeCursor(last.seq) : null,
       };
     },
     async publish(session, input) {
@@ -69,6 +72,24 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: (at: u
       return payloads.preparing((prepare) => compact(storage, prepare, id, input));
     },
   };
+}
+
+/** Those of the session in order of creation; with a head, of the line that leads to it. */
+async function listed(
+  storage: Storage,
+  { session: { id, no }, head }: Found,
+  after: number,
+  most: number,
+): Promise<readonly HeadRow[]> {
+  if (head === null) return storage.query("heads.list", id, after, most);
+  const lineage = await lineageAt(storage, { no, branch: head.branch, seq: head.seq });
+  const own = lineage.filter((one) => one.no === no).reverse();
+  const rows = await Promise.all(own.map(({ branch, upTo }) => storage.query("heads.at", no, branch, 0, upTo)));
+  return rows
+    .flat()
+    .filter((row) => row.seq > after)
+    .toSorted((a, b) => a.seq - b.seq)
+    .slice(0, most);
 }
 
 async function compact(storage: Storage, prepare: Prepare, id: string, input: unknown): Promise<Head> {

@@ -2,7 +2,7 @@
 // between the row says "running", also when nobody is left to end it.
 import type { Child, Envelope, InvocationMeta, InvocationOutcome, Invocations } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Invocation, InvocationStatus, Locator } from "../contracts/lineage.ts";
+import type { Invocation, InvocationStatus } from "../contracts/lineage.ts";
 import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
@@ -13,34 +13,42 @@ import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage, lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { checkAttach, checkCaller, checkSpawn, startAttach, startSpawn } from "./attach.ts";
+import { checkAttach, checkSpawn, startAttach, startSpawn } from "./attach.ts";
 import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
 import { facts, isOver, noRow } from "./calls.ts";
 import { standing } from "./counts.ts";
 import { findHead, findSession } from "./find.ts";
 import { onBranch, onHead } from "./guards.ts";
+import { callerOf, type Locate, type Standing } from "./locate.ts";
 import { invocationOf } from "./view.ts";
 
-export function createInvocations(storage: Storage, payloads: Payloads, locate: (at: unknown) => Locator): Invocations {
+export function createInvocations(
+  storage: Storage,
+  payloads: Payloads,
+  locate: Locate,
+  standing: Standing,
+): Invocations {
   const run = <T>(start: () => Promise<Invocation>, work: (child: Child) => T | Promise<T>) =>
     runInvocation(storage, payloads, start, work);
   return {
     async spawn(caller, input, work) {
-      const [name, spawn] = [checkCaller(caller), checkSpawn(input)];
+      const spawn = checkSpawn(input);
       checkWork(work);
+      const name = await callerOf(standing, caller);
       return alone(await run(() => startSpawn(storage, name, spawn), work));
     },
     async attach(caller, at, options, work) {
-      const [name, locator, attachment] = [checkCaller(caller), locate(at), checkAttach(options)];
+      const attachment = checkAttach(options);
       checkWork(work);
+      const [name, locator] = [await callerOf(standing, caller), await locate(at)];
       return alone(await run(() => startAttach(storage, locator, name, attachment), work));
     },
     async spawnAll(caller, inputs, work, options) {
-      const name = checkCaller(caller);
       // All are looked at before any begins.
       const spawns = checkArray(inputs, "inputs", "batchSlots").map(checkSpawn);
       const concurrency = checkConcurrency(options);
       checkWork(work);
+      const name = await callerOf(standing, caller);
       await findSession(storage, name);
       return inOrder(spawns, concurrency, (spawn, index) =>
         run(
@@ -50,13 +58,14 @@ export function createInvocations(storage: Storage, payloads: Payloads, locate: 
       );
     },
     async attachAll(caller, inputs, work, options) {
-      const name = checkCaller(caller);
-      const attachments = checkArray(inputs, "inputs", "batchSlots").map((input) => ({
-        locator: locate(checkRecord(input, "attach").at),
+      const asked = checkArray(inputs, "inputs", "batchSlots").map((input) => ({
+        at: checkRecord(input, "attach").at,
         attachment: checkAttach(input, ["at"]),
       }));
       const concurrency = checkConcurrency(options);
       checkWork(work);
+      const attachments = await Promise.all(asked.map(async (one) => ({ ...one, locator: await locate(one.at) })));
+      const name = await callerOf(standing, caller);
       await findSession(storage, name);
       return inOrder(attachments, concurrency, ({ locator, attachment }, index) =>
         run(
@@ -65,7 +74,10 @@ export function createInvocations(storage: Storage, payloads: Payloads, locate: 
         ),
       );
     },
-    start: async (caller, input) => startSpawn(storage, checkCaller(caller), checkSpawn(input)),
+    async start(caller, input) {
+      const spawn = checkSpawn(input);
+      return startSpawn(storage, await callerOf(standing, caller), spawn);
+    },
     finish: (id, outcome) => payloads.preparing((prepare) => finish(storage, prepare, id, outcome)),
     async get(id) {
       const { session, seq } = parseRowId(id, "invocation");

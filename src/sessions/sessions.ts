@@ -1,7 +1,7 @@
 // Sessions: created, found, listed, described, named by aliases, erased.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
-import type { Locator, SessionVerbs } from "../contracts/lineage.ts";
+import type { SessionVerbs } from "../contracts/lineage.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Session, SessionFilter, Sessions } from "../contracts/sessions.ts";
@@ -24,7 +24,7 @@ import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
-import { checkAttach, checkCaller, startAttach } from "./attach.ts";
+import { checkAttach, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";
 import { contextAt } from "./context.ts";
 import {
@@ -42,17 +42,19 @@ import {
 } from "./describe.ts";
 import { eraseSession } from "./erase-session.ts";
 import { findAt } from "./find.ts";
+import { callerOf, type Locate, type Standing, taking, withoutHead } from "./locate.ts";
 import { viewAt } from "./view.ts";
 
 export function createSessions(
   storage: Storage,
   payloads: Payloads,
-  locate: (at: unknown) => Locator,
+  locate: Locate,
+  standing: Standing,
 ): Sessions & SessionVerbs {
-  return {
+  const verbs: Sessions & SessionVerbs = {
     create: async (input) => create(storage, input),
-    get: async (idOrAlias) => {
-      const name = checkId(idOrAlias, "session");
+    get: async (at) => {
+      const name = withoutHead(await locate(at), "sessions.get() shows a session as it is now", AT_A_HEAD);
       const [byId] = await storage.query("session.get", name);
       if (byId !== undefined) return byId.deleted_at === null ? withAliases(storage, byId) : null;
       const [byAlias] = await storage.query("session.byAlias", name);
@@ -67,24 +69,30 @@ export function createSessions(
     },
     removeAlias: async (name) => removeAlias(storage, checkId(name, "alias")),
     async at(at) {
-      const found = await findAt(storage, locate(at));
+      const found = await findAt(storage, await locate(at));
       return viewAt(storage, payloads, await withAliases(storage, found.session), found);
     },
-    fork: async (at, input) => fork(storage, locate(at), input),
-    resume: async (at) => resume(storage, locate(at)),
-    rewind: async (at) => rewind(storage, locate(at)),
+    fork: async (at, input) => fork(storage, await locate(at), input),
+    resume: async (at) => resume(storage, await locate(at)),
+    rewind: async (at) => rewind(storage, await locate(at)),
     attach: async (at, input) => {
       const attachment = checkAttach(input, ["caller"]);
-      return startAttach(storage, locate(at), checkCaller(input.caller), attachment);
+      const caller = await callerOf(standing, input.caller);
+      return startAttach(storage, await locate(at), caller, attachment);
     },
-    context: async (at, options) => contextAt(storage, payloads, await findAt(storage, locate(at)), options),
+    context: async (at, options) => contextAt(storage, payloads, await findAt(storage, await locate(at)), options),
     delete: async (id, options) => {
       const everywhere = checkRecord(options, "options", ["everywhere"]).everywhere;
       const all = everywhere !== undefined && checkBoolean(everywhere, "everywhere");
       return eraseSession(storage, payloads, checkId(id, "session"), all);
     },
   };
+  return taking(verbs, standing, {
+    ...{ update: "a session is changed", setAlias: "a name points at a session", delete: "a session is erased" },
+  });
 }
+
+const AT_A_HEAD = "sessions.at() shows what there was at that head, heads.get() the head itself.";
 
 async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
   const aliases = await storage.query("session.aliases", row.id);

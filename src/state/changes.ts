@@ -108,7 +108,7 @@ function changeEvent({ session, type, at, values, removed, expiresAt }: Change):
     session,
     type,
     at,
-    data: { keys, ...(removed === null || removed.length === 0 ? {} : { removed }) },
+    data: { keys, expires: expiresAt, ...(removed === null || removed.length === 0 ? {} : { removed }) },
     ...(values.length === 0
       ? {}
       : { payloads: Object.fromEntries(values.map(({ key, payload }) => [key, payload] as const)) }),

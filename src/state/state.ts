@@ -6,7 +6,8 @@ import type { State, Versioned } from "../contracts/state.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
 import { decide, refusalError } from "../core/decide.ts";
-import { refuseAlias } from "../core/existing.ts";
+import { refuseAlias, refuseAtHead } from "../core/existing.ts";
+import { headIn } from "../core/locator.ts";
 import { Turns } from "../core/turns.ts";
 import { type Change, changeCommit, type Encoded, type Given, prepareValues, textOf, wholeOf } from "./changes.ts";
 import { Patches } from "./patches.ts";
@@ -31,6 +32,7 @@ export function createState(storage: Storage, payloads: Payloads): State {
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
+      if (headIn(id) !== null) await refuseAtHead(storage, id);
       const replace = (values: readonly Given[]) =>
         replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
       return payloads.preparing(async (prepare) => {
@@ -51,6 +53,7 @@ export function createState(storage: Storage, payloads: Payloads): State {
       const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
       const at = storage.environment.now();
       const change = { session: id, type: "state/patched", at, removed, expiresAt: expiry(given.ttlMs, at) } as const;
+      if (headIn(id) !== null) await refuseAtHead(storage, id);
       return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, encoded)));
     },
     async compareAndSet(session, version, value, options) {
@@ -59,6 +62,7 @@ export function createState(storage: Storage, payloads: Payloads): State {
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
+      if (headIn(id) !== null) await refuseAtHead(storage, id);
       return payloads.preparing((prepare) =>
         turns.take(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
           decide<Versioned | null>(storage, async () => {

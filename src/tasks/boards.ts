@@ -1,5 +1,6 @@
 // Making a board, or making an agent's board anew: it keeps its id and its age, so that what points at it stays right.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { BoardRow } from "../contracts/queries.ts";
 import type { Commit, Guard, Storage } from "../contracts/storage.ts";
@@ -8,6 +9,7 @@ import { encodeText } from "../core/bytes.ts";
 import { checkArray, checkBoolean, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
+import { refuseAtHead } from "../core/existing.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, taskGuard } from "./rows.ts";
 import { meaningful } from "./transitions.ts";
 
@@ -29,6 +31,7 @@ export async function createBoard(
   const isNew = given.ifAbsent !== undefined && checkBoolean(given.ifAbsent, "ifAbsent");
   const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
   const chosen = checkOptions(given);
+  await refuseAtHead(storage, session);
   return decide(storage, async () => {
     const boards = await storage.query("boards.bySession", session);
     const tasks = newTasks(storage, titles, 0);
@@ -123,8 +126,8 @@ async function replaceTasks(storage: Storage, board: BoardRow, tasks: readonly T
   return { commit, answer: () => boardOf(board, tasks) };
 }
 
-function facts(board: BoardRow): { board: string; agent: string; maxRetries: number } {
-  return { board: board.id, agent: board.agent, maxRetries: board.max_retries };
+function facts({ id, agent, max_retries, parent }: BoardRow): JsonObject {
+  return { board: id, agent, maxRetries: max_retries, parent };
 }
 
 function boardExists({ id, session, agent }: BoardRow): HoldfastError {

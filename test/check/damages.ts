@@ -80,6 +80,11 @@ export const DAMAGES: Readonly<Record<CheckKind, Plant>> = {
   "leaf-call-has-invocation": spawned(
     `call_seq = (SELECT max(c.first_seq) FROM calls c WHERE c.session_no = ${of("chat")} AND c.type = 'leaf')`,
   ),
+  "remains-short": sql(`UPDATE remains SET upto = upto - 1 WHERE session_no = ${of("left")}`),
+  "remains-left": sql(
+    "INSERT INTO turns (session_no, first_seq, seq, branch, status, at) " +
+      `SELECT session_no, ${NOWHERE}, ${NOWHERE}, branch, 'open', 1 FROM remains WHERE session_no = ${of("left")}`,
+  ),
   "row-session-missing": sql(`UPDATE annotations SET session_no = ${NOWHERE}`),
   "turn-missing": sql(`UPDATE calls SET turn_seq = ${NOWHERE} WHERE ${CHAT} AND turn_seq IS NOT NULL`),
   "turn-open-twice": sql(`UPDATE turns SET status = 'open' WHERE ${CHAT} AND status = 'done'`),

@@ -36,7 +36,9 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
     ...(options.blobs === undefined ? {} : { backend: options.blobs }),
   });
   const filled = await fillStore({ ...hf, lineage: hf });
-  await addInvocations(hf, storage, (sql) => ground.driver.read(sql, []));
+  await addInvocations(hf, filled.rootCall);
+  await addWork(hf);
+  await leaveBehind(hf);
   const all = (texts: readonly string[], params: readonly Value[] = []) =>
     ground.driver.transact(function* () {
       yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
@@ -65,56 +67,46 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
 }
 
 /** A spawned child and one that was attached to a head of another session, both finished. */
-async function addInvocations(
-  hf: Holdfast,
-  storage: SqlStorage,
-  read: (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>,
-): Promise<void> {
-  await hf.sessions.create({ id: "child" });
-  await hf.heads.publish("child", { final: "of the child" });
-  const number = async (sql: string) => Number((await read(sql))[0]?.no);
-  const callee = await number("SELECT no FROM sessions WHERE id = 'child'");
-  const source = await number("SELECT no FROM sessions WHERE id = 'fork'");
-  const childHead = await number(`SELECT no FROM heads WHERE session_no = ${callee}`);
-  const sourceHead = await number(`SELECT no FROM heads WHERE session_no = ${source}`);
-  const call = await number(
-    "SELECT c.first_seq AS no FROM calls c JOIN sessions s ON s.no = c.session_no WHERE c.type = 'root' AND s.id = 'chat'",
-  );
-  const headId = async (no: number) => (await read(`SELECT id FROM heads WHERE no = ${no}`))[0]?.id;
-  for (const type of ["spawn", "attach"]) {
-    const columns = {
-      ...{ type, callee_session_no: callee, call_seq: call, created_at: 1 },
-      ...(type === "spawn" ? {} : { source_session_no: source, source_head: sourceHead }),
-    };
-    const write = async (event: string, first: number | null, more: object, data: object) => {
-      const done = await storage.commit({
-        sessions: [{ id: "chat", mode: "existing", at: 1 }],
-        events: [
-          {
-            ...{ session: "chat", type: event, at: 1, data: data as never },
-            writes: [
-              {
-                ...{ op: "insert", table: "invocations" },
-                row: { first_seq: first ?? { slot: "seq" }, ...columns, ...more } as never,
-              },
-            ],
-          },
-        ],
-      });
-      return done.ok ? (done.events[0]?.seq ?? 0) : 0;
-    };
-    const first = await write(
-      "invocation/started",
-      null,
-      { status: "running" },
-      {
-        ...{ type, status: "running", callee: "child", call },
-        ...(type === "spawn" ? {} : { source: { session: "fork", head: await headId(sourceHead) } }),
-      },
-    );
-    const after = { status: "done", callee_head_after: childHead, completed_at: 2 };
-    await write("invocation/finished", first, after, {
-      ...{ invocation: first, status: "done", calleeHead: await headId(childHead) },
-    });
+async function addInvocations(hf: Holdfast, call: string): Promise<void> {
+  const work = ({ session }: { readonly session: string }) => hf.heads.publish(session, { final: "of the child" });
+  await hf.invocations.spawn("chat", { session: { id: "child" }, call, label: "a child" }, work);
+  await hf.invocations.attach("chat", "fork", { mode: "branch", session: { id: "attached" }, call }, work);
+}
+
+/** Boards of a session made for a request, messages cleared twice, and state that ends by itself or is taken away. */
+async function addWork(hf: Holdfast): Promise<void> {
+  await hf.sessions.create({ id: "work", request: "request-1" });
+  const { id, tasks } = await hf.tasks.createTaskList("work", ["one", "two"], { agentId: "ada", parentAgentId: "" });
+  await hf.tasks.createTaskList("work", ["three"], { agentId: "bob" });
+  await hf.tasks.incrementRetry(id, tasks[0]?.id ?? "");
+  await hf.tasks.addTasks(id, ["four"]);
+  for (const content of ["first", "second"]) {
+    await hf.history.append({ session: "work", agent: "ada" }, { role: "user", content });
+    await hf.history.clear({ session: "work", agent: "ada" });
   }
+  await hf.history.clear({ session: "fork", agent: "ada" });
+  await hf.state.patch("fork", {}, { remove: ["plan"] });
+  await hf.state.patch("fork", { brief: 1 }, { ttlMs: 1e12 });
+}
+
+/** A session that was deleted, of which a fork inherits a little of everything. */
+async function leaveBehind(hf: Holdfast): Promise<void> {
+  const session = "left";
+  await hf.sessions.create({ id: session, agent: "ada", title: "gone", request: "request-2", tags: ["z"] });
+  const turn = await hf.turns.begin(session, { agent: "ada", run: "r-2" });
+  await hf.history.append({ session, agent: "ada" }, { role: "user", content: "inherited" });
+  await hf.history.append({ session, agent: "ada" }, { role: "assistant", content: "at length ".repeat(200) });
+  const call = await hf.calls.start(session, { type: "leaf", request: { q: 3 }, model: "m-2", turn: turn.id });
+  await hf.calls.finish(call.id, { response: 4, costUsd: 0.25 });
+  await hf.evals.add(session, { code: "2 + 2", result: 4, turn: turn.id });
+  await hf.state.set(session, { kept: 1 });
+  await hf.state.patch(session, { kept: 2 });
+  await hf.invocations.spawn(session, { session: { id: "of-left" } }, async () => 1);
+  await hf.log.annotate(session, { note: "goes" });
+  const head = await hf.turns.finish(turn.id, { final: "kept", vars: { v: 1 } });
+  await hf.history.append({ session, agent: "ada" }, { role: "user", content: "not inherited" });
+  await hf.heads.publish(session);
+  await hf.sessions.fork(`${session}@${head.id}`, { id: "heir" });
+  await hf.heads.publish("heir");
+  await hf.sessions.delete(session);
 }

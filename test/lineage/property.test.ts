@@ -53,16 +53,26 @@ class World {
   readonly model = new LineageModel();
   #texts = 0;
   #forks = 0;
-  readonly #hf: Holdfast;
+  readonly #handles: readonly Holdfast[];
+  /** The one whose turn it is. */
+  #hf: Holdfast;
 
-  constructor(hf: Holdfast) {
-    this.#hf = hf;
+  constructor(first: Holdfast, ...others: readonly Holdfast[]) {
+    this.#handles = [first, ...others];
+    this.#hf = first;
   }
 
-  async run(commands: readonly Command[]): Promise<void> {
+  async run(commands: readonly (readonly [Command, by: number])[]): Promise<void> {
     await this.#hf.sessions.create({ id: "s0" });
     this.model.create("s0");
-    for (const one of commands) await this.#do(one);
+    for (const [one, by] of commands) {
+      this.#take(by);
+      await this.#do(one);
+    }
+  }
+
+  #take(by: number): void {
+    this.#hf = this.#handles[by % this.#handles.length] ?? this.#hf;
   }
 
   #session(n: number): ModelSession {
@@ -123,6 +133,8 @@ class World {
       case "abort": {
         const before = session.now;
         const turn = await hf.turns.begin(id);
+        // What is in the turn came through another handle.
+        this.#take(this.#handles.indexOf(hf) + 1);
         await this.#append(session, 2);
         const head = await hf.turns.abort(turn.id);
         this.model.publish(session, head.id, head.seq, false);
@@ -185,7 +197,10 @@ class World {
   }
 
   async compare(): Promise<void> {
-    const hf = this.#hf;
+    for (const hf of this.#handles) await this.#compare(hf);
+  }
+
+  async #compare(hf: Holdfast): Promise<void> {
     for (const session of this.model.sessions.values()) {
       const { id } = session;
       const history = this.model.history(session);
@@ -213,14 +228,15 @@ class World {
 }
 
 const PLACES = [
-  { name: "sqlite in memory", url: async () => ({ url: ":memory:", end: () => {} }), runs: 60 },
+  { name: "sqlite in memory", url: async () => ({ url: ":memory:", end: () => {} }), runs: 60, handles: 1 },
   {
     name: "sqlite in a file",
     url: async () => {
       const folder = mkdtempSync(path.join(tmpdir(), "holdfast-lineage-"));
       return { url: path.join(folder, "store.db"), end: () => rmSync(folder, { recursive: true, force: true }) };
     },
-    runs: 25,
+    runs: 50,
+    handles: 2,
   },
   {
     name: "postgres",
@@ -229,21 +245,23 @@ const PLACES = [
       end: () => {},
     }),
     runs: 15,
+    handles: 2,
   },
 ] as const;
 
-describe.each(PLACES)("lineage on $name", ({ url, runs }) => {
+describe.each(PLACES)("lineage on $name, through $handles handle(s)", ({ url, runs, handles }) => {
   test("SE2 any head shows what the naive model had, after any sequence of verbs", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
+      fc.asyncProperty(fc.array(fc.tuple(command, fc.nat(1)), { minLength: 5, maxLength: 40 }), async (commands) => {
         const place = await url();
         const hf = await open(place.url, { durability: "normal" });
+        const others = handles === 1 ? [] : [await open(place.url, { durability: "normal" })];
         try {
-          const world = new World(hf);
+          const world = new World(hf, ...others);
           await world.run(commands);
           await world.compare();
         } finally {
-          await hf.close();
+          for (const one of [hf, ...others]) await one.close();
           place.end();
         }
       }),

@@ -1,12 +1,12 @@
 // A child that appends and says "ack <session> <seq> <writer> <n>" for each message only after its promise resolved.
 
-import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Message } from "../../src/contracts/messages.ts";
 import { open } from "../../src/open.ts";
 import { textOf } from "./examine.ts";
+import { say } from "./say.ts";
 
 export interface WriterTold {
   readonly url: string;
@@ -26,20 +26,6 @@ export interface WriterTold {
   readonly durability?: "full" | "normal";
   /** More writers on the same handle, each with its own session and way. */
   readonly beside?: readonly Omit<WriterTold, "url" | "beside">[];
-}
-
-const nap = new Int32Array(new SharedArrayBuffer(4));
-
-/** All of it before anything else happens, however slowly the other side reads. */
-function say(line: string): void {
-  for (let left = Buffer.from(`${line}\n`); left.length > 0; ) {
-    try {
-      left = left.subarray(writeSync(1, left));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-      Atomics.wait(nap, 0, 0, 1);
-    }
-  }
 }
 
 async function write(store: Holdfast, told: Omit<WriterTold, "url">): Promise<void> {

@@ -50,6 +50,7 @@ export const exported: Command = {
       if (args.flag("children") || args.flag("no-aliases")) throw new UsageError("--markdown goes without the others");
       return await writeMarkdown(await holdfast.markdown(at), at.session, context);
     }
+    if (at.head !== undefined) throw notAtHead(args.operand(0));
     const options = { children: args.flag("children"), aliases: !args.flag("no-aliases") };
     const out = args.text("out");
     if (out === undefined) {
@@ -70,6 +71,14 @@ export const exported: Command = {
     return undefined;
   },
 };
+
+/** An archive is a whole session: one that ends at a head is another, and the store has to know it. */
+function notAtHead(named: string): UsageError {
+  return new UsageError(
+    `a session is exported whole, not at a head; fork it there first, which copies nothing: ` +
+      `\`holdfast fork ${quoted(named)} NEW-ID\`, then \`holdfast export NEW-ID\`; or --markdown for people`,
+  );
+}
 
 /** Before anything is read: what is in the file may be the only copy of something. */
 async function refuseOverwriting({ args, io }: Context): Promise<void> {
@@ -156,7 +165,7 @@ export const imported: Command = {
     for (const id of report.partial) {
       const heir = report.sessions.map((one) => one.id).join(", ");
       await context.output.note(
-        safe`warning: of session ${id} only what ${heir} inherits is here; the whole of it goes only into another store`,
+        safe`warning: of session ${id} only what ${heir} inherits is here; its own archive brings the rest`,
       );
     }
     return undefined;

@@ -1,8 +1,8 @@
 // holdfast cost: what calls to models took and cost.
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Command, Context } from "../command.ts";
+import { LOCATOR_HELP, locate } from "../locate.ts";
 import { formatCost, formatTokens, formatUsd } from "../spending.ts";
-import { needSession } from "../store.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { formatCount } from "../units.ts";
 
@@ -15,10 +15,11 @@ type ModelRow = {
 export const cost: Command = {
   name: "cost",
   summary: "tell tokens and cost, per model and per session",
-  usage: ["cost [SESSION]"],
+  usage: ["cost [SESSION[@HEAD]]"],
   description:
     "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. A fork does not pay " +
-    "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free.",
+    "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
+    `calls that can be seen there, each under the session that made it. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
@@ -32,8 +33,7 @@ export const cost: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const [name] = context.args.operands;
-    const session = name === undefined ? undefined : (await needSession(holdfast, name)).id;
-    const report = await holdfast.cost(session);
+    const report = await holdfast.cost(name === undefined ? undefined : await locate(holdfast, name));
     await context.output.answer(report, () => lines(report, context));
     return undefined;
   },

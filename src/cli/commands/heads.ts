@@ -11,10 +11,11 @@ const ls: Command = {
   name: "ls",
   aliases: ["list", "show"],
   summary: "list a session's heads, oldest first",
-  usage: ["heads [ls] SESSION [--limit N] [--cursor C]"],
+  usage: ["heads [ls] SESSION[@HEAD] [--limit N] [--cursor C]"],
   description:
     "A head is a point of a session that was published: what was there at it can be read for ever. Lists all of them, " +
-    `also aborted ones and those of other branches; the current one is marked. ${LOCATOR_HELP}`,
+    "also aborted ones and those of other branches; the current one is marked. At a head, those that lead to it. " +
+    LOCATOR_HELP,
   options: {
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" },
     cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
@@ -28,9 +29,10 @@ const ls: Command = {
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
-    const { session } = await locate(holdfast, args.operand(0));
-    const current = (await holdfast.sessions.get(session))?.head ?? null;
-    const page = await holdfast.heads.list(session, {
+    const at = await locate(holdfast, args.operand(0));
+    const { session } = at;
+    const current = (await holdfast.sessions.get({ session }))?.head ?? null;
+    const page = await holdfast.heads.list(at, {
       limit: args.number("limit") ?? 100,
       cursor: args.text("cursor"),
     });

@@ -1,10 +1,12 @@
 // holdfast log: a session's events in order, live if wanted, and the head of its chain to keep elsewhere.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
+import type { Locator } from "../../contracts/lineage.ts";
 import type { Anchor, LogEvent } from "../../contracts/log.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { LOCATOR_HELP, locate } from "../locate.ts";
 import type { Output } from "../output.ts";
 import { eachSession } from "../pages.ts";
 import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
@@ -23,10 +25,12 @@ const show: Command = {
   usage: [
     "log [show] SESSION [--last N | --after SEQ] [--type TYPE]… [--follow]",
     "log [show] SESSION [--after SEQ] --limit N [--type TYPE]…",
+    "log [show] SESSION@HEAD [--last N | --after SEQ] [--type TYPE]…",
   ],
   description:
     "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are " +
-    "compact: they name what was written and never repeat it. Each one's hash covers it and everything before it.",
+    "compact: they name what was written and never repeat it. Each one's hash covers it and everything before it. At a " +
+    `head: those on the line that leads to it. ${LOCATOR_HELP}`,
   options: {
     type: { type: "list", value: "TYPE", summary: "only events of this type, such as message/added" },
     ...rangeOptions("events"),
@@ -42,20 +46,38 @@ const show: Command = {
     const { args, output } = context;
     const range = readRange(args);
     const holdfast = await context.open();
-    const session = await needSession(holdfast, args.operand(0));
+    const at = await locate(holdfast, args.operand(0));
+    const session = await needSession(holdfast, at.session);
     const types = args.list("type");
-    if (args.flag("follow")) return await watch(holdfast, session, range, context);
+    if (args.flag("follow")) {
+      if (at.head !== undefined) throw new UsageError("a head is an end: --follow goes with a session as it stands");
+      return await watch(holdfast, session, range, context);
+    }
+    if (at.head !== undefined) return await showAt(holdfast, at, range, context);
     const events = await select(holdfast, session, range, types);
-    await output.answer({ session: session.id, seq: session.seq, chain: session.chain, events }, () => {
-      return events.length === 0
-        ? ["no events"]
-        : pieces(events).flatMap((piece) => table(columns(output), piece, output.frame));
-    });
+    const { id, seq, chain } = session;
+    await output.answer({ session: id, seq, chain, events }, () => eventLines(events, output));
     if (types.length === 0) await noteRest(output, range, events.length, session.seq);
     else if (events.length === 0) await noteTypes(holdfast, session, context);
     return undefined;
   },
 };
+
+/** What lies on the line to a head: its seqs have gaps where other branches are. */
+async function showAt(holdfast: Holdfast, at: Locator, range: Range, { args, output }: Context): Promise<undefined> {
+  const { seq, hash } = await holdfast.log.anchor(at);
+  const { after = 0, limit = Number.POSITIVE_INFINITY, last } = range;
+  const found = await collect(holdfast, at, after, limit, args.list("type"));
+  const events = last === undefined ? found : last === 0 ? [] : found.slice(-last);
+  await output.answer({ ...at, seq, chain: hash, events }, () => eventLines(events, output));
+  await noteRest(output, range, events.length, found.length);
+  return undefined;
+}
+
+function eventLines(events: readonly LogEvent[], output: Output): string[] {
+  if (events.length === 0) return ["no events"];
+  return pieces(events).flatMap((piece) => table(columns(output), piece, output.frame));
+}
 
 /** One by one there is no table: nobody knows how wide the next event is. */
 function eventLine(event: LogEvent, { style, width }: Output): string {
@@ -108,16 +130,16 @@ async function select(
   { after = 0, limit = Number.POSITIVE_INFINITY, last }: Range,
   types: readonly string[],
 ): Promise<readonly LogEvent[]> {
-  if (last === undefined) return await collect(holdfast, session.id, after, limit, types);
+  if (last === undefined) return await collect(holdfast, { session: session.id }, after, limit, types);
   // Only a filter makes it necessary to read from the start: seqs are contiguous.
   const from = types.length === 0 ? Math.max(0, session.seq - last) : 0;
-  const events = await collect(holdfast, session.id, from, Number.POSITIVE_INFINITY, types);
+  const events = await collect(holdfast, { session: session.id }, from, Number.POSITIVE_INFINITY, types);
   return last === 0 ? [] : events.slice(-last);
 }
 
 async function collect(
   holdfast: Holdfast,
-  session: string,
+  at: Locator,
   from: number,
   most: number,
   types: readonly string[],
@@ -125,7 +147,7 @@ async function collect(
   const found: LogEvent[] = [];
   for (let after = from; found.length < most; ) {
     const limit = Math.min(LIMITS.eventsPage, most - found.length);
-    const page = await holdfast.log.read(session, { after, limit, ...(types.length === 0 ? {} : { types }) });
+    const page = await holdfast.log.read(at, { after, limit, ...(types.length === 0 ? {} : { types }) });
     for (const event of page) found.push(event);
     if (page.length < limit) break;
     after = page.at(-1)?.seq ?? after;
@@ -162,7 +184,8 @@ const anchor: Command = {
   summary: "print the heads of chains, to keep elsewhere",
   usage: ["log anchor SESSION…", "log anchor --all"],
   description:
-    "Prints the chain head of a session as JSON. The chain alone shows damage and careless editing; somebody who " +
+    "Prints the chain head of a session as JSON, or the chain up to SESSION@HEAD. " +
+    "The chain alone shows damage and careless editing; somebody who " +
     "rewrites a log and all its hashes is found out only by an anchor that was kept where they cannot write.",
   options: { all: { type: "flag", summary: "of every session of the store" } },
   operands: [{ name: "SESSION", need: "any" }],
@@ -178,7 +201,7 @@ const anchor: Command = {
     if (all === args.operands.length > 0) throw new UsageError("name the SESSIONs to anchor, or pass --all");
     const holdfast = await context.open();
     const anchors: Anchor[] = [];
-    for (const id of args.operands) anchors.push(await holdfast.log.anchor((await needSession(holdfast, id)).id));
+    for (const name of args.operands) anchors.push(await holdfast.log.anchor(await locate(holdfast, name)));
     if (all) await eachSession(holdfast, async ({ id }) => void anchors.push(await holdfast.log.anchor(id)));
     // The same with and without --json: a file to keep is always JSON.
     await output.document(all || anchors.length > 1 ? anchors : anchors[0]);

@@ -10,7 +10,7 @@ import { readTextOperand } from "../input.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
 import { readUpToDamage as read } from "../reading.ts";
-import { needSession } from "../store.ts";
+import { findSession, needSession } from "../store.ts";
 import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
 
@@ -136,7 +136,7 @@ const add: Command = {
     if (role === undefined) throw new UsageError(`--role is one of ${ROLES.join(", ")}, not "${args.text("role")}"`);
     const holdfast = await context.open();
     const named = args.operand(0);
-    const session = await holdfast.sessions.get(named);
+    const session = await findSession(holdfast, named);
     const agent = args.text("agent") ?? session?.agent;
     if (agent === undefined || agent === null) throw new UsageError("say whose conversation it is: --agent ID");
     const [key, run] = [args.text("key"), args.text("run")];

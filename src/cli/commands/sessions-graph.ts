@@ -2,6 +2,7 @@
 import type { TreeSession } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
+import type { Head, Locator } from "../../contracts/lineage.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import type { Command, Context } from "../command.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
@@ -13,11 +14,11 @@ import { formatCount, formatTime, plural } from "../units.ts";
 export const tree: Command = {
   name: "tree",
   summary: "draw sessions with their heads, branches, forks and invocations",
-  usage: ["sessions tree [SESSION] [--heads N] [--limit N]"],
+  usage: ["sessions tree [SESSION[@HEAD]] [--heads N] [--limit N]"],
   description:
     "Draws a session and all that are linked with it: forks where they leave it, sessions it invoked or was invoked by, " +
     "branches that resume and rewind began. A ● is a head, a ○ an aborted one. Without SESSION the newest sessions are " +
-    `drawn. ${LOCATOR_HELP}`,
+    `drawn, and with SESSION@HEAD only what leads to that head. ${LOCATOR_HELP}`,
   options: {
     heads: { type: "number", min: 0, summary: "the newest N heads of a branch (default 5); the current one always" },
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many sessions (default 100)" },
@@ -33,11 +34,11 @@ export const tree: Command = {
     const holdfast = await context.open();
     const [name] = args.operands;
     const limit = args.number("limit") ?? 100;
-    const at = name === undefined ? undefined : { session: (await locate(holdfast, name)).session };
+    const at = name === undefined ? undefined : await locate(holdfast, name);
     const found = await holdfast.tree(at, { limit });
     await output.answer(found, () => {
       if (found.sessions.length === 0) return ["no sessions"];
-      const drawing = { marked: at?.session ?? null, heads: args.number("heads") ?? 5 };
+      const drawing = { marked: at?.session ?? null, head: at?.head ?? null, heads: args.number("heads") ?? 5 };
       return treeLines(found, drawing, output.frame);
     });
     if (found.more) await output.note(`only ${plural(limit, "session")}; --limit shows more`);
@@ -48,19 +49,22 @@ export const tree: Command = {
 export const show: Command = {
   name: "show",
   summary: "show one session by id or alias",
-  usage: ["sessions show SESSION"],
+  usage: ["sessions show SESSION[@HEAD]"],
   description:
     "Shows everything a session's row holds, with the length and the head of its hash-chained log, its heads and " +
-    "branches, and what it was made from. SESSION is an id or alias.",
+    `branches, and what it was made from; at a head, what there was then. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [{ command: "holdfast sessions show chat-1", does: "one session" }],
   next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show what it holds.",
   run: async (context) => {
     const holdfast = await context.open();
-    const session = await needSession(holdfast, context.args.operand(0));
-    const lineage = await lineageOf(holdfast, session.id);
-    await context.output.answer({ ...session, lineage }, () => describe(session, lineage, context));
+    const at = await locate(holdfast, context.args.operand(0));
+    const session = await needSession(holdfast, at.session);
+    const lineage = await lineageOf(holdfast, at);
+    const head = at.head === undefined ? null : await holdfast.heads.get(at.head);
+    const there = head === null ? {} : { at: head };
+    await context.output.answer({ ...session, ...there, lineage }, () => describe(session, head, lineage, context));
     return undefined;
   },
 };
@@ -74,8 +78,9 @@ interface Lineage {
   readonly forks: readonly string[];
 }
 
-async function lineageOf(holdfast: Holdfast, id: string): Promise<Lineage> {
-  const { sessions } = await holdfast.tree({ session: id }, { limit: LIMITS.page });
+async function lineageOf(holdfast: Holdfast, at: Locator): Promise<Lineage> {
+  const { sessions } = await holdfast.tree(at, { limit: LIMITS.page });
+  const { session: id } = at;
   const own = sessions.find((session) => session.id === id);
   return {
     from: own?.from ?? null,
@@ -87,7 +92,7 @@ async function lineageOf(holdfast: Holdfast, id: string): Promise<Lineage> {
   };
 }
 
-function describe(session: Session, lineage: Lineage, { output }: Context): string[] {
+function describe(session: Session, head: Head | null, lineage: Lineage, { output }: Context): string[] {
   const { metadata } = session;
   const { from, forks } = lineage;
   const source =
@@ -106,9 +111,13 @@ function describe(session: Session, lineage: Lineage, { output }: Context): stri
       ["tags", session.tags.join(" ")],
       ["aliases", session.aliases.join(" ")],
       ["metadata", Object.keys(metadata).length === 0 ? "" : JSON.stringify(metadata)],
-      ["messages", formatCount(session.messages)],
-      ["events", formatCount(session.seq)],
-      ["chain head", session.chain],
+      ["at head", head === null ? "" : `${head.id}${head.status === "complete" ? "" : ` (${head.status})`}`],
+      ["published", head === null ? "" : formatTime(head.at)],
+      ["summary", head?.finalSummary ?? ""],
+      ["messages", formatCount(head?.counts.messages ?? session.messages)],
+      ["calls", head === null ? "" : formatCount(head.counts.calls)],
+      ["events", formatCount(head?.seq ?? session.seq)],
+      ["chain head", head?.chain ?? session.chain],
       ["current head", session.head ?? ""],
       ["heads", lineage.heads === 0 ? "" : formatCount(lineage.heads)],
       ["branches", lineage.branches === 1 ? "" : `${formatCount(lineage.branches)}, on branch ${lineage.branch}`],

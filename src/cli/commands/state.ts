@@ -5,7 +5,7 @@ import type { Versioned } from "../../contracts/state.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
-import { needSession } from "../store.ts";
+import { findSession, needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { quoted, safe } from "../terminal.ts";
 import { parseDuration } from "../units.ts";
@@ -104,7 +104,7 @@ const set: Command = {
     const ttl = args.text("ttl");
     const options = ttl === undefined || ttl === "never" ? {} : { ttlMs: parseDuration(ttl, "--ttl") };
     const holdfast = await context.open();
-    const session = await holdfast.sessions.get(args.operand(0));
+    const session = await findSession(holdfast, args.operand(0));
     const id = session?.id ?? args.operand(0);
     await answer(await holdfast.state.patch(id, patch, options), id, context, { created: session === null });
     return undefined;

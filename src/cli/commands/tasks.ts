@@ -12,6 +12,7 @@ import {
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { findSession } from "../store.ts";
 import { didYouMean } from "../suggest.ts";
 import { quoted, safe } from "../terminal.ts";
 import { plural } from "../units.ts";
@@ -31,7 +32,7 @@ const show: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const named = context.args.operand(0);
-    const session = await holdfast.sessions.get(named);
+    const session = await findSession(holdfast, named);
     const boards = await holdfast.tasks.getBoardsByConversation(session?.id ?? named);
     if (boards.length === 0 && session === null) throw missing("session", named, "`holdfast sessions` lists them");
     await context.output.answer({ conversation: session?.id ?? named, boards }, () => {
@@ -71,7 +72,7 @@ const add: Command = {
     if (titles.some((title) => title.trim() === "")) throw new UsageError("a TITLE is blank; a task needs one");
     const holdfast = await context.open();
     const named = args.operand(0);
-    const conversation = (await holdfast.sessions.get(named))?.id ?? named;
+    const conversation = (await findSession(holdfast, named))?.id ?? named;
     const agentId = args.text("agent") ?? "";
     const wanted = newBoard(args);
     const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agentId });
@@ -243,7 +244,7 @@ async function find(holdfast: Holdfast, boardName: string, taskName: string): Pr
 }
 
 async function rootBoard(holdfast: Holdfast, name: string): Promise<TaskList | null> {
-  const session = await holdfast.sessions.get(name);
+  const session = await findSession(holdfast, name);
   return await holdfast.tasks.getByConversation(session?.id ?? name);
 }
 

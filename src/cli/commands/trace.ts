@@ -3,6 +3,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { TraceEvent } from "../../contracts/trace.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { LOCATOR_HELP, locate } from "../locate.ts";
 import type { Output } from "../output.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
@@ -14,11 +15,12 @@ const DEFAULT_LIMIT = 1000;
 export const trace: Command = {
   name: "trace",
   summary: "print what happened and what caused it",
-  usage: ["trace SESSION [--after SEQ] [--limit N] [--type TYPE]…", "trace --causes SESSION#SEQ [--limit N]"],
+  usage: ["trace SESSION[@HEAD] [--after SEQ] [--limit N] [--type TYPE]…", "trace --causes SESSION#SEQ [--limit N]"],
   description:
     "Prints a session's events, oldest first, each with one line that says what it is about and the events that caused " +
     "it, of other sessions too. With --causes it walks back from one event: nearest causes first. It never shows text of " +
-    "messages or other payloads.",
+    "messages or other payloads. At a head: what lies on the line that leads to it. " +
+    LOCATOR_HELP,
   options: {
     after: { type: "number", value: "SEQ", summary: "only events behind this seq" },
     limit: {
@@ -53,18 +55,20 @@ export const trace: Command = {
       if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
       return undefined;
     }
-    const session = await needSession(holdfast, named ?? "");
-    const events = await holdfast.trace(session.id, {
+    const at = await locate(holdfast, named ?? "");
+    const session = await needSession(holdfast, at.session);
+    const end = at.head === undefined ? session.seq : ((await holdfast.heads.get(at.head))?.seq ?? session.seq);
+    const events = await holdfast.trace(at, {
       ...(after === undefined ? {} : { after }),
       ...atMost,
       ...(types.length === 0 ? {} : { types }),
     });
-    await output.answer({ session: session.id, seq: session.seq, events }, () =>
+    await output.answer({ ...at, session: session.id, seq: end, events }, () =>
       events.length === 0 ? ["no events"] : table(columns(output), events, output.frame),
     );
     if (events.length === 0 && types.length > 0) await noteTypes(holdfast, session, context);
-    const last = events.at(-1)?.seq ?? session.seq;
-    if (events.length === (limit ?? DEFAULT_LIMIT) && last < session.seq) {
+    const last = events.at(-1)?.seq ?? end;
+    if (events.length === (limit ?? DEFAULT_LIMIT) && last < end) {
       await output.note(`there is more; --after ${last} goes on`);
     }
     return undefined;

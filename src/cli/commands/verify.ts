@@ -12,11 +12,12 @@ const LISTED_MAX = 20;
 export const verify: Command = {
   name: "verify",
   summary: "check the hash chains of sessions",
-  usage: ["verify [SESSION…] [--anchor FILE] [--from FILE] [--blobs]"],
+  usage: ["verify [SESSION[@HEAD]…] [--anchor FILE] [--from FILE] [--blobs]"],
   description:
     "Verifies the hash chain of each session's log (of all, or of those named): every event, its columns, and where " +
     "the session row says the log ends. With --blobs also that every message, state value and attachment can be read " +
-    "and has its own hash. It does not compare the rows of messages, state and tasks with the log.\n\n" +
+    "and has its own hash. SESSION@HEAD also asks that the log still holds what that head " +
+    "commits to. It does not compare the rows of messages, state and tasks with the log.\n\n" +
     "Damage is reported with the first bad seq, and the exit code is 5. Without an anchor the chain finds corruption " +
     "and careless editing; an editor who also recomputes every hash is found only with --anchor.",
   options: {

@@ -38,6 +38,11 @@ const OWNED: Readonly<Record<string, string>> = {
   remains: "WHERE r.session_no = ? ORDER BY r.branch",
 };
 
+const NAMING = "s.id AS session, r.seq, e.body";
+const NAMED =
+  "JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq " +
+  "WHERE s.deleted_at IS NULL";
+
 export const queries = {
   ...(Object.fromEntries([
     ...LOGGED_TABLES.map((table) => [`archive.${table}`, logged(table)]),
@@ -53,9 +58,11 @@ export const queries = {
     "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
     "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
   "invocations.unlinked":
-    "SELECT s.id AS session, r.seq, e.body FROM invocations r JOIN sessions s ON s.no = r.session_no " +
-    "JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL " +
-    "AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach') ORDER BY r.session_no, r.seq",
+    `SELECT ${NAMING} FROM invocations r ${NAMED} ` +
+    "AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach') " +
+    // Of one that is here in part not every head may be.
+    `UNION SELECT ${NAMING} FROM remains k JOIN invocations r ON r.callee_session_no = k.session_no ${NAMED} ` +
+    `UNION SELECT ${NAMING} FROM remains k JOIN invocations r ON r.source_session_no = k.session_no ${NAMED} ORDER BY 1, 2`,
   "session.heirs":
     "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
     "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
@@ -77,9 +84,15 @@ export const queries = {
 export const statements = {
   /** Of a session that is here only in part: where it ends now. */
   "session.remainsTo": "UPDATE sessions SET seq = ?, chain = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?",
+  /** What was here in part is here whole. */
+  "session.complete":
+    "UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, " +
+    "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +
+    "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?) WHERE id = ?",
   /** What is not known stays as it is. */
   "invocation.link":
     "UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
+    "callee_head_before = coalesce(callee_head_before, (SELECT no FROM heads WHERE id = ?)), " +
     "callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = ?)), " +
     "source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
     "source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = ?)) " +

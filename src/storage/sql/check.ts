@@ -19,9 +19,11 @@ const turnEnded = `${exists(TURN_ENDED)} AS turn_there`;
 
 const SESSIONS =
   "SELECT s.no, s.id, s.deleted_at, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.status, s.tags, s.kind, s.origin, " +
-  "s.cache_id, s.head_no, h.id AS head, h.session_no AS head_session, h.status AS head_status, " +
+  "s.cache_id, s.agent_no, a.id AS agent, s.request, " +
+  "CASE WHEN s.title IS NULL AND s.metadata IS NULL THEN 0 ELSE 1 END AS described, s.created_at, s.updated_at, s.version, " +
+  "s.head_no, h.id AS head, h.session_no AS head_session, h.status AS head_status, " +
   `${exists("SELECT 1 FROM derivations d WHERE d.session_no = h.session_no AND d.source_session_no = s.no")} AS head_derived ` +
-  "FROM sessions s LEFT JOIN heads h ON h.no = s.head_no";
+  "FROM sessions s LEFT JOIN heads h ON h.no = s.head_no LEFT JOIN agents a ON a.no = s.agent_no";
 
 /** Versions in the order of what they are versions of. Parameters: session, first_seq, seq, limit. */
 function versions(table: string, columns: string, joins: string): string {
@@ -131,6 +133,8 @@ export const queries = {
     "r.type, r.callee_session_no AS callee_no, c.id AS callee, c.deleted_at AS callee_deleted, " +
       "r.source_session_no AS source_no, o.id AS source, o.deleted_at AS source_deleted, r.call_seq, " +
       "(SELECT k.type FROM calls k WHERE k.session_no = r.session_no AND k.first_seq = r.call_seq AND k.seq = r.call_seq) AS call_type, " +
+      "r.label, r.source_snapshot_seq, r.source_fingerprint, h_source_head.snapshot_seq AS source_head_snapshot, " +
+      "h_source_head.fingerprint AS source_head_fingerprint, r.created_at, r.completed_at, " +
       INVOCATION_HEADS.map(([column, as]) => head(column, as)).join(", "),
     "LEFT JOIN sessions c ON c.no = r.callee_session_no LEFT JOIN sessions o ON o.no = r.source_session_no " +
       INVOCATION_HEADS.map(([column, as]) => joinHead(column, as)).join(" "),
@@ -146,11 +150,22 @@ export const queries = {
     "LEFT JOIN blobs b ON b.no = r.payload",
   ),
   "check.state":
-    `SELECT r.branch, r.key, r.seq, r.ord, r.until_seq, ${blob("value")}, r.salt, ${EVENT} FROM state r ${joinBlob("value")} ` +
-    `${withEvent("r")} WHERE r.session_no = ? AND (r.branch, r.key, r.seq) > (?, ?, ?) ORDER BY r.branch, r.key, r.seq LIMIT ?`,
+    `SELECT r.branch, r.key, r.seq, r.ord, r.until_seq, r.expires_at, ${blob("value")}, r.salt, ${EVENT} FROM state r ` +
+    `${joinBlob("value")} ${withEvent("r")} WHERE r.session_no = ? AND (r.branch, r.key, r.seq) > (?, ?, ?) ` +
+    "ORDER BY r.branch, r.key, r.seq LIMIT ?",
   "check.events":
-    "SELECT r.seq, r.branch, r.type, r.body, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message, r.erased_seq, r.sha256, " +
-    `${blob("content")} FROM events r ${joinBlob("content")} WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+    "SELECT r.seq, r.branch, r.type, r.at, r.body, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message, r.erased_seq, " +
+    `r.sha256, ${blob("content")} FROM events r ${joinBlob("content")} WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "check.boards":
+    "SELECT r.id, r.agent, r.ord, r.parent, r.max_retries, r.created_at, r.version FROM boards r " +
+    "WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
+  "check.boardTasks":
+    "SELECT r.board_id, r.id, r.status, r.ord, r.retry_count, r.version, r.created_at, r.updated_at FROM boards b " +
+    "JOIN tasks r ON r.board_id = b.id WHERE b.session_no = ? AND (r.board_id, r.id) > (?, ?) " +
+    "ORDER BY r.board_id, r.id LIMIT ?",
+  "check.namesOf":
+    "SELECT r.name, r.created_at FROM aliases r WHERE r.session_no = ? AND r.name > ? ORDER BY r.name LIMIT ?",
+  "check.tagsOf": "SELECT r.tag FROM session_tags r WHERE r.session_no = ? AND r.tag > ? ORDER BY r.tag LIMIT ?",
   "check.beyond": "SELECT min(r.seq) AS seq FROM events r WHERE r.session_no = ? AND r.seq > ?",
   "check.contents":
     "SELECT r.seq, r.content AS content_no FROM events r LEFT JOIN blobs b ON b.no = r.content " +

@@ -34,6 +34,13 @@ function messagesAt(order: string): string {
   );
 }
 
+function countedBy(run: string, group: string): string {
+  return (
+    `SELECT a.id AS agent, c.run, c.n FROM (SELECT e.agent_no, ${run} AS run, count(*) AS n FROM events e WHERE ` +
+    `${STRETCH("e")} AND e.agent_no IS NOT NULL AND e.erased_seq IS NULL GROUP BY ${group}) c JOIN agents a ON a.no = c.agent_no`
+  );
+}
+
 const HEAD_COLUMNS =
   "h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, " +
   "h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at";
@@ -141,6 +148,9 @@ export const queries = {
     "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
+  // Of those that are still there, whose they are and how many: what a context leaves out is counted, not read.
+  "messages.count": countedBy("CAST(NULL AS TEXT)", "e.agent_no"),
+  "messages.countRuns": countedBy("e.run", "e.agent_no, e.run"),
   "lineage.counts":
     `SELECT ${COUNTS} FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, ` +
     "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
@@ -152,8 +162,10 @@ export const queries = {
     "AND n.seq >= s.branch ORDER BY n.seq DESC LIMIT 1) WHERE s.id = ?) w",
   "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
   "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
-  "head.before": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq <= ? ORDER BY h.seq DESC LIMIT 1`,
-  "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.no > ? ORDER BY h.no LIMIT ?`,
+  "head.before":
+    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq >= h.branch AND h.seq <= ? ` +
+    "ORDER BY h.seq DESC LIMIT 1",
+  "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
   "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
   "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
   "turns.at": versionsAt(TURNS),

@@ -1,16 +1,16 @@
 // Events: read in seq order, erased only with their whole session.
 
-const COLUMNS = "e.seq, e.type, e.at, e.body, e.hash";
+const COLUMNS = "e.seq, e.type, e.at, e.body, e.hash, e.branch";
 const SESSION = "(SELECT no FROM sessions WHERE id = ?)";
 
 export const queries = {
   "events.read": `SELECT ${COLUMNS} FROM events e WHERE e.session_no = ${SESSION} AND e.seq > ? ORDER BY e.seq LIMIT ?`,
   /** With the columns of the message an event added, to compare them with what was hashed. */
   "events.whole":
-    `SELECT ${COLUMNS}, e.branch, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.content, e.chars, ` +
+    `SELECT ${COLUMNS}, a.id AS agent, e.role, e.run, e.key, e.sha256, e.salt, e.words, e.content, e.chars, ` +
     "e.erased_seq FROM events e " +
     `LEFT JOIN agents a ON a.no = e.agent_no WHERE e.session_no = ${SESSION} AND e.seq > ? ORDER BY e.seq LIMIT ?`,
-  "events.at": `SELECT ${COLUMNS}, e.branch FROM events e WHERE e.session_no = ${SESSION} AND e.seq = ?`,
+  "events.at": `SELECT ${COLUMNS} FROM events e WHERE e.session_no = ${SESSION} AND e.seq = ?`,
   "annotation.get":
     "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM annotations n " +
     `LEFT JOIN blobs b ON b.no = n.payload WHERE n.session_no = ${SESSION} AND n.seq = ?`,

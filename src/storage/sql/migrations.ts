@@ -124,6 +124,13 @@ const GRAPH: readonly string[] = [
   `CREATE INDEX derivations_source ON derivations (source_session_no)`,
 ];
 
+/** Invocations that wait for a session to be imported are few, and every import asks for them. */
+const LATE_LINKS = [
+  `CREATE INDEX invocations_unlinked ON invocations (session_no, seq)
+     WHERE callee_session_no IS NULL OR source_session_no IS NULL AND type = 'attach'`,
+  `CREATE INDEX invocations_source ON invocations (source_session_no) WHERE source_session_no IS NOT NULL`,
+];
+
 /** Durable runs. Their steps are events of their session's log, found by the run; here is what has to be found otherwise. */
 const RUNS: readonly string[] = [
   `CREATE TABLE runs (no {serial}, id {text} NOT NULL UNIQUE, session_no {int} NOT NULL, first_seq {int} NOT NULL,
@@ -153,7 +160,8 @@ const RUNS: readonly string[] = [
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
-  { version: 3, up: RUNS },
+  { version: 3, up: LATE_LINKS },
+  { version: 4, up: RUNS },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);

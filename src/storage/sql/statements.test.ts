@@ -108,6 +108,8 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["the lineage of a head", QUERIES["lineage.at"]],
   ["messages at a head", QUERIES["messages.at"]],
   ["the last messages at a head", QUERIES["messages.lastAt"]],
+  ["how many messages there are", QUERIES["messages.count"]],
+  ["how many messages of which run there are", QUERIES["messages.countRuns"]],
   ["what a head counts", QUERIES["lineage.counts"]],
   ["what a head to be published counts", QUERIES["branch.standing"]],
   ["a head by id", QUERIES["head.get"]],
@@ -150,6 +152,19 @@ describe("ST10 promised lookups use an index", () => {
       }
     });
   }
+});
+
+describe("ST10 what waits to be linked is found by an index that holds nothing else", () => {
+  test.each(ENGINES)("ST10 $name", async (engine) => {
+    const ground = await engine.fresh();
+    try {
+      if (engine.name === "postgres") await ground.driver.read("SELECT set_config('enable_seqscan', 'off', false)", []);
+      const plan = await explain(ground, QUERIES["invocations.unlinked"]);
+      expect(plan.join("\n")).toMatch(/invocations_unlinked/);
+    } finally {
+      await ground.end();
+    }
+  });
 });
 
 /** What is read from end to end, other than the rows a subquery has chosen already. */

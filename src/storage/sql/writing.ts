@@ -87,6 +87,7 @@ class Batch {
 
   add(commit: Commit, fresh: Set<string>): Outcome {
     if (fresh.size > 0) this.#announce(commit, fresh);
+    for (const one of commit.replaces ?? []) this.script.write(one, this.#context(commit));
     if (commit.restores !== undefined) restore(this.script, commit.restores);
     if (commit.writes !== undefined && commit.writes.length > 0) {
       const context = this.#context(commit);

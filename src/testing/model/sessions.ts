@@ -1,5 +1,6 @@
 // The model's sessions.
 import { HoldfastError } from "../../contracts/errors.ts";
+import type { At } from "../../contracts/lineage.ts";
 import type { Session, Sessions } from "../../contracts/sessions.ts";
 import type { ModelSession, World } from "./world.ts";
 
@@ -11,6 +12,7 @@ export function modelSessions(world: World): Sessions {
     const born = { kind: "entry", origin: null, cacheId: id, head: null } as const;
     return structuredClone({ ...facts, ...born, chain: "", messages: session.messages.length });
   };
+  const idOf = (at: At) => (typeof at === "string" ? at : at.session);
   const byName = (name: string) => {
     if (world.sessions.some(({ id }) => id === name)) return world.find(name);
     const owner = world.aliases.get(name);
@@ -26,7 +28,7 @@ export function modelSessions(world: World): Sessions {
       return shown(world.add(structuredClone(given)));
     },
     get: async (name) => {
-      const session = byName(name);
+      const session = byName(idOf(name));
       return session === undefined ? null : shown(session);
     },
     list: async (filter = {}) => {
@@ -49,14 +51,15 @@ export function modelSessions(world: World): Sessions {
       };
     },
     update: async (id, patch) => {
-      const session = world.existing(id);
+      const session = world.existing(idOf(id));
       const { version, ...fields } = structuredClone(patch);
       if (version !== undefined && version !== session.version) throw new HoldfastError("Conflict", "another version");
       Object.assign(session, fields, { version: session.version + 1, updatedAt: world.now() });
       session.seq++;
       return shown(session);
     },
-    setAlias: async (id, name, { move = false } = {}) => {
+    setAlias: async (at, name, { move = false } = {}) => {
+      const id = idOf(at);
       const session = world.existing(id);
       const owner = world.aliases.get(name);
       if (owner === id) return;
@@ -65,7 +68,8 @@ export function modelSessions(world: World): Sessions {
       session.seq++;
     },
     removeAlias: async (name) => world.aliases.delete(name),
-    delete: async (id) => {
+    delete: async (at) => {
+      const id = idOf(at);
       const session = world.find(id);
       if (session === undefined) return null;
       const removed = { messages: session.messages.length };

@@ -18,6 +18,7 @@ export function runArchiveSuite(name: string, make: MakeFixture, options?: Suite
 }
 
 const NEEDS = ["archives", "lineage", "sessions", "history", "state", "tasks", "log", "blobs", "agents"] as const;
+const CHECKED = [...NEEDS, "check"] as const;
 type Given = Pick<Offers, (typeof NEEDS)[number]>;
 
 const AGENT = "ada";
@@ -271,6 +272,107 @@ const forkCases: readonly Case[] = [
       assert.deepEqual((await other.check()).issues, []);
       isSameBytes(await fileOf(other, "fork"), file);
     });
+  }),
+
+  prove("AR3 a session that came in part with a fork is completed by its own archive", CHECKED, async (given) => {
+    const { import: take } = given.archives;
+    const made = await elsewhere(async (other) => {
+      await makeRich(other, "source", 1000);
+      const head = present(await other.heads.current("source"));
+      await other.sessions.fork(`source@${head.id}`, { id: "fork" });
+      await other.history.append(scope("fork"), { role: "user", content: "in the fork" });
+      await other.history.append(scope("source"), { role: "user", content: "after the fork" });
+      await other.state.patch("source", { replaced: "again" });
+      await other.heads.publish("source");
+      await other.sessions.create({ id: "caller" });
+      await other.invocations.attach("caller", "source", { mode: "continue" }, async () => 1);
+      await other.sessions.setAlias("source", "the source");
+      return {
+        source: await fileOf(other, "source"),
+        fork: await fileOf(other, "fork"),
+        caller: await fileOf(other, "caller"),
+        inSource: await everything(other, "source"),
+        inFork: await everything(other, "fork"),
+      };
+    });
+    for (const file of [made.fork, made.caller]) await take([file]);
+    assert.equal(await given.sessions.get("source"), null);
+    const report = await take([made.source]);
+    assert.equal(report.sessions[0]?.outcome, "imported");
+    assert.deepEqual((await given.check()).issues, []);
+    assert.deepEqual(await everything(given, "source"), made.inSource);
+    assert.deepEqual(await everything(given, "fork"), made.inFork);
+    isSameBytes(await fileOf(given.archives, "source"), made.source);
+    isSameBytes(await fileOf(given.archives, "fork"), made.fork);
+    assert.equal((await given.sessions.get("the source"))?.id, "source");
+    assert.equal((await take([made.source])).sessions[0]?.outcome, "there");
+    await given.history.append(scope("source"), { role: "user", content: "goes on" });
+    await given.lineage.heads.publish("source");
+    await given.sessions.delete("source");
+    assert.deepEqual(await everything(given, "fork"), made.inFork);
+    assert.deepEqual((await given.check()).issues, []);
+    await refuses("SessionDeleted", () => take([made.source]));
+  }),
+
+  prove(
+    "AR3 what was cleared since goes when the whole comes, and what was cleared before does not come back",
+    CHECKED,
+    async (given) => {
+      const { import: take } = given.archives;
+      const made = await elsewhere(async (other) => {
+        await other.history.append(scope("source"), { role: "user", content: "short secret" });
+        await other.history.append(scope("source"), { role: "user", content: "long secret ".repeat(500) });
+        await other.sessions.fork("source", { id: "fork" });
+        const [early, fork] = [await fileOf(other, "source"), await fileOf(other, "fork")];
+        await other.history.clear(scope("source"));
+        return { early, fork, late: await fileOf(other, "source"), later: await fileOf(other, "fork") };
+      });
+      await take([made.fork]);
+      const secret = present((await given.history.session("fork")).at(-1));
+      await take([made.late]);
+      assert.equal((await given.history.session("fork")).length, 0);
+      assert.equal(await given.blobs.exists(secret.ref), false);
+      assert.equal((await given.check()).counts.orphanBlobs, 0);
+      assert.equal((await given.check()).counts.orphanBlobs, 0);
+      assert.deepEqual((await given.check()).issues, []);
+      await elsewhere(async (other) => {
+        await other.import([made.later]);
+        await refuses("Conflict", () => other.import([made.early]));
+        assert.deepEqual((await other.check()).issues, []);
+        await other.import([made.late]);
+        assert.deepEqual((await other.check()).issues, []);
+      });
+    },
+  ),
+
+  prove("AR3 a session of another past does not complete one that is here in part", CHECKED, async (given) => {
+    const { import: take } = given.archives;
+    const say = (store: Holdfast, content: string) => store.history.append(scope("source"), { role: "user", content });
+    const fork = await elsewhere(async (other) => {
+      for (const content of ["one", "two", "three"]) await say(other, content);
+      await other.sessions.fork("source", { id: "fork" });
+      return fileOf(other, "fork");
+    });
+    await take([fork]);
+    for (const said of [["one"], ["another", "past", "of", "it"]]) {
+      const file = await elsewhere(async (other) => {
+        for (const content of said) await say(other, content);
+        return fileOf(other, "source");
+      });
+      await refuses("Conflict", () => take([file]));
+    }
+    assert.equal((await given.history.session("fork")).length, 3);
+    // With its last fork goes what is here of it; then it may come with whatever past it has.
+    await given.sessions.delete("fork");
+    assert.deepEqual((await given.check()).issues, []);
+    await elsewhere(async (other) => {
+      await say(other, "another");
+      const file = await fileOf(other, "source");
+      const all = await Promise.all([1, 2, 3].map(() => take([file])));
+      const outcomes = all.map(({ sessions }) => sessions[0]?.outcome).sort();
+      assert.deepEqual(outcomes, ["imported", "there", "there"]);
+    });
+    assert.deepEqual((await given.check()).issues, []);
   }),
 
   prove("AR3 what was erased stays erased", NEEDS, async (given) => {

@@ -136,6 +136,36 @@ const attachCases: readonly Case[] = [
     assert.equal((await go("a", "c")).status, "running", "nobody waits any more");
   }),
 
+  prove("SE11 a leaf call invokes nothing: it is refused for a spawn and an attachment", NEEDS, async (given) => {
+    const { invocations, calls, sessions } = given.lineage;
+    await given.sessions.create({ id: "boss" });
+    await given.sessions.create({ id: "help" });
+    const ended = await calls.add("boss", { type: "leaf" });
+    const running = await calls.start("boss", { type: "leaf" });
+    const before = await given.log.anchor("boss");
+    const rest = await given.log.anchor("help");
+    const work = () => assert.fail("the work began");
+    for (const { id: call } of [ended, running]) {
+      const asked = [
+        () => invocations.start("boss", { call, session: { id: "child" } }),
+        () => invocations.spawn("boss", { call, session: { id: "child" } }, work),
+        () => invocations.attach("boss", "help", { mode: "continue", call }, work),
+        () => sessions.attach("help", { caller: "boss", mode: "branch", call, session: { id: "child" } }),
+        () => sessions.attach("help", { caller: "boss", mode: "continue", call }),
+      ];
+      for (const ask of asked) {
+        const error = await refuses("InvalidArgument", ask);
+        assert.equal(error.details.id, call);
+      }
+      const [slot] = await invocations.spawnAll("boss", [{ call }], work);
+      assert.equal(slot?.status, "failed");
+    }
+    assert.deepEqual([await given.log.anchor("boss"), await given.log.anchor("help")], [before, rest]);
+    assert.equal(await given.sessions.get("child"), null);
+    const root = await calls.add("boss", { type: "root" });
+    assert.equal((await invocations.start("boss", { call: root.id })).call, root.id);
+  }),
+
   prove("SE3 of those who would close a circle together, one is refused", NEEDS, async (given) => {
     const { sessions } = given.lineage;
     for (const round of range(4)) {
@@ -176,7 +206,7 @@ const spawnCases: readonly Case[] = [
     async (given) => {
       const { invocations, heads, calls, sessions } = given.lineage;
       await given.sessions.create({ id: "caller", request: "r1" });
-      const call = await calls.add("caller", { type: "leaf", request: "delegate" });
+      const call = await calls.add("caller", { type: "root" });
       const envelope = await invocations.spawn(
         "caller",
         { label: "Look it up", call: call.id, session: { id: "child", agent: AGENT } },

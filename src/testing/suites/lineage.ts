@@ -9,12 +9,13 @@ import { contextCases } from "./lineage-context.ts";
 import { hidingCases } from "./lineage-hiding.ts";
 import { invocationCases } from "./lineage-invocations.ts";
 import { leafCases } from "./lineage-leaf.ts";
+import { locatorCases } from "./lineage-locators.ts";
 
 export function runLineageSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   const cases = [...headCases, ...turnCases, ...branchCases, ...forkCases, ...stateCases, ...rowCases, ...hostileCases];
   runCases(
     `lineage: ${name}`,
-    [...cases, ...hidingCases, ...invocationCases, ...leafCases, ...contextCases, ...busyCases],
+    [...cases, ...hidingCases, ...invocationCases, ...leafCases, ...contextCases, ...busyCases, ...locatorCases],
     make,
     options,
   );

@@ -222,7 +222,110 @@ const INJECTIONS = [
   "é\u{1F600}",
 ];
 
+/** Rules that make more and more: by counting, by joining all with all, by calling each other. */
+const BOMBS = [
+  "[:find (count ?n) . :where (n ?n) :rules [[(n ?n) [(ground 1) ?n]] [(n ?m) (n ?n) [(+ ?n 1) ?m]]]]",
+  "[:find (count ?n) . :where (n ?n) :rules [[(n ?n) [(ground 2) ?n]] [(n ?m) (n ?n) (n ?o) [(+ ?n ?o) ?m]]]]",
+  "[:find (count ?n) . :where (a ?n) :rules [[(a ?n) [(ground 0) ?n]] [(a ?m) (b ?n) [(+ ?n 1) ?m]] " +
+    "[(b ?m) (a ?n) [(+ ?n 1) ?m]]]]",
+];
+
 const hostileCases: readonly Case[] = [
+  prove(
+    "QU1 bombs of rules end with their time, and leave the store as it is",
+    ["query", "sessions"],
+    async (given) => {
+      await given.sessions.create({ id: "s" });
+      for (const bomb of BOMBS) {
+        const codes = ["QueryTimeout", "LimitExceeded", "InvalidQuery"] as const;
+        const error = await refuses(codes, () => given.query(bomb, [], { timeoutMs: 300 }), bomb);
+        if (error.code === "QueryTimeout") assert.equal(error.details.timeoutMs, 300);
+      }
+      assert.deepEqual(await given.query("[:find [?id ...] :where [?s :session/id ?id]]"), ["s"], "and others go on");
+    },
+  ),
+
+  prove("ST8 a query that is too long, too deep or too much is LimitExceeded", ["query", "explain"], async (given) => {
+    const nested = (open: string, close: string, depth: number) => `${open.repeat(depth)}${close.repeat(depth)}`;
+    let list: unknown = [];
+    for (let i = 0; i < 50_000; i++) list = [list];
+    const rule = '[(r ?x) [?x :session/id "x"]] ';
+    const asked: readonly (readonly [limit: string, text: unknown, inputs?: readonly unknown[]])[] = [
+      ["queryBytes", `[:find ?x :where [?x :session/id "${"x".repeat(LIMITS.queryBytes)}"]]`],
+      ["queryDepth", nested("[", "]", LIMITS.queryDepth + 1)],
+      ["queryDepth", nested("[", "]", 200_000)],
+      ["queryDepth", "(".repeat(200_000)],
+      ["queryDepth", nested("{:a ", "}", 100_000)],
+      ["queryDepth", nested("#{", "}", 100_000)],
+      ["queryDepth", `[:find ?x :where ${nested("(not ", ")", 100_000)}]`],
+      ["queryDepth", { find: list }],
+      ["queryForms", `[:find ?x :where ${"a ".repeat(LIMITS.queryForms)}]`],
+      ["queryClauses", `[:find ?x :where ${"[?x :session/id] ".repeat(LIMITS.queryClauses + 1)}]`],
+      ["queryClauses", `[:find ?x :where (r ?x) :rules [${rule.repeat(LIMITS.queryClauses + 1)}]]`],
+      ["queryColumns", `[:find ${"?x ".repeat(LIMITS.queryColumns + 1)} :where [?x :session/id]]`],
+      ["queryInputValues", "[:find ?x :in $ [?x ...]]", [range(LIMITS.queryInputValues + 1)]],
+      ["queryInputChars", "[:find ?x :in $ ?x]", ["x".repeat(LIMITS.queryInputChars + 1)]],
+      ["pullDepth", `[:find (pull ?s [{:session/parent ${LIMITS.pullDepth + 1}}]) :where [?s :session/id]]`],
+    ];
+    for (const [limit, text, inputs] of asked) {
+      for (const ask of [given.query, given.explain]) {
+        const error = await refuses(
+          "LimitExceeded",
+          () => ask(text as string, inputs),
+          `${limit} of ${String(text).slice(0, 40)}`,
+        );
+        assert.equal(error.details.limit, limit);
+      }
+    }
+  }),
+
+  prove("QU1 what a pull names is checked before anything is found", ["query", "explain"], async (given) => {
+    for (const pull of ["[:no/such]", "[{:session/_no [*]}]", "[{:message/_session [:message/no]}]"]) {
+      const text = `[:find (pull ?s ${pull}) :where [?s :session/id]]`;
+      for (const ask of [given.query, given.explain]) await refuses("InvalidQuery", () => ask(text), text);
+    }
+  }),
+
+  prove("QU1 nothing outside the catalogue can be read", ["sessions", "query"], async (given) => {
+    await given.sessions.create({ id: "s", title: "secret" });
+    const words = ["sqlite_master", "pg_catalog.pg_tables", "information_schema.tables", "sessions", "blobs", "meta"];
+    for (const word of words) {
+      const texts = [
+        `[:find ?x :where [?x :${word}/sql ?y]]`,
+        `[:find ?y :where [?x :session/id ?x] [(${word} ?x) ?y]]`,
+        `[:find ?x :in ${word} :where [${word} ?x :session/id]]`,
+        `[:find (${word} ?x) :where [?x :session/id]]`,
+        `[:find ?x :where (${word} ?x)]`,
+        `[:find (pull ?s [:${word}/body]) :where [?s :session/id]]`,
+      ];
+      for (const text of texts) await refuses("InvalidQuery", () => given.query(text), text);
+    }
+    for (const name of [
+      "load_extension",
+      "readfile",
+      "writefile",
+      "pg_read_file",
+      "pg_sleep",
+      "current_setting",
+      "lo_export",
+    ])
+      await refuses("InvalidQuery", () => given.query(`[:find ?x :where [(${name} "x") ?x]]`), name);
+  }),
+
+  prove(
+    "QU1 maxRows is about rows of the answer, not about what a pull or a plan takes",
+    ["sessions", "query", "explain"],
+    async (given) => {
+      for (let i = 0; i < 3; i++) await given.sessions.create({ id: `s${i}`, tags: ["a", "b", "c", "d"] });
+      const text = "[:find [(pull ?s [:session/id :session/tag]) ...] :where [?s :session/id]]";
+      assert.equal(((await given.query(text, [], { maxRows: 3 })) as unknown[]).length, 3);
+      assert.ok(
+        (await given.explain("[:find ?a ?b :where [?a :session/id] [?b :session/id]]", [], { maxRows: 1 })).plan
+          .length > 1,
+      );
+    },
+  ),
+
   prove(
     "QU1 a value is never part of the SQL",
     ["sessions", "query", "explain"],
@@ -272,7 +375,11 @@ const hostileCases: readonly Case[] = [
 
   prove("QU1 more rows than asked for is LimitExceeded", ["query"], async ({ query }) => {
     const text = "[:find ?x :in $ [?x ...]]";
-    await refuses("LimitExceeded", () => query(text, [range(11)], { maxRows: 10 }));
+    const { message, details } = await refuses("LimitExceeded", () => query(text, [range(11)], { maxRows: 10 }));
+    assert.match(message, /more than 10 rows/, "the caller's limit, not ours");
+    assert.deepEqual(details, { limit: "queryRows", max: 10, most: LIMITS.queryRows });
+    const deep = await refuses("LimitExceeded", () => query(text, [range(3000)], { maxRows: 2999 }));
+    assert.equal(deep.details.max, 2999);
     assert.equal(((await query(text, [range(10)], { maxRows: 10 })) as unknown[]).length, 10);
     await refuses("InvalidArgument", () => query(text, [[1]], { maxRows: LIMITS.queryRows + 1 }));
     await refuses("InvalidArgument", () => query(text, [[1]], { timeoutMs: 0 }));

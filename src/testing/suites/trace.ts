@@ -77,13 +77,26 @@ const cases: readonly Case[] = [
       { kind: "turn", id: filled.turn },
     ]);
     const heads = typed(events, "head/created");
-    assert.deepEqual(kinds(present(heads[0])), ["turn", "event"]);
+    assert.deepEqual(kinds(present(heads[0])), ["turn", "snapshot", "event"]);
+    const [, saved] = typed(events, "snapshot/added");
+    assert.equal(heads[0]?.causes[1]?.id, saved?.id, "the variables stored with it");
+    assert.equal(heads[0]?.causes[2]?.id, `${filled.chat}#${present(saved).seq - 1}`, "what happened last before that");
     assert.equal(heads[0]?.row?.facts.status, "complete");
     assert.deepEqual(heads[1]?.causes[1], { kind: "head", id: filled.heads[0] });
     assert.ok(heads[1]?.causeEventIds.includes(present(heads[0]).id));
-    for (const type of ["branch/begun", "head/moved"]) {
-      for (const event of typed(events, type)) assert.deepEqual(kinds(event), ["head", "event"]);
-    }
+    // On what it was made, the summary that a compaction wrote, and the last that happened before that.
+    const summary = present(typed(events, "message/added").find(({ seq }) => seq === present(heads[3]).seq - 1));
+    assert.deepEqual(heads[3]?.causes, [
+      { kind: "head", id: filled.heads[0] },
+      { kind: "message", id: summary.id },
+      { kind: "event", id: `${filled.chat}#${summary.seq - 1}` },
+    ]);
+    for (const event of typed(events, "branch/begun")) assert.deepEqual(kinds(event), ["head", "event"]);
+    const [back] = typed(events, "head/moved");
+    assert.deepEqual(back?.causes.slice(0, 2), [
+      { kind: "head", id: filled.heads[0] },
+      { kind: "head", id: filled.heads[3] },
+    ]);
     const after = typed(events, "message/added").at(-1);
     assert.deepEqual(after?.causes, [], "no turn was open");
     const erased = typed(events, "message/added").filter(({ row }) => row?.facts.erased === true);
@@ -91,6 +104,14 @@ const cases: readonly Case[] = [
     const [derived] = typed(await given.trace(filled.fork), "derivation/added");
     assert.deepEqual(derived?.causes, [{ kind: "head", id: filled.heads[3] }]);
     assert.deepEqual(derived?.causeEventIds, [present(heads[3]).id], "of another session");
+    const [inFork] = typed(await given.trace(filled.fork), "head/created");
+    assert.deepEqual(
+      inFork?.causes[0],
+      { kind: "head", id: filled.heads[3] },
+      "the first of a fork, on what it continues",
+    );
+    const [split] = typed(await given.trace(filled.split), "head/created");
+    assert.deepEqual(split?.causes[0], { kind: "event", id: `${filled.chat}#5` }, "or on the message it was cut at");
   }),
 
   prove("SE9 causes are walked breadth first, across sessions, each once and within a limit", NEEDS, async (given) => {

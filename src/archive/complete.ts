@@ -1,0 +1,121 @@
+// A session that was here only in part, because a fork brought what it inherits, comes whole. What is here of it gives way
+// to the same rows of the archive, in the same commit; only its heads stay, because rows of others name them by number.
+import { HoldfastError } from "../contracts/errors.ts";
+import { LOGGED_TABLES, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
+import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
+import type { Cell, Guard, Storage, Write } from "../contracts/storage.ts";
+import { sameBytes } from "../core/bytes.ts";
+import { replaceWrites } from "../sessions/erase-session.ts";
+import { logged } from "./gather.ts";
+import type { Contents } from "./verify.ts";
+
+export interface Completion {
+  readonly guards: readonly Guard[];
+  /** Before the rows. */
+  readonly replaces: readonly Write[];
+  readonly restores: readonly RestoredRow[];
+  /** Behind them. */
+  readonly writes: readonly Write[];
+  /** Blobs of what was here, and was cleared where the archive comes from; null when nothing was. */
+  readonly cleared: readonly DiscardedRow[] | null;
+}
+
+export async function completePart(storage: Storage, one: Contents, row: SessionRow): Promise<Completion> {
+  const held = await storage.query("archive.remains", row.no);
+  const events = new Map((one.tables.get("events") ?? []).map((event) => [event.seq, event]));
+  const heads = new Set<unknown>();
+  const cleared: PortableRow[] = [];
+  for (const { upto } of held) await checkSamePast(storage, one.id, events.get(upto ?? 0), Number(upto));
+  for (const table of LOGGED_TABLES) {
+    for await (const found of logged(storage, table, row.no, 0, row.seq)) {
+      const whole = table === "events" ? events.get(found.seq ?? 0) : undefined;
+      const isErased = (found.erased_seq ?? null) !== null;
+      if (isErased && (whole?.erased_seq ?? null) === null) throw olderThanPart(one.id);
+      if (!isErased && (whole?.erased_seq ?? null) !== null) cleared.push(found);
+      if (table === "heads") heads.add(found.id);
+      if (table === "heads" && isForgotten(found, one)) throw olderThanPart(one.id);
+    }
+  }
+  const [session] = one.tables.get("sessions") ?? [];
+  return {
+    guards: [
+      // Still not here as a whole.
+      { check: "session.version", key: [one.id], expect: null },
+      ...held.map(
+        ({ branch, upto }): Guard => ({
+          ...{ check: "remains.upto", key: [one.id, Number(branch)], expect: Number(upto) },
+        }),
+      ),
+    ],
+    replaces: replaceWrites(row.no),
+    restores: [...one.tables].flatMap(([table, rows]) =>
+      table === "sessions"
+        ? []
+        : rows.filter((made) => table !== "heads" || !heads.has(made.id)).map((made) => ({ table, row: made })),
+    ),
+    writes: session === undefined ? [] : [sessionWrite(session)],
+    cleared: cleared.length === 0 ? null : await blobsOf(storage, cleared),
+  };
+}
+
+/** The chain hash where a kept stretch ends says that all before it is the same. */
+async function checkSamePast(storage: Storage, id: string, event: PortableRow | undefined, seq: number): Promise<void> {
+  const [here] = await storage.query("events.at", id, seq);
+  if (here !== undefined && event !== undefined && sameBytes(here.hash, event.hash as Uint8Array)) return;
+  throw new HoldfastError(
+    "Conflict",
+    `the session ${JSON.stringify(id)} in the archive is not the one whose forks are here`,
+    {
+      details: { kind: "session", id, seq },
+      hint: "Its log has another past, or ends before they branched off. Import it into another store, or export it again.",
+    },
+  );
+}
+
+function isForgotten({ id, final }: PortableRow, { tables }: Contents): boolean {
+  const whole = (tables.get("heads") ?? []).find((head) => head.id === id);
+  return final === null && whole !== undefined && whole.final !== null;
+}
+
+function olderThanPart(id: string): HoldfastError {
+  return new HoldfastError(
+    "Conflict",
+    `something of ${JSON.stringify(id)} that the archive holds was erased before a fork of it was imported here`,
+    {
+      details: { kind: "session", id },
+      hint: "What was erased does not come back: export the session again, as it is now.",
+    },
+  );
+}
+
+async function blobsOf(storage: Storage, messages: readonly PortableRow[]): Promise<readonly DiscardedRow[]> {
+  const found: DiscardedRow[] = [];
+  for (const { content } of messages) {
+    if (!(content instanceof Uint8Array)) continue;
+    for (const { sha256, store, key } of await storage.query("blob.head", content)) found.push({ sha256, store, key });
+  }
+  return found;
+}
+
+const COLUMNS = [
+  ...[
+    "title",
+    "status",
+    "tags",
+    "metadata",
+    "request",
+    "created_at",
+    "updated_at",
+    "version",
+    "branch",
+    "seq",
+    "chain",
+  ],
+  ...["messages", "state_seq", "kind", "origin", "cache_id", "head", "id"],
+];
+
+function sessionWrite(row: PortableRow): Write {
+  const agent: Cell = row.agent == null ? null : { agent: String(row.agent) };
+  const params = [agent, ...COLUMNS.map((name) => row[name] ?? null)];
+  return { op: "run", statement: "session.complete", params };
+}

@@ -1,0 +1,88 @@
+// What an archive holds is believed when the checker finds nothing wrong with it: it is restored into a store of its own
+// that nobody else sees, checked there like any store, and only then written to the one it is meant for. So an import
+// accepts nothing that a check would not.
+import { runCheck } from "../check/check.ts";
+import { kindsOf } from "../check/kinds.ts";
+import type { CheckIssue, CheckKind } from "../contracts/check.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { RestoredRow } from "../contracts/portable.ts";
+import type { BlobWrite, Storage } from "../contracts/storage.ts";
+import { fromHex } from "../core/bytes.ts";
+import { refusalError } from "../core/decide.ts";
+import { corrupted } from "./frames.ts";
+import { agentsOf, usesOf } from "./restores.ts";
+import type { Contents } from "./verify.ts";
+
+/** An empty store in memory; whoever opens it closes it. */
+export type OpenScratch = () => Promise<Storage>;
+
+/** Blobs were compared with their hashes as they came; here each is an empty row to refer to. */
+const KINDS: ReadonlySet<CheckKind> = new Set([...kindsOf("deep")].filter((kind) => kind !== "blob-hash-mismatch"));
+const UNREAD = { stream: () => (async function* () {})() };
+
+const BLOBS_AT_ONCE = 1000;
+const ISSUES_NAMED = 5;
+
+export async function checkContents(
+  open: OpenScratch,
+  contents: readonly Contents[],
+  blobs: ReadonlySet<string>,
+): Promise<void> {
+  const storage = await open();
+  try {
+    await restoreInto(storage, contents, blobs);
+    const { issueCount, issues } = await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, KINDS));
+    if (issueCount > 0) throw disagrees(issueCount, issues.slice(0, ISSUES_NAMED));
+  } finally {
+    await storage.close();
+  }
+}
+
+async function restoreInto(storage: Storage, contents: readonly Contents[], blobs: ReadonlySet<string>): Promise<void> {
+  const at = storage.environment.now();
+  const all = [...blobs];
+  for (let i = 0; i < all.length; i += BLOBS_AT_ONCE) {
+    await storage.commit({ blobs: all.slice(i, i + BLOBS_AT_ONCE).map((hex) => placeholder(hex, at)) });
+  }
+  const restores = contents.flatMap(({ tables }) =>
+    [...tables].flatMap(([table, rows]) => rows.map((row): RestoredRow => ({ table, row }))),
+  );
+  try {
+    const outcome = await storage.commit({
+      solo: true,
+      sessions: contents.map(({ id }) => ({ id, mode: "restore", at })),
+      agents: agentsOf(restores).map((id) => ({ id, at })),
+      restores,
+      uses: usesOf(restores),
+    });
+    if (!outcome.ok) throw refusalError(outcome.refused);
+  } catch (cause) {
+    // The store is empty and in memory: what it refuses is refused because of the rows.
+    throw corrupted("its rows cannot stand beside each other", cause);
+  }
+}
+
+function placeholder(hex: string, at: number): BlobWrite {
+  const sha256 = fromHex(hex) ?? new Uint8Array();
+  return {
+    ...{ sha256, size: 0, media: "application/octet-stream", utf8: false, form: 0, body: new Uint8Array() },
+    ...{ stored: 0, store: "", key: null, refs: 0, expiresAt: null, at },
+  };
+}
+
+/** Rows that no reader understands say StoreCorrupted; here it is the file that is wrong. */
+async function readable<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof HoldfastError && cause.code === "StoreCorrupted") throw corrupted(cause.message, cause);
+    throw cause;
+  }
+}
+
+function disagrees(count: number, issues: readonly CheckIssue[]): HoldfastError {
+  const named = issues.map(({ kind, rows, details }) => ({ kind, rows: [...rows], details }));
+  const first = issues[0];
+  const where = first === undefined ? "" : `: ${first.kind} at ${first.rows.join(", ")}`;
+  return corrupted(`its rows and its log do not agree${where}`, undefined, { issueCount: count, issues: named });
+}

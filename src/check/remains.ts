@@ -1,0 +1,174 @@
+// What is left of a deleted session, or came of one with a fork: stretches of its log that others inherit, each from the
+// beginning of a branch on, with the rows of their events. All that the others read through it is compared like the rows
+// of a session that is there; what only the rest of the log could tell is not known.
+import type { CheckedEventRow, CheckedSessionRow } from "../contracts/check-queries.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { WholeEventRow } from "../contracts/queries.ts";
+import { sameBytes } from "../core/bytes.ts";
+import { genesis } from "../core/chain.ts";
+import { rowId } from "../core/row-id.ts";
+import { type Bad, BEGINS_BRANCH, checkColumns, checkEvent } from "../log/verify.ts";
+import { IN_PART, neededOf } from "../sessions/erase-session.ts";
+import { isCyclic } from "./edges.ts";
+import type { Look } from "./findings.ts";
+import { checkContent, dataOf, type Kept, Ledger, Reader } from "./ledger.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import type { Beside } from "./row.ts";
+import type { Subject, Survey } from "./subject.ts";
+
+/** Erased with its session, wherever it is inherited. */
+const EVERYWHERE = Number.MAX_SAFE_INTEGER;
+
+export async function checkKept(survey: Survey, look: Look, session: CheckedSessionRow): Promise<Kept> {
+  const { storage } = survey;
+  const rows = await storage.query("archive.remains", session.no);
+  const kept = new Map(rows.map(({ branch, upto }) => [Number(branch), Number(upto)]));
+  // Where a lineage has no beginning, nobody can tell what it needs.
+  for (const { branch } of await storage.query("branches.needed", session.no, session.no)) {
+    if (await isCyclic(survey, session.no, branch)) return kept;
+  }
+  for (const { branch, upTo } of await neededOf(storage, session.no)) {
+    const upto = kept.get(branch) ?? 0;
+    if (upto < upTo) look.report("remains-short", [session.id], { branch, needed: upTo, kept: upto });
+  }
+  return kept;
+}
+
+/** What a tombstone says nothing of any more. */
+const EMPTY = ["agent_no", "request", "tags", "origin", "cache_id", "head_no", "title"] as const;
+
+export function checkTombstone({ look, session }: Subject, { birth, end }: Ledger, beside: Beside | null): void {
+  const { described, ...columns } = session;
+  const found: Readonly<Record<string, unknown>> = { ...columns, title: described === 1 ? "" : null };
+  const said: Record<string, unknown> = { ...Object.fromEntries(EMPTY.map((column) => [column, null])), ...birth };
+  said.messages = 0;
+  // What came with a fork, and was never deleted here, never stood anywhere.
+  if (session.version === IN_PART) Object.assign(said, { status: "open", branch: 1, state_seq: 0 });
+  for (const column of Object.keys(said)) {
+    if ((found[column] ?? null) !== said[column])
+      look.report("row-mismatch", [session.id], { table: "sessions", column });
+  }
+  if (end > session.seq) look.report("log-beyond-end", [session.id], { seq: end });
+  for (const [table, rows] of Object.entries({ boards: beside?.boards, session_tags: beside?.tags })) {
+    if (rows !== undefined && rows.length > 0) look.report("remains-left", [session.id], { table });
+  }
+}
+
+export async function readRemains(survey: Survey, look: Look, session: CheckedSessionRow, kept: Kept): Promise<Ledger> {
+  const { storage, count } = survey;
+  const stretches = new Stretches(look, session, kept);
+  const clears: Erased[] = [];
+  for await (const event of rowsOf<WholeEventRow>((last) =>
+    storage.query("events.whole", session.id, last?.seq ?? BEFORE_ALL, PAGE),
+  )) {
+    if (!stretches.add(event)) continue;
+    count("events");
+    if (event.erased_seq !== null && event.erased_seq !== EVERYWHERE) clears.push(event as Erased);
+  }
+  stretches.end();
+  for await (const event of rowsOf<CheckedEventRow>((last) =>
+    storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE),
+  )) {
+    if (event.content === null || !stretches.covers(event.seq)) continue;
+    checkContent(look, session, event);
+    await survey.blob?.(look, rowId(session.id, event.seq), event.content);
+  }
+  for (const event of clears) stretches.checkErased(event);
+  const { reader, covered } = stretches;
+  const end = [...kept.values()].reduce((most, upto) => Math.max(most, upto), 0);
+  return new Ledger(end, null, reader, { kept, covered });
+}
+
+type Erased = WholeEventRow & { readonly erased_seq: number };
+
+class Stretches {
+  readonly reader = new Reader(null);
+  /** Seqs whose event is there and is what was written. */
+  readonly covered = new Set<number>();
+  readonly #look: Look;
+  readonly #session: CheckedSessionRow;
+  readonly #kept: Kept;
+  /** The last event of each branch that is what was written. */
+  readonly #last = new Map<number, number>();
+  readonly #broken = new Set<number>();
+  readonly #clears = new Map<number, JsonObject>();
+  #before: WholeEventRow | null = null;
+  #left = false;
+
+  constructor(look: Look, session: CheckedSessionRow, kept: Kept) {
+    this.#look = look;
+    this.#session = session;
+    this.#kept = kept;
+  }
+
+  covers(seq: number): boolean {
+    return this.covered.has(seq);
+  }
+
+  /** Whether the event is kept for others, and what was written. */
+  add(event: WholeEventRow): boolean {
+    const before = this.#before;
+    this.#before = event;
+    const { seq, branch } = event;
+    if (seq > (this.#kept.get(branch) ?? 0)) {
+      if (!this.#left) this.#look.report("remains-left", [this.#session.id], { table: "events", seq });
+      this.#left = true;
+      return false;
+    }
+    if (this.#broken.has(branch)) return false;
+    const wrong = this.#check(event, before);
+    if (wrong !== null) {
+      this.#broken.add(branch);
+      const isGap = wrong.seq !== seq || wrong.reason.endsWith("missing");
+      const kind = isGap ? "seq-gap" : wrong.reason.startsWith("the hash") ? "chain-broken" : "event-mismatch";
+      this.#look.report(kind, [rowId(this.#session.id, wrong.seq)], { ...wrong });
+      return false;
+    }
+    this.#last.set(branch, seq);
+    this.covered.add(seq);
+    this.reader.see(event, seq === 1 || before?.seq === seq - 1);
+    if (event.type === "messages/cleared") this.#clears.set(seq, dataOf(event.body)?.body ?? {});
+    return true;
+  }
+
+  #check(event: WholeEventRow, before: WholeEventRow | null): Bad | null {
+    const { seq, branch } = event;
+    const begins = seq === branch;
+    const last = this.#last.get(branch);
+    if (!begins && last !== seq - 1) {
+      const missing = last === undefined ? branch : last + 1;
+      return { seq: missing, reason: `event ${missing} is missing` };
+    }
+    if (begins && seq > 1 && !BEGINS_BRANCH.has(event.type)) return { seq, reason: "the event begins no branch" };
+    if (seq === this.#session.seq && !sameBytes(event.hash, this.#session.chain)) {
+      return { seq, reason: "the hash is not the one that the session's row has" };
+    }
+    // Of the line that was left before a branch began, the event before it may be gone, and its hash with it.
+    const follows = before?.seq === seq - 1 && this.covers(before.seq);
+    if (seq > 1 && !follows) return checkColumns(event);
+    const hash = seq === 1 || before === null ? genesis(this.#session.id) : before.hash;
+    return checkEvent(event, { seq: seq - 1, hash, branch });
+  }
+
+  /** Where a stretch ends before it should. */
+  end(): void {
+    for (const [branch, upto] of this.#kept) {
+      const last = this.#last.get(branch);
+      if (last === upto || this.#broken.has(branch)) continue;
+      const seq = last === undefined ? branch : last + 1;
+      this.#look.report("seq-gap", [rowId(this.#session.id, seq)], { seq, reason: `event ${seq} is missing` });
+    }
+  }
+
+  /** A message is gone because a clear says so; one that came after what is kept is not here to say it. */
+  checkErased({ seq, agent, run, erased_seq: by }: Erased): void {
+    const clear = this.#clears.get(by);
+    const isSaid =
+      clear === undefined
+        ? by > seq && !this.covers(by)
+        : by > seq && clear.agent === agent && (clear.run === undefined || clear.run === run);
+    if (isSaid) return;
+    const reason = `the message is gone, and event ${by} is not what cleared it`;
+    this.#look.report("event-mismatch", [rowId(this.#session.id, seq)], { seq, reason });
+  }
+}

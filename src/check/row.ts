@@ -1,0 +1,103 @@
+// A session's own row, and what stands beside it without an event's seq: tags, names, boards. They are read at one moment
+// of the log and compared with what the log says there.
+import type {
+  CheckedAliasRow,
+  CheckedBoardRow,
+  CheckedSessionRow,
+  CheckedTaskRow,
+} from "../contracts/check-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { jsonTexts } from "../core/decode.ts";
+import type { Standing } from "./ledger.ts";
+import { PAGE, rowsOf } from "./pages.ts";
+import type { Subject } from "./subject.ts";
+
+export interface Beside {
+  readonly boards: readonly CheckedBoardRow[];
+  readonly tasks: readonly CheckedTaskRow[];
+  readonly aliases: readonly CheckedAliasRow[];
+  readonly tags: readonly string[];
+}
+
+/** Somebody may write to it all the time; then the rest is checked all the same. */
+const ATTEMPTS = 10;
+
+/** The session's row, and what stood beside it while its log was no longer than the row says. */
+export async function readBeside(
+  storage: Storage,
+  found: CheckedSessionRow,
+): Promise<{ readonly session: CheckedSessionRow; readonly beside: Beside | null }> {
+  let session = found;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const beside = await readRows(storage, session.no);
+    const [now] = await storage.query("check.session", session.id);
+    if (now === undefined || now.deleted_at !== session.deleted_at) break;
+    if (now.seq === session.seq) return { session, beside };
+    session = now;
+  }
+  return { session, beside: null };
+}
+
+async function readRows(storage: Storage, no: number): Promise<Beside> {
+  const all = async <R>(read: (last: R | undefined) => Promise<readonly R[]>): Promise<readonly R[]> => {
+    const rows: R[] = [];
+    for await (const row of rowsOf(read)) rows.push(row);
+    return rows;
+  };
+  const tags = await all<{ readonly tag: string }>((last) => storage.query("check.tagsOf", no, last?.tag ?? "", PAGE));
+  return {
+    boards: await all<CheckedBoardRow>((last) => storage.query("check.boards", no, last?.id ?? "", PAGE)),
+    tasks: await all<CheckedTaskRow>((last) =>
+      storage.query("check.boardTasks", no, last?.board_id ?? "", last?.id ?? "", PAGE),
+    ),
+    aliases: await all<CheckedAliasRow>((last) => storage.query("check.namesOf", no, last?.name ?? "", PAGE)),
+    tags: tags.map(({ tag }) => tag),
+  };
+}
+
+export function checkRow({ look, session }: Subject, standing: Standing): void {
+  const rows = [session.id];
+  if (standing.messages !== session.messages) {
+    look.report("message-count-wrong", rows, { counted: standing.messages, stored: session.messages });
+  }
+  if (standing.stateSeq !== session.state_seq) {
+    look.report("state-seq-wrong", rows, { expected: standing.stateSeq, stored: session.state_seq });
+  }
+  if (standing.branch !== session.branch) {
+    look.report("branch-wrong", rows, { branch: session.branch, expected: standing.branch });
+  }
+  const isOwn = session.head_no === null || session.head_session === session.no;
+  if (isOwn && standing.head !== session.head) {
+    look.report("current-head-wrong", rows, { head: session.head, expected: standing.head });
+  }
+  const { status = "open", tags = [], kind = "entry", origin = null, cacheId = null, request } = standing.described;
+  const said: Readonly<Record<string, unknown>> = {
+    ...{ status, tags: JSON.stringify(tags), kind, origin, cache_id: cacheId, ...standing.columns },
+    ...(request === undefined ? {} : { request }),
+  };
+  const found: Readonly<Record<string, unknown>> = { ...session, tags: JSON.stringify(tagsOf(session)) };
+  for (const column of Object.keys(said)) {
+    if (found[column] !== said[column]) look.report("row-mismatch", rows, { table: "sessions", column });
+  }
+}
+
+function tagsOf({ tags }: CheckedSessionRow): readonly string[] | undefined {
+  return tags === null ? [] : jsonTexts.read(tags);
+}
+
+/**
+ * Names that the session has are names it was given; that one is missing says nothing, because another session may have
+ * taken it over.
+ */
+export function checkBeside({ look, session }: Subject, standing: Standing, beside: Beside): void {
+  const tags = [...new Set(tagsOf(session))].sort();
+  if (JSON.stringify(tags) !== JSON.stringify([...beside.tags].sort())) {
+    look.report("row-mismatch", [session.id], { table: "session_tags", column: "tag" });
+  }
+  for (const { name, created_at } of beside.aliases) {
+    const given = standing.aliases.get(name) ?? null;
+    if (given === null) look.report("row-without-event", [name], { table: "aliases", session: session.id });
+    else if (given !== created_at) look.report("row-mismatch", [name], { table: "aliases", column: "created_at" });
+  }
+  standing.boards.compare(look, beside.boards, beside.tasks);
+}

@@ -1,0 +1,138 @@
+// A session's state: every value holds from its event until the one that replaced it or took it away, and the log says
+// which that is.
+import type { CheckedStateRow } from "../contracts/check-queries.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import { rowId } from "../core/row-id.ts";
+import { checkBlob, checkCommitments, compare, isErased, type Pair } from "./compare.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import type { Subject } from "./subject.ts";
+
+const STATE = ["state/set", "state/patched", "state/cleared"] as const;
+
+/** Keys an event takes away; null stands for all. */
+function removedBy(type: string, data: JsonObject): ReadonlySet<unknown> | null {
+  return type === "state/patched" ? new Set(Array.isArray(data.removed) ? data.removed : []) : null;
+}
+
+function keysOf(data: JsonObject): readonly unknown[] {
+  return Array.isArray(data.keys) ? data.keys : [];
+}
+
+/** What ends values without giving new ones. */
+export class Endings {
+  readonly #all = new Map<number, number[]>();
+  readonly #keys = new Map<string, number[]>();
+
+  /** Answers how many rows the event wrote: on a branch that inherits, what is taken away is a row as well. */
+  see(
+    event: { readonly seq: number; readonly branch: number; readonly type: string },
+    data: JsonObject,
+    inherits: boolean,
+  ) {
+    const { seq, branch, type } = event;
+    const keys = keysOf(data);
+    const removed = removedBy(type, data);
+    if (removed === null) push(this.#all, branch, seq);
+    else for (const key of removed) push(this.#keys, place(branch, key), seq);
+    const given = new Set(keys);
+    const hidden = removed === null ? 1 : [...removed].filter((key) => !given.has(key)).length;
+    return keys.length + (inherits ? hidden : 0);
+  }
+
+  /** The first behind a seq that ends what a key holds there, up to another seq; null when it still holds. */
+  after({ branch, key, seq }: CheckedStateRow, next: number | null, end: number): number | null {
+    const ends = [this.#all.get(branch), this.#keys.get(place(branch, key))].flatMap((seqs) => later(seqs, seq) ?? []);
+    const first = Math.min(...ends, next ?? Number.POSITIVE_INFINITY);
+    return first <= end ? first : null;
+  }
+}
+
+function place(branch: number, key: unknown): string {
+  return JSON.stringify([branch, key]);
+}
+
+function push<K>(map: Map<K, number[]>, key: K, seq: number): void {
+  const seqs = map.get(key);
+  if (seqs === undefined) map.set(key, [seq]);
+  else seqs.push(seq);
+}
+
+/** The first of ascending numbers behind one; found by halving, because a state may have changed a million times. */
+function later(seqs: readonly number[] | undefined, seq: number): number | undefined {
+  if (seqs === undefined) return undefined;
+  let [low, high] = [0, seqs.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((seqs[middle] ?? 0) > seq) high = middle;
+    else low = middle + 1;
+  }
+  return seqs[low];
+}
+
+export async function checkState(subject: Subject): Promise<void> {
+  const { survey, session } = subject;
+  let held: CheckedStateRow | null = null;
+  for await (const row of rowsOf<CheckedStateRow>((last) =>
+    survey.storage.query(
+      "check.state",
+      session.no,
+      last?.branch ?? BEFORE_ALL,
+      last?.key ?? "",
+      last?.seq ?? BEFORE_ALL,
+      PAGE,
+    ),
+  )) {
+    survey.count("state");
+    if (held !== null) await checkValue(subject, held, row);
+    held = row;
+  }
+  if (held !== null) await checkValue(subject, held, null);
+}
+
+async function checkValue(subject: Subject, row: CheckedStateRow, after: CheckedStateRow | null): Promise<void> {
+  const { look, session } = subject;
+  const id = rowId(session.id, row.seq);
+  const next = after?.branch === row.branch && after.key === row.key ? after.seq : null;
+  const isTwice = next !== null && row.until_seq === null;
+  if (isTwice) look.report("state-held-twice", [id], { table: "state", key: row.key, branch: row.branch });
+  const payload = { name: row.key, no: row.value_no, sha256: row.value, salt: row.salt };
+  await checkBlob(subject, "state", id, payload);
+  const said = compare(subject, row, {
+    ...{ table: "state", seq: row.seq, branch: row.branch, types: STATE },
+    pairs: ({ data }) => [
+      ["branch", row.branch, row.event_branch],
+      ["key", isSaid(subject, row, data), true],
+      ...(isTwice ? [] : endPair(subject, row, next)),
+      ...(data.expires === undefined || isForgotten(subject, row)
+        ? []
+        : ([["expires_at", row.expires_at, row.ord < 0 ? null : data.expires]] as const)),
+    ],
+  });
+  if (said === null || isErased(subject, payload)) return;
+  // Only its own value: the event commits to all of them. A row below 0 has none.
+  const commitments = row.ord < 0 ? {} : { [row.key]: said.commitments[row.key] ?? "" };
+  checkCommitments(subject, "state", id, { ...said, commitments }, [payload], null);
+}
+
+/** A value stands at its place among the keys; a row below 0 only says that a key, or every key, is taken away. */
+function isSaid(subject: Subject, row: CheckedStateRow, data: JsonObject): boolean {
+  const keys = keysOf(data);
+  if (row.ord >= 0) return keys[row.ord] === row.key;
+  const removed = removedBy(String(row.event_type), data);
+  if (removed === null ? row.key === "" : removed.has(row.key) && !keys.includes(row.key)) return true;
+  return isForgotten(subject, row) && keys.includes(row.key);
+}
+
+/** Of a deleted session that was erased everywhere, what held something holds nothing. */
+function isForgotten({ session }: Subject, row: CheckedStateRow): boolean {
+  return session.deleted_at !== null && row.ord < 0;
+}
+
+function endPair({ ledger }: Subject, row: CheckedStateRow, next: number | null): readonly Pair[] {
+  if (ledger === null) return [];
+  const { until_seq } = row;
+  // Nobody knows what came later.
+  const end = ledger.endOf(row.branch);
+  const found = until_seq !== null && until_seq > end ? null : until_seq;
+  return [["until_seq", found, ledger.endings.after(row, next, end)]];
+}

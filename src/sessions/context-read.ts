@@ -1,0 +1,93 @@
+// The stored messages a context is made of: those behind the last compaction that are still there, all of them or, for a
+// budget, from the newest back in pages, so that a long past costs nothing when only its end fits.
+import type { Compaction } from "../contracts/lineage.ts";
+import type { MessageAtRow } from "../contracts/lineage-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { isHidden, type Segment } from "../core/lineage.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
+import { readAll } from "./view-messages.ts";
+
+/** Few at first: a small budget is full soon. What is read together is at most so much, however large the budget. */
+const FIRST_PAGE = 64;
+const PAGE = 2048;
+
+/** What is asked of, newest stretch first, with the seq behind which it begins. */
+export interface Behind {
+  readonly stretches: readonly { readonly segment: Segment; readonly after: number }[];
+  readonly summary: string | undefined;
+  /** Only this agent's. */
+  readonly agent: string | undefined;
+}
+
+/** The message a compaction stands for need not be there any more. */
+export function behind(lineage: readonly Segment[], compaction: Compaction | null, agent: string | undefined): Behind {
+  const from = compaction === null ? null : parseRowId(compaction.upTo, "compaction.upTo");
+  // Of the stretches of its session, the oldest that reaches so far holds it.
+  const oldest =
+    from === null ? -1 : lineage.findLastIndex(({ session, upTo }) => session === from.session && from.seq <= upTo);
+  const reached = lineage.slice(0, oldest === -1 ? undefined : oldest + 1);
+  const stretches = reached.map((segment, i) => ({ segment, after: i === oldest ? (from?.seq ?? 0) : 0 }));
+  return { stretches, agent, summary: compaction?.summary };
+}
+
+function isWanted({ agent, summary }: Behind, row: MessageAtRow): boolean {
+  if (row.erased_seq !== null || (agent !== undefined && row.agent !== agent)) return false;
+  return rowId(row.session, row.seq) !== summary;
+}
+
+/** The summary's own row, unless it was erased. */
+export async function summaryRow(storage: Storage, asked: Behind): Promise<MessageAtRow | undefined> {
+  if (asked.summary === undefined) return undefined;
+  const { session, seq } = parseRowId(asked.summary, "compaction.summary");
+  for (const { segment, after } of asked.stretches) {
+    if (segment.session !== session || seq > segment.upTo || seq <= after) continue;
+    const { no, branch, horizon } = segment;
+    const [row] = await storage.query("messages.at", no, branch, seq - 1, seq, horizon, 1);
+    if (row !== undefined && row.erased_seq === null && !isHidden(segment, row)) return row;
+  }
+  return undefined;
+}
+
+/** Oldest first. */
+export async function allRows(storage: Storage, asked: Behind): Promise<readonly MessageAtRow[]> {
+  const stretches: (readonly MessageAtRow[])[] = [];
+  for (const { segment, after } of asked.stretches) stretches.push(await readAll(storage, segment, after));
+  return stretches
+    .reverse()
+    .flat()
+    .filter((row) => isWanted(asked, row));
+}
+
+/** From the newest back; each page is oldest first. */
+export async function* pagesBack(storage: Storage, asked: Behind): AsyncGenerator<readonly MessageAtRow[]> {
+  let size = FIRST_PAGE;
+  for (const { segment, after } of asked.stretches) {
+    const { no, branch, horizon } = segment;
+    for (let upTo = segment.upTo; ; ) {
+      const rows = await storage.query("messages.lastAt", no, branch, after, upTo, horizon, size);
+      yield rows.filter((row) => isWanted(asked, row) && !isHidden(segment, row));
+      if (rows.length < size) break;
+      upTo = (rows[0]?.seq ?? 1) - 1;
+      size = Math.min(PAGE, size * 2);
+    }
+  }
+}
+
+/** How many there are, without reading them. */
+export async function countRows(storage: Storage, asked: Behind): Promise<number> {
+  let count = 0;
+  for (const { segment, after } of asked.stretches) {
+    const { no, branch, upTo, hides } = segment;
+    // Runs matter only where somebody cleared what this stretch holds.
+    const groups =
+      hides.length === 0
+        ? await storage.query("messages.count", no, branch, after, upTo)
+        : await storage.query("messages.countRuns", no, branch, after, upTo);
+    for (const { agent, run, n } of groups) {
+      const isAsked = asked.agent === undefined || asked.agent === agent;
+      if (isAsked && !isHidden(segment, { agent, run })) count += n;
+    }
+  }
+  const isSummaryIn = (await summaryRow(storage, asked))?.agent;
+  return isSummaryIn === undefined || (asked.agent !== undefined && asked.agent !== isSummaryIn) ? count : count - 1;
+}

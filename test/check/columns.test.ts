@@ -1,0 +1,175 @@
+// Column by column on both engines: what the log says of a row, directly or because it follows from it, is compared.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { CheckKind } from "../../src/contracts/check.ts";
+import { ENGINES } from "../engines.ts";
+import { type Damaged, filledStore } from "./ground.ts";
+
+const of = (id: string) => `(SELECT no FROM sessions WHERE id = '${id}')`;
+const CHAT = `session_no = ${of("chat")}`;
+const FORK = `session_no = ${of("fork")}`;
+const BOARD = `session_no = ${of("work")} AND agent = 'ada'`;
+const TASK = `board_id = (SELECT b.id FROM boards b WHERE b.${BOARD}) AND ord = 0`;
+const ENDED = `${CHAT} AND seq <> first_seq`;
+const OTHER_HEAD = `(SELECT min(h.no) FROM heads h WHERE h.session_no = ${of("chat")} AND h.no <> s.head_no)`;
+const otherHead = `(SELECT ${OTHER_HEAD} FROM sessions s WHERE s.id = 'chat')`;
+const set = (table: string, column: string, value: string, where: string, as = column): Row => [
+  table,
+  as,
+  `UPDATE ${table} SET ${column} = ${value} WHERE ${where}`,
+];
+
+type Row = readonly [table: string, column: string, sql: string, kind?: CheckKind];
+
+const ROWS: readonly Row[] = [
+  set("sessions", "agent_no", "NULL", "id = 'chat'", "agent"),
+  set("sessions", "request", "'another'", "id = 'chat'"),
+  set("sessions", "request", "NULL", "id = 'work'"),
+  set("sessions", "created_at", "created_at + 1", "id = 'chat'"),
+  set("sessions", "updated_at", "updated_at + 1", "id = 'chat'"),
+  set("sessions", "version", "version + 1", "id = 'chat'"),
+  ["session_tags", "tag", `INSERT INTO session_tags (tag, session_no) VALUES ('z', ${of("chat")})`],
+  ["session_tags", "tag", `DELETE FROM session_tags WHERE ${CHAT}`],
+  set("aliases", "created_at", "created_at + 1", "name = 'the-chat'"),
+  ["aliases", "", "UPDATE aliases SET name = 'another' WHERE name = 'the-chat'", "row-without-event"],
+  set("turns", "agent_no", "NULL", ENDED),
+  set("turns", "run", "'another'", ENDED),
+  set("turns", "branch", "branch + 1", `${ENDED} AND status = 'done'`),
+  set("evals", "turn_seq", "NULL", ENDED),
+  set("evals", "message_seq", "NULL", ENDED),
+  set("evals", "at", "at + 1", ENDED),
+  set("evals", "erased_seq", "1", ENDED),
+  set("evals", "branch", "branch + 1", ENDED),
+  set("calls", "turn_seq", "NULL", ENDED),
+  set("calls", "model", "'another'", ENDED),
+  set("calls", "provider", "NULL", ENDED),
+  set("calls", "created_at", "created_at + 1", ENDED),
+  set("calls", "erased_seq", "1", ENDED),
+  set("snapshots", "erased_seq", "1", CHAT),
+  set("invocations", "branch", "branch + 1", ENDED),
+  set("invocations", "callee_session_no", "NULL, callee_head_after = NULL", ENDED),
+  set("invocations", "caller_head_before", otherHead, CHAT),
+  set("invocations", "caller_head_after", "NULL", ENDED),
+  set("invocations", "source_head", "NULL", `${ENDED} AND type = 'attach'`),
+  set("invocations", "source_snapshot_seq", "1", CHAT),
+  set("invocations", "source_fingerprint", "'another'", CHAT),
+  set("invocations", "label", "NULL", ENDED),
+  set("invocations", "created_at", "created_at + 1", CHAT),
+  set("invocations", "completed_at", "completed_at + 1", ENDED),
+  set("state", "until_seq", "NULL", `${CHAT} AND key = 'mood'`),
+  set("state", "until_seq", "until_seq + 1", `${CHAT} AND key = 'plan' AND until_seq IS NOT NULL`),
+  set("state", "expires_at", "1", `${FORK} AND key = 'own'`),
+  set("state", "expires_at", "NULL", `${FORK} AND key = 'brief'`),
+  ["state", "", `DELETE FROM state WHERE ${FORK} AND ord = -1`, "event-without-row"],
+  ["clears", "", `DELETE FROM clears WHERE ${FORK}`, "event-without-row"],
+  set("boards", "agent", "'another'", BOARD),
+  set("boards", "ord", "ord + 1", BOARD),
+  set("boards", "parent", "'another'", BOARD),
+  set("boards", "max_retries", "99", BOARD),
+  set("boards", "created_at", "created_at + 1", BOARD),
+  set("boards", "version", "version + 1", BOARD),
+  set("tasks", "status", "'succeeded'", TASK),
+  set("tasks", "ord", "99", TASK),
+  set("tasks", "retry_count", "7", TASK),
+  set("tasks", "version", "version + 1", TASK),
+  set("tasks", "created_at", "created_at + 1", TASK),
+  set("tasks", "updated_at", "updated_at + 1", TASK),
+  ["tasks", "", `DELETE FROM tasks WHERE ${TASK}`, "event-without-row"],
+  [
+    "tasks",
+    "",
+    `INSERT INTO tasks SELECT board_id, 'another', title, status, 9, 0, note, 1, 1, 1 FROM tasks WHERE ${TASK}`,
+    "row-without-event",
+  ],
+];
+
+const LEFT = `session_no = ${of("left")}`;
+const MESSAGE = `${LEFT} AND seq = (SELECT min(e.seq) FROM events e WHERE e.${LEFT} AND e.role IS NOT NULL)`;
+
+/** Of a deleted session, what a fork reads through it. */
+const KEPT: readonly (readonly [what: string, sql: string, kind: CheckKind])[] = [
+  ["a message's role", `UPDATE events SET role = 'system' WHERE ${MESSAGE}`, "event-mismatch"],
+  ["a message that goes", `DELETE FROM events WHERE ${MESSAGE}`, "seq-gap"],
+  [
+    "the last event that is kept",
+    `DELETE FROM events WHERE ${LEFT} AND seq = (SELECT upto FROM remains WHERE ${LEFT})`,
+    "seq-gap",
+  ],
+  [
+    "an event's envelope",
+    `UPDATE events SET body = (SELECT e.body FROM events e WHERE e.${LEFT} AND e.seq = 1) WHERE ${MESSAGE}`,
+    "chain-broken",
+  ],
+  ["a longer stretch", `UPDATE remains SET upto = upto + 1 WHERE ${LEFT}`, "seq-gap"],
+  ["no stretch", `DELETE FROM remains WHERE ${LEFT}`, "remains-short"],
+  ["a call's cost", `UPDATE calls SET cost_usd = 9 WHERE ${LEFT}`, "row-mismatch"],
+  ["a call that goes", `DELETE FROM calls WHERE ${LEFT} AND seq <> first_seq`, "event-without-row"],
+  ["an eval's code", `UPDATE evals SET code = NULL WHERE ${LEFT}`, "commitment-mismatch"],
+  [
+    "a message cleared by nobody",
+    `UPDATE events SET erased_seq = 2, words = NULL, sha256 = NULL, salt = NULL WHERE ${MESSAGE}`,
+    "event-mismatch",
+  ],
+  ["a value that ended", `UPDATE state SET until_seq = seq + 1 WHERE ${LEFT} AND until_seq IS NULL`, "row-mismatch"],
+  ["a value that goes", `DELETE FROM state WHERE ${LEFT} AND until_seq IS NULL`, "event-without-row"],
+  [
+    "a caller's head",
+    `UPDATE invocations SET caller_head_after = 1 WHERE ${LEFT} AND seq <> first_seq`,
+    "row-mismatch",
+  ],
+  ["a head's turn", `UPDATE heads SET turn_seq = NULL WHERE ${LEFT}`, "row-mismatch"],
+  ["a head's counts", `UPDATE heads SET fingerprint = 'x' WHERE ${LEFT}`, "head-root-wrong"],
+  [
+    "the source of the fork",
+    `UPDATE derivations SET source_head = NULL WHERE session_no = ${of("heir")}`,
+    "row-mismatch",
+  ],
+  [
+    "what a tombstone no longer says",
+    "UPDATE sessions SET title = metadata, tags = NULL, request = 'r' WHERE id = 'left'",
+    "row-mismatch",
+  ],
+  ["when it was created", "UPDATE sessions SET created_at = 1 WHERE id = 'left'", "row-mismatch"],
+  ["a session that was never deleted", "UPDATE sessions SET deleted_at = 1 WHERE id = 'work'", "remains-left"],
+];
+
+for (const engine of ENGINES) {
+  describe(`columns on ${engine.name}`, () => {
+    let store: Damaged;
+    beforeAll(async () => {
+      store = await filledStore(engine);
+    });
+    afterEach(() => store.mend());
+    afterAll(() => store.end());
+
+    for (const [table, column, sql, kind = "row-mismatch"] of ROWS) {
+      test(`SE10 ${table}.${column} is what the log says: ${sql}`, async () => {
+        await store.run(sql);
+        const { issues } = await store.hf.check();
+        const wanted = column === "" ? { table } : { table, column };
+        expect(issues).toContainEqual(expect.objectContaining({ kind, details: expect.objectContaining(wanted) }));
+        for (const issue of issues) expect([issue.kind, issue.details.table]).toEqual([kind, table]);
+      });
+    }
+
+    for (const [what, sql, kind] of KEPT) {
+      test(`SE10 what is left of a deleted session is looked at: ${what}`, async () => {
+        await store.run(sql);
+        expect((await store.hf.check()).issues.map((issue) => issue.kind)).toContain(kind);
+      });
+    }
+
+    test("SE10 a clear took as many messages as its event says", async () => {
+      const clear = (which: string) =>
+        `(SELECT ${which}(e.seq) FROM events e WHERE e.session_no = ${of("work")} AND e.type = 'messages/cleared')`;
+      await store.run(
+        `UPDATE events SET erased_seq = ${clear("max")} WHERE session_no = ${of("work")} AND erased_seq = ${clear("min")}`,
+      );
+      const { issues } = await store.hf.check();
+      const found = issues.map(({ kind, details }) => [kind, details.column, details.found]);
+      expect(found).toEqual([
+        ["row-mismatch", "erased_seq", 2],
+        ["row-mismatch", "erased_seq", 0],
+      ]);
+    });
+  });
+}
