@@ -8,13 +8,13 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkLimit, checkOneOf, checkOptionalId, checkRecord } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { newId } from "../core/environment.ts";
-import { verifyChain } from "../log/verify.ts";
 import { checkSame, defineAgent } from "./agents.ts";
 import { loadCheckpoint, loadEventPayload, saveCheckpoint } from "./checkpoints.ts";
 import { claimRun, createRun, releaseRun } from "./create.ts";
 import { Execution, type Host } from "./execution.ts";
 import { entryOf, errorIn } from "./journal.ts";
 import { existingRun, refuseEnded, runOf, STATUSES } from "./rows.ts";
+import { verifyRun } from "./verify.ts";
 import { answerDecision, cancelRun, pauseRun, pendingDecisions, signalRun, steps, unpauseRun } from "./verbs.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -36,7 +36,7 @@ export function createRuns(storage: Storage, payloads: Payloads): Runs {
       const asked = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
       refuseEnded(row, "there is nothing to resume");
       checkSame(row, agent, asked);
-      await verified(storage, row);
+      await verifyRun(storage, row, asked.verify ?? "whole");
       return work(host, agent, await claimRun(storage, row, owner));
     },
     async get(id) {
@@ -81,16 +81,6 @@ async function work(host: Host, agent: AgentDefinition, row: RunRow): Promise<Ru
     throw error;
   }
   return resultOf(host.storage, host.payloads, await existingRun(host.storage, row.id));
-}
-
-/** A broken chain stops everything: nothing of it is replayed. */
-async function verified(storage: Storage, row: RunRow): Promise<void> {
-  const report = await verifyChain(storage, row.session, undefined, undefined);
-  if (report.ok) return;
-  throw new HoldfastError("ExecutionCorrupted", `the log of ${JSON.stringify(row.session)} is damaged: ${report.reason}`, {
-    details: { run: row.id, session: row.session, badSeq: report.badSeq },
-    hint: "`holdfast check` names the damage; fork the session before it, or restore it from a backup.",
-  });
 }
 
 async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
