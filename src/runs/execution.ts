@@ -16,7 +16,7 @@ import { errorOf, leaseLost } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
 import { readJournal, type Record, recordsOf } from "./journal.ts";
 import { appendMessage } from "./messages.ts";
-import { askModel, spendingOf } from "./models.ts";
+import { askModel, Spending } from "./models.ts";
 import { carriedBlobs } from "./moves.ts";
 import { existingRun } from "./rows.ts";
 import { Steps } from "./steps.ts";
@@ -49,6 +49,7 @@ export class Execution {
   /** Set when something else than the iteration ends the work. */
   #leave: ((error?: unknown) => void) | null = null;
   #input: Json = null;
+  #spending = new Spending();
 
   /** `row` as the lease was taken. */
   constructor(host: Host, agent: AgentDefinition, row: RunRow) {
@@ -121,13 +122,14 @@ export class Execution {
     const writer = this.#writer;
     const outside = { payloads, signal, leave, ask: (record: Record) => askPerson(writer, record).then(() => leave()) };
     const steps = new Steps(writer, outside, iteration, records);
+    const spending = new Spending();
+    this.#spending = spending;
     const waiting = new Waiting(writer, steps, leave, signal);
     const context = createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
       now: () => storage.environment.now(),
       message: (asked, message) => appendMessage(writer, payloads, steps, leave, asked, message),
-      model: (asked, name, model) =>
-        askModel({ writer, payloads, steps, leave, signal, token: this.#host.token }, asked, name, model),
+      model: (asked, name, model) => askModel({ row, steps, spending, token: this.#host.token }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
       waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
       spawn: () => Promise.reject(new HoldfastError("Internal", "spawn is not there yet")),
@@ -151,14 +153,13 @@ export class Execution {
     } catch (error) {
       return { verdict: "fail", error };
     }
-    const { tokens, cost } = await spendingOf(this.#host.storage, this.row);
     await this.#carrying(bytes, (payload) =>
       this.#writer.move((row) => {
         const iteration = row.iteration + 1;
         const at = this.#host.storage.environment.now();
         return {
           ...{ type: "iteration/complete", at, checkpoint: true, payload: ["state", payload] },
-          changes: { iteration, tokens, cost_usd: cost },
+          changes: { iteration, ...this.#spending.after(row) },
           writes: [
             {
               ...{ op: "insert", table: "checkpoints" },
@@ -171,6 +172,7 @@ export class Execution {
       }),
     );
     this.#inherits = null;
+    this.#spending = new Spending();
     return null;
   }
 
@@ -185,15 +187,13 @@ export class Execution {
       last = { verdict: "fail", error };
       bytes = encodeText("null");
     }
-    const { tokens, cost } = await spendingOf(storage, this.row);
-    const spent = { tokens, cost_usd: cost };
     const over = { owner: null, wake_at: null, waits: null };
     if (last.verdict === "fail") {
       const error = errorOf(last.error);
       const status = stop === "cancelled" ? "cancelled" : "failed";
       await this.#writer.move((row) => {
         const at = storage.environment.now();
-        const changes = { ...spent, ...over, status, stop: stop ?? "failed", ended_at: at };
+        const changes = { ...this.#spending.after(row), ...over, status, stop: stop ?? "failed", ended_at: at };
         return { type: `run/${status}`, at, changes, data: { error: { ...error } }, ...this.#wakes(row) };
       });
       return;
@@ -206,7 +206,7 @@ export class Execution {
         const at = storage.environment.now();
         return {
           ...{ type: "run/completed", at, payload: ["result", result] },
-          changes: { ...spent, ...over, status: "completed", stop: "done", ended_at: at },
+          changes: { ...this.#spending.after(row), ...over, status: "completed", stop: "done", ended_at: at },
           beside: carriedBlobs([result, final]),
           after: this.#head(at, { ...NOTHING, final }),
           ...this.#wakes(row),

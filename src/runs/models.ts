@@ -1,34 +1,70 @@
-// Model calls of a run: recorded as calls of its session, with what they cost; asked again where nobody knows whether they
-// were answered.
-import type { Payloads } from "../contracts/payloads.ts";
+// Model calls of a run: steps like others, recorded as calls of the session besides, with what they cost. Asked again where
+// nobody knows whether they were answered.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Model, ModelReply, RetryPolicy } from "../contracts/runs.ts";
-import type { Storage } from "../contracts/storage.ts";
-import type { Asked, Steps } from "./steps.ts";
-import type { Writer } from "./writer.ts";
+import { decodeText } from "../core/bytes.ts";
+import { checkOutcome, newCall } from "../sessions/calls.ts";
+import { preparePayloads } from "../sessions/payload-columns.ts";
+import type { Also, Asked, Steps } from "./steps.ts";
 
 const PATIENT: RetryPolicy = { attempts: 4, backoffMs: 500 };
 
+/** What the model calls of an iteration took, those of its replay included. */
+export class Spending {
+  #tokens = 0;
+  #cost: number | null = null;
+
+  add({ inputTokens = 0, outputTokens = 0, costUsd = null }: ModelReply): void {
+    this.#tokens += inputTokens + outputTokens;
+    if (costUsd !== null) this.#cost = (this.#cost ?? 0) + costUsd;
+  }
+
+  /** Together with what the run had spent before. What is not known is not nothing. */
+  after({ tokens, cost_usd }: RunRow): Pick<RunRow, "tokens" | "cost_usd"> {
+    const cost = this.#cost === null ? cost_usd : (cost_usd ?? 0) + this.#cost;
+    return { tokens: tokens + this.#tokens, cost_usd: cost };
+  }
+}
+
 export interface Asking {
-  readonly writer: Writer;
-  readonly payloads: Payloads;
+  readonly row: RunRow;
   readonly steps: Steps;
-  readonly leave: (error?: unknown) => Promise<never>;
-  readonly signal: AbortSignal;
+  readonly spending: Spending;
   readonly token: (run: string, path: string, text: string) => void;
 }
 
-export async function askModel({ writer, steps, token }: Asking, asked: Asked, _name: string, model: Model): Promise<ModelReply> {
-  const { id } = writer.row;
-  const reply = await steps.perform(asked, model.retry ?? PATIENT, true, (request, call) =>
-    model.call(request, { ...call, token: (text) => token(id, call.path, text) }),
+export async function askModel(asking: Asking, asked: Asked, name: string, model: Model): Promise<ModelReply> {
+  const { row, steps, spending, token } = asking;
+  const about = { type: "leaf", model: model.model ?? name, provider: model.provider ?? null, turnSeq: null } as const;
+  const also: Also = async (prepare, end, at) => {
+    const outcome = checkOutcome("error" in end ? { error: { ...end.error } } : outcomeOf(end.value as never));
+    const request = JSON.parse(decodeText(asked.input)) as Json;
+    const fresh = await preparePayloads(prepare, { request, ...outcome.payloads });
+    const { event, commit } = newCall(row.session, at, about, fresh as never, outcome);
+    return { event: { ...event, run: row.id }, commit };
+  };
+  const perform = async (request: Json, call: Parameters<Model["call"]>[1]) => checkReply(await model.call(request, call), name);
+  const reply = await steps.perform(
+    ...([asked, model.retry ?? PATIENT, true] as const),
+    (request, call) => perform(request, { ...call, token: (text) => token(row.id, call.path, text) }),
+    also,
   );
+  spending.add(reply as unknown as ModelReply);
   return reply as unknown as ModelReply;
 }
 
-export async function spendingOf(
-  _storage: Storage,
-  { tokens, cost_usd }: RunRow,
-): Promise<{ readonly tokens: number; readonly cost: number | null }> {
-  return { tokens, cost: cost_usd };
+function outcomeOf({ output, inputTokens, outputTokens, cachedTokens, costUsd }: ModelReply) {
+  const tokens = { inputTokens, outputTokens, cachedTokens, costUsd };
+  const known = Object.fromEntries(Object.entries(tokens).filter(([, value]) => value !== undefined));
+  return { response: output, ...known };
+}
+
+/** Garbage is a failure like any other, to be tried again. */
+function checkReply(reply: unknown, name: string): ModelReply {
+  const given = (typeof reply === "object" && reply !== null ? reply : {}) as ModelReply;
+  if (given.output === undefined) throw new HoldfastError("InvalidArgument", `the model ${name} gave no output`);
+  checkOutcome(outcomeOf(given));
+  return given;
 }

@@ -1,9 +1,9 @@
 // The steps of one iteration: each is looked for in the journal at its place first; what is there is used as it is, what is
 // not is intended, done and recorded, in this order (rules RU4 to RU7).
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { RetryPolicy, StepCall, StepKind } from "../contracts/runs.ts";
-import type { EventDraft } from "../contracts/storage.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { RetryPolicy, RunError, StepCall, StepKind } from "../contracts/runs.ts";
+import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
 import { decodeText, encodeText, sha256, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { encodeJson } from "../core/check.ts";
@@ -34,6 +34,15 @@ export interface Outside {
   /** Asks a person whether a step happened, and leaves. */
   readonly ask: (record: Record) => Promise<never>;
 }
+
+export type Ending = { readonly value: Json } | { readonly error: RunError };
+
+/** A row of another kind that the end of a step makes. */
+export type Also = (
+  prepare: Prepare,
+  end: Ending,
+  at: number,
+) => Promise<{ readonly event: EventDraft; readonly commit: Pick<Commit, "blobs" | "writes" | "uses"> }>;
 
 export class Steps {
   readonly #writer: Writer;
@@ -85,6 +94,7 @@ export class Steps {
     policy: RetryPolicy,
     mayRepeat: boolean,
     effect: (input: Json, call: StepCall) => unknown,
+    also?: Also,
   ): Promise<Json> {
     const identity = this.identify(asked);
     let record = await this.recorded(identity);
@@ -98,7 +108,7 @@ export class Steps {
         if (record !== undefined) await this.#mayRetry(record, policy);
         record = await this.#intend(identity, (record?.attempt ?? 0) + 1);
       }
-      const done = await this.#do(identity, record, isOpen, effect);
+      const done = await this.#do(identity, record, isOpen, effect, also);
       if ("value" in done) return done.value;
       record = done.record;
     }
@@ -187,6 +197,7 @@ export class Steps {
     record: Record,
     again: boolean,
     effect: (input: Json, call: StepCall) => unknown,
+    also: Also | undefined,
   ): Promise<{ readonly value: Json } | { readonly record: Record }> {
     const { row } = this.#writer;
     const call: StepCall = {
@@ -197,24 +208,44 @@ export class Steps {
     try {
       bytes = encodeJson(await effect(parse(input), call), `what ${name} gave`, "payloadBytes");
     } catch (error) {
-      return { record: await this.#failed(record, error) };
+      return { record: await this.#failed(record, error, also) };
     }
+    const value = parse(bytes);
     await this.#guarded(() =>
       this.carry(bytes, (payload) =>
-        this.#writer.add([this.draft("step/done", { step: record.seq }, ["result", payload])], carriedBlobs([payload])),
+        this.#end(this.draft("step/done", { step: record.seq }, ["result", payload]), [payload], also, { value }),
       ),
     );
-    return { value: parse(bytes) };
+    return { value };
   }
 
-  #failed(record: Record, thrown: unknown): Promise<Record> {
+  /** With what else is recorded of it, in one commit. */
+  async #end(
+    draft: EventDraft,
+    carried: readonly PreparedPayload[],
+    also: Also | undefined,
+    end: Ending,
+  ): Promise<readonly WrittenEvent[]> {
+    const own = carriedBlobs(carried);
+    if (also === undefined) return this.#writer.add([draft], own);
+    return this.#outside.payloads.preparing(async (prepare) => {
+      const { event, commit } = await also(prepare, end, draft.at);
+      return this.#writer.add([draft, event], {
+        blobs: [...(own.blobs ?? []), ...(commit.blobs ?? [])],
+        writes: [...(own.writes ?? []), ...(commit.writes ?? [])],
+        uses: [...(own.uses ?? []), ...(commit.uses ?? [])],
+      });
+    });
+  }
+
+  #failed(record: Record, thrown: unknown, also: Also | undefined): Promise<Record> {
     const { code, retryable } = (thrown ?? {}) as { readonly code?: unknown; readonly retryable?: unknown };
     // What cannot be kept does not change by doing it again.
     const isFinal = code === "InvalidJson" || code === "LimitExceeded" || retryable === false;
     const data = { step: record.seq, error: { ...errorOf(thrown) }, ...(isFinal ? { final: true } : {}) };
     return this.#guarded(async () => {
       const draft = this.draft("step/failed", data);
-      const [written] = await this.#writer.add([draft]);
+      const [written] = await this.#end(draft, [], also, { error: data.error });
       return { ...record, status: "failed", end: { seq: written?.seq ?? 0, type: draft.type, at: draft.at, data } };
     });
   }

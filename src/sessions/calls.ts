@@ -210,20 +210,7 @@ async function write(storage: Storage, id: string, asked: Asked, fresh: Columns<
     const session = await existingSession(storage, id);
     const turnSeq = await checkTurn(storage, session, asked.turn);
     const at = storage.environment.now();
-    const { refs, salts, commit } = writePayloads(NAMES, fresh);
-    const { type, model, provider } = asked;
-    const numbers = ended?.numbers ?? { tokens_in: null, tokens_out: null, tokens_cached: null, cost_usd: null };
-    const status: CallStatus = ended?.status ?? "started";
-    const columns = {
-      ...{ turn_seq: turnSeq, type, status, model, provider, ...refs, salts, ...numbers },
-      ...{ created_at: at, completed_at: ended === undefined ? null : at },
-    };
-    const event: EventDraft = {
-      ...{ session: id, type: ended === undefined ? "call/started" : "call/put", at },
-      data: facts({ type, status, model, provider, turn: turnSeq, ...numbers }),
-      payloads: fresh as never,
-      writes: [{ op: "insert", table: "calls", row: { first_seq: { slot: "seq" }, ...columns } }],
-    };
+    const { event, columns, commit } = newCall(id, at, { ...asked, turnSeq }, fresh, ended);
     return {
       commit: { sessions: [{ id, mode: "existing", at }], guards: [onBranch(session)], ...commit, events: [event] },
       answer: ({ events }) => {
@@ -232,6 +219,30 @@ async function write(storage: Storage, id: string, asked: Asked, fresh: Columns<
       },
     };
   });
+}
+
+/** The event and row of a call that is new. */
+export function newCall(
+  session: string,
+  at: number,
+  { type, model, provider, turnSeq }: Pick<Asked, "type" | "model" | "provider"> & { readonly turnSeq: number | null },
+  fresh: Columns<Name>,
+  ended?: Ended,
+) {
+  const { refs, salts, commit } = writePayloads(NAMES, fresh);
+  const numbers = ended?.numbers ?? { tokens_in: null, tokens_out: null, tokens_cached: null, cost_usd: null };
+  const status: CallStatus = ended?.status ?? "started";
+  const columns = {
+    ...{ turn_seq: turnSeq, type, status, model, provider, ...refs, salts, ...numbers },
+    ...{ created_at: at, completed_at: ended === undefined ? null : at },
+  };
+  const event: EventDraft = {
+    ...{ session, type: ended === undefined ? "call/started" : "call/put", at },
+    data: facts({ type, status, model, provider, turn: turnSeq, ...numbers }),
+    payloads: fresh as never,
+    writes: [{ op: "insert", table: "calls", row: { first_seq: { slot: "seq" }, ...columns } }],
+  };
+  return { event, columns, commit };
 }
 
 async function finish(
