@@ -13,9 +13,9 @@ import type { Calls, Evals, Heads, SessionVerbs, Snapshots, Turns } from "./line
 import type { Log } from "./log.ts";
 import type { LongTermMemory } from "./memory.ts";
 import type { Querying } from "./query.ts";
+import type { Runs } from "./runs.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
-import type { Runs } from "./runs.ts";
 import type { Tasks } from "./tasks.ts";
 import type { Tracing } from "./trace.ts";
 import type { Vectors } from "./vectors.ts";

@@ -73,9 +73,7 @@ export async function saveCheckpoint(
       const event: EventDraft = {
         ...{ session, type: "checkpoint/saved", at, agent, data: { iteration } },
         ...carried(["state", payload]),
-        writes: [
-          { op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: NO_RUN, iteration } },
-        ],
+        writes: [{ op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: NO_RUN, iteration } }],
       };
       return {
         commit: {

@@ -9,9 +9,10 @@ import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
+import { sessionBusy } from "../sessions/guards.ts";
 import { checkLimits, defineAgent, toolsetOf } from "./agents.ts";
-import { leaseLost, sessionBusy } from "./errors.ts";
-import { atVersion, carried, carriedBlobs, moveRun } from "./moves.ts";
+import { leaseLost } from "./errors.ts";
+import { atEpoch, atVersion, carried, carriedBlobs, moveRun } from "./moves.ts";
 import { existingRun } from "./rows.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority"];
@@ -111,7 +112,7 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
   });
   const outcome = await storage.commit({
     sessions: [{ id: seen.session, mode: "existing", at }],
-    guards: [atVersion(seen), { check: "run.beat", key: [seen.id], expect: seen.beat }],
+    guards: [atVersion(seen), atEpoch(seen), { check: "run.beat", key: [seen.id], expect: seen.beat }],
     events: [moved.event],
   });
   if (!outcome.ok) throw leaseLost(seen);

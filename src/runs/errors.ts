@@ -51,10 +51,3 @@ export function nonDeterminism(run: string, where: string, then: string, now: st
     },
   );
 }
-
-export function sessionBusy(session: string, run: string): HoldfastError {
-  return new HoldfastError("SessionBusy", `the run ${JSON.stringify(run)} is at work in ${JSON.stringify(session)}`, {
-    details: { session, run },
-    hint: "Wait until it ends, or cancel it; runs.signal() hands it input.",
-  });
-}

@@ -14,7 +14,7 @@ import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
 import { checkpointBytes, loadEventPayload, loadState } from "./checkpoints.ts";
 import { errorOf, leaseLost } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
-import { readJournal, type Record, recordsOf } from "./journal.ts";
+import { type Record, readJournal, recordsOf } from "./journal.ts";
 import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
 import { carriedBlobs } from "./moves.ts";
@@ -257,7 +257,10 @@ export async function heartbeat(storage: Storage, { id, epoch }: RunRow): Promis
   const now = await existingRun(storage, id);
   if (now.epoch !== epoch || now.ended_at !== null) return "lost";
   const outcome = await storage.commit({
-    guards: [{ check: "run.epoch", key: [id], expect: epoch }],
+    guards: [
+      { check: "run.epoch", key: [id], expect: epoch },
+      { check: "run.beat", key: [id], expect: now.beat },
+    ],
     writes: [{ op: "run", statement: "run.beat", params: [id, epoch] }],
   });
   if (!outcome.ok) return "lost";
@@ -275,4 +278,3 @@ function checkVerdict(given: unknown): Verdict {
   if (verdict === "next" || verdict === "done" || verdict === "fail") return given as Verdict;
   throw new HoldfastError("InvalidArgument", "iterate() must return next(state), done(value) or fail(error)");
 }
-

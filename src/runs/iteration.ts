@@ -1,9 +1,19 @@
 // What an iteration may do, each thing at a place of its own: counted in the order of the calls, branches of parallel work
 // for themselves.
+
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
-import type { AgentDefinition, Iteration, Model, ModelReply, RetryPolicy, RunResult, SpawnOptions, Verdict } from "../contracts/runs.ts";
-import { HoldfastError } from "../contracts/errors.ts";
+import type {
+  AgentDefinition,
+  Iteration,
+  Model,
+  ModelReply,
+  RetryPolicy,
+  RunResult,
+  SpawnOptions,
+  Verdict,
+} from "../contracts/runs.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, encodeJson, invalid } from "../core/check.ts";

@@ -22,7 +22,12 @@ export async function appendMessage(
   const { session, agent, id } = writer.row;
   try {
     if (found !== undefined) {
-      const [kept] = await readHistory(storage, payloads, { session }, { after: `${session}#${found.seq - 1}`, limit: 1 });
+      const [kept] = await readHistory(
+        storage,
+        payloads,
+        { session },
+        { after: `${session}#${found.seq - 1}`, limit: 1 },
+      );
       if (kept === undefined || kept.seq !== found.seq) throw new Error("bug: a message of a run is gone");
       return kept;
     }

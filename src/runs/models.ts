@@ -45,7 +45,8 @@ export async function askModel(asking: Asking, asked: Asked, name: string, model
     const { event, commit } = newCall(row.session, at, about, fresh as never, outcome);
     return { event: { ...event, run: row.id }, commit };
   };
-  const perform = async (request: Json, call: Parameters<Model["call"]>[1]) => checkReply(await model.call(request, call), name);
+  const perform = async (request: Json, call: Parameters<Model["call"]>[1]) =>
+    checkReply(await model.call(request, call), name);
   const reply = await steps.perform(
     ...([asked, model.retry ?? PATIENT, true] as const),
     (request, call) => perform(request, { ...call, token: (text) => token(row.id, call.path, text) }),

@@ -4,7 +4,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { Run, RunError, RunLimits, RunStatus, StopReason, Waits } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { digest, decodeRow, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
+import { decodeRow, digest, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
 
 export const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),

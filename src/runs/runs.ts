@@ -14,8 +14,8 @@ import { claimRun, createRun, releaseRun } from "./create.ts";
 import { Execution, type Host } from "./execution.ts";
 import { entryOf, errorIn } from "./journal.ts";
 import { existingRun, refuseEnded, runOf, STATUSES } from "./rows.ts";
-import { verifyRun } from "./verify.ts";
 import { answerDecision, cancelRun, pauseRun, pendingDecisions, signalRun, steps, unpauseRun } from "./verbs.ts";
+import { verifyRun } from "./verify.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
@@ -46,7 +46,11 @@ export function createRuns(storage: Storage, payloads: Payloads): Runs {
     list: (filter) => list(storage, filter),
     async steps(id, range) {
       const { iteration } = checkRecord(range, "range", ["iteration"]);
-      return steps(storage, checkId(id, "run"), iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER));
+      return steps(
+        storage,
+        checkId(id, "run"),
+        iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER),
+      );
     },
     async result(id) {
       const [row] = await storage.query("run.get", checkId(id, "run"));
@@ -58,7 +62,12 @@ export function createRuns(storage: Storage, payloads: Payloads): Runs {
     unpause: (id) => unpauseRun(storage, id),
     async pending(filter) {
       const given = checkRecord(filter, "filter", ["run", "limit"]);
-      return pendingDecisions(storage, payloads, checkOptionalId(given.run, "run"), checkLimit(given.limit, "page", 100));
+      return pendingDecisions(
+        storage,
+        payloads,
+        checkOptionalId(given.run, "run"),
+        checkLimit(given.limit, "page", 100),
+      );
     },
     answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
     saveCheckpoint: (checkpoint) => saveCheckpoint(storage, payloads, checkpoint),
@@ -85,7 +94,8 @@ async function work(host: Host, agent: AgentDefinition, row: RunRow): Promise<Ru
 
 async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
   const error = await errorOf(storage, row);
-  const value: Json = row.status === "completed" ? await loadEventPayload(storage, payloads, row.session, row.seq) : null;
+  const value: Json =
+    row.status === "completed" ? await loadEventPayload(storage, payloads, row.session, row.seq) : null;
   const run = runOf(row, error);
   return { run, status: run.status, value, error };
 }

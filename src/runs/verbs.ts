@@ -18,7 +18,10 @@ import type { Beside } from "./writer.ts";
 async function moved(
   storage: Storage,
   id: string,
-  make: (row: RunRow, at: number) => (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null,
+  make: (
+    row: RunRow,
+    at: number,
+  ) => (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null,
 ): Promise<Run> {
   return decide<Run>(storage, async () => {
     const row = await existingRun(storage, id);
@@ -46,7 +49,8 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
     const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
     return moved(storage, id, (row, at) => {
       refuseEnded(row, "it takes no signals any more");
-      const wakes = row.status === "waiting" && row.waits === encodeWaits({ kind: "signal", name: signal, until: null });
+      const wakes =
+        row.status === "waiting" && row.waits === encodeWaits({ kind: "signal", name: signal, until: null });
       return {
         ...{ type: "run/signalled", at, data: { name: signal }, payload: ["payload", kept] },
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
@@ -63,7 +67,12 @@ export async function cancelRun(storage: Storage, run: string): Promise<Run> {
     refuseEnded(row, "there is nothing to cancel");
     if (row.owner !== null) return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
     const changes = { status: "cancelled", wake_at: null, waits: null, stop: "cancelled", cancel: 1, ended_at: at };
-    return { type: "run/cancelled", at, changes, data: { error: { code: "Aborted", message: "the run was cancelled" } } };
+    return {
+      type: "run/cancelled",
+      at,
+      changes,
+      data: { error: { code: "Aborted", message: "the run was cancelled" } },
+    };
   });
 }
 
@@ -81,9 +90,13 @@ export async function pauseRun(storage: Storage, run: string, minutes = 2): Prom
 export async function unpauseRun(storage: Storage, run: string): Promise<Run> {
   return moved(storage, checkId(run, "run"), (row, at) => {
     if (row.status !== "paused") {
-      throw new HoldfastError("InvalidTransition", `the run ${JSON.stringify(row.id)} is not paused: it is ${row.status}`, {
-        details: { kind: "run", id: row.id, status: row.status },
-      });
+      throw new HoldfastError(
+        "InvalidTransition",
+        `the run ${JSON.stringify(row.id)} is not paused: it is ${row.status}`,
+        {
+          details: { kind: "run", id: row.id, status: row.status },
+        },
+      );
     }
     return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } };
   });
@@ -97,7 +110,12 @@ function atWork(row: RunRow): HoldfastError {
   });
 }
 
-export async function answerDecision(storage: Storage, payloads: Payloads, decision: string, input: AnswerInput): Promise<Run> {
+export async function answerDecision(
+  storage: Storage,
+  payloads: Payloads,
+  decision: string,
+  input: AnswerInput,
+): Promise<Run> {
   const { session, seq } = parseRowId(decision, "decision");
   const given = checkRecord(input, "answer", ["verdict", "result", "by", "note"]);
   const verdict = checkOneOf(given.verdict, "answer.verdict", ["retry", "result", "fail"]);
@@ -106,7 +124,9 @@ export async function answerDecision(storage: Storage, payloads: Payloads, decis
   const bytes = encodeJson(given.result ?? null, "answer.result", "payloadBytes");
   return payloads.preparing(async (prepare) => {
     const payload =
-      verdict === "result" ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true }) : null;
+      verdict === "result"
+        ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })
+        : null;
     const [asked] = await storage.query("decision.get", session, seq);
     if (asked === undefined) throw noDecision(decision);
     return moved(storage, asked.run, (row, at) => {
@@ -164,7 +184,8 @@ export async function pendingDecisions(
   run: string | undefined,
   limit: number,
 ): Promise<readonly Decision[]> {
-  const all = run === undefined ? await storage.query("decisions.open", limit) : await storage.query("decisions.byRun", run);
+  const all =
+    run === undefined ? await storage.query("decisions.open", limit) : await storage.query("decisions.byRun", run);
   const found: Decision[] = [];
   for (const asked of all.filter((one) => one.answered_seq === null).slice(0, limit)) {
     const row = await existingRun(storage, asked.run);
@@ -175,7 +196,15 @@ export async function pendingDecisions(
     const input: Json = await payloadOf(payloads, row.session, intent);
     const askedAt = journal.find(({ seq }) => seq === asked.seq)?.at ?? record.startedAt;
     const id = rowId(asked.session, asked.step_seq);
-    found.push({ id, run: row.id, session: row.session, step: stepOf(row.session, row.id, record), input, askedAt, answer: null });
+    found.push({
+      id,
+      run: row.id,
+      session: row.session,
+      step: stepOf(row.session, row.id, record),
+      input,
+      askedAt,
+      answer: null,
+    });
   }
   return found;
 }

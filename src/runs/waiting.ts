@@ -52,7 +52,11 @@ export class Waiting {
     return this.#guarded(async () => {
       const first = storage.environment.now();
       const until =
-        found === undefined ? (timeoutMs === undefined ? null : first + timeoutMs) : ((found.data.until ?? null) as number | null);
+        found === undefined
+          ? timeoutMs === undefined
+            ? null
+            : first + timeoutMs
+          : ((found.data.until ?? null) as number | null);
       const take = () => this.#take(identity, found, name);
       let taken = await take();
       if (taken === undefined && until !== null && storage.environment.now() >= until) {
@@ -88,7 +92,10 @@ export class Waiting {
     status: "paused" | "waiting",
     signal: string | null,
   ): Change {
-    const intent = this.#steps.draft("step/started", { ...this.#steps.said(identity, 1), ...(until === null ? {} : { until }) });
+    const intent = this.#steps.draft("step/started", {
+      ...this.#steps.said(identity, 1),
+      ...(until === null ? {} : { until }),
+    });
     const waits = signal === null ? null : encodeWaits({ kind: "signal", name: signal, until });
     return {
       ...{ type: `run/${status}`, at: this.#writer.storage.environment.now() },

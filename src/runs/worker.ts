@@ -82,7 +82,8 @@ export class Worker {
 
   #forget(due: readonly RunRow[]): void {
     const there = new Set(due.map(({ id }) => id));
-    for (const known of [this.#seen, this.#refused]) for (const id of known.keys()) if (!there.has(id)) known.delete(id);
+    for (const known of [this.#seen, this.#refused])
+      for (const id of known.keys()) if (!there.has(id)) known.delete(id);
   }
 
   /** Nobody has it, or whoever has it showed no sign of life for the length of a lease, by our clock alone. */
@@ -134,7 +135,10 @@ export class Worker {
 }
 
 /** Higher priority first; then sessions that have none at work here before those that have. */
-function fairly(due: readonly RunRow[], working: ReadonlyMap<string, { readonly execution: Execution }>): readonly RunRow[] {
+function fairly(
+  due: readonly RunRow[],
+  working: ReadonlyMap<string, { readonly execution: Execution }>,
+): readonly RunRow[] {
   const busy = new Set([...working.values()].map(({ execution }) => execution.row.session));
   const rank = ({ session }: RunRow) => (busy.has(session) ? 1 : 0);
   return due.toSorted((a, b) => b.priority - a.priority || rank(a) - rank(b));

@@ -16,7 +16,7 @@ import { parseRowId } from "../core/row-id.ts";
 import { standing } from "./counts.ts";
 import { type Birth, checkDescribed, createCommit, createdSession } from "./describe.ts";
 import { findAt, findHead } from "./find.ts";
-import { onHead } from "./guards.ts";
+import { onHead, whileIdle } from "./guards.ts";
 
 /** A place in a log. */
 export interface Position {
@@ -82,7 +82,7 @@ export async function resume(storage: Storage, locator: Locator): Promise<Moved>
       commit: {
         sessions: [{ id: session.id, mode: "existing", at }],
         // What came after a head stays there, so a head that was named needs no guard.
-        guards: named === null ? [onHead(session)] : [],
+        guards: [await whileIdle(storage, session.id), ...(named === null ? [onHead(session)] : [])],
         events: [begun],
       },
       answer: ({ events }) => ({ ...stay, branch: events[0]?.seq ?? 0, branched: true }),
@@ -106,7 +106,7 @@ export async function rewind(storage: Storage, locator: Locator): Promise<Moved>
     return {
       commit: {
         sessions: [{ id: session.id, mode: "existing", at }],
-        guards: [onHead(session)],
+        guards: [await whileIdle(storage, session.id), onHead(session)],
         events: [{ ...moved, writes: [...(moved.writes ?? []), point] }],
       },
       answer: ({ events }) => ({

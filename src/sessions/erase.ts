@@ -7,6 +7,7 @@ import type { Cell, ErasedScope, Found, Storage, Write } from "../contracts/stor
 import { toHex } from "../core/bytes.ts";
 import { decide } from "../core/decide.ts";
 import { currentLineage } from "../core/lineage.ts";
+import { whileIdle } from "./guards.ts";
 import { messageRowsAt } from "./view-messages.ts";
 
 const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
@@ -119,7 +120,10 @@ export async function eraseMessages(
         sessions: [{ id: scope.session, mode: "existing", at }],
         agents: [{ id: scope.agent, at }],
         // What is appended from now on stays; another clear of the same messages sends this decision back.
-        guards: [{ check: "messages.live", key: [upTo, scope.agent, scope.session], expect: live }],
+        guards: [
+          await whileIdle(storage, scope.session),
+          { check: "messages.live", key: [upTo, scope.agent, scope.session], expect: live },
+        ],
         events: [
           {
             session: scope.session,

@@ -1,6 +1,7 @@
 // What decisions about a session rely on. Never on the length of its log: somebody always adds to it.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { Guard } from "../contracts/storage.ts";
+import type { Guard, Storage } from "../contracts/storage.ts";
 
 /** The session is still on the branch that the row says. */
 export function onBranch({ id, branch }: SessionRow): Guard {
@@ -10,4 +11,18 @@ export function onBranch({ id, branch }: SessionRow): Guard {
 /** The session's current head is still the one that the row says. */
 export function onHead({ id, head }: SessionRow): Guard {
   return { check: "session.head", key: [id], expect: head };
+}
+
+/** No run is at work in the session (rule RU2): only it moves heads and clears messages meanwhile. */
+export async function whileIdle(storage: Storage, session: string): Promise<Guard> {
+  const [busy] = await storage.query("run.active", session);
+  if (busy !== undefined) throw sessionBusy(session, busy.id);
+  return { check: "run.active", key: [session], expect: null };
+}
+
+export function sessionBusy(session: string, run: string): HoldfastError {
+  return new HoldfastError("SessionBusy", `the run ${JSON.stringify(run)} is at work in ${JSON.stringify(session)}`, {
+    details: { session, run },
+    hint: "Wait until it ends, or cancel it; runs.signal() hands it input.",
+  });
 }

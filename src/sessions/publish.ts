@@ -13,7 +13,7 @@ import { committed, headOf, rootOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { standing } from "./counts.ts";
-import { onBranch, onHead } from "./guards.ts";
+import { onBranch, onHead, whileIdle } from "./guards.ts";
 import { preparePayloads } from "./payload-columns.ts";
 
 /** A checked HeadInput, its payloads ready to be stored. */
@@ -75,6 +75,7 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
   const { expect } = prepared;
   if (expect !== undefined && expect !== session.head) throw moved(session, expect);
   const events = [...(compaction?.append.events ?? []), ...snapshotEvents(plan)];
+  const idle = await whileIdle(storage, session.id);
   const inherits = await inheritedBy(storage, session);
   const append = compaction?.append;
   const stored = [prepared.final, prepared.vars].filter((one) => one !== null);
@@ -86,7 +87,7 @@ export async function decideHead(storage: Storage, plan: Plan): Promise<Decision
         at,
       })),
       guards: [
-        ...[onBranch(session), ...(expect === undefined ? [] : [onHead(session)])],
+        ...[idle, onBranch(session), ...(expect === undefined ? [] : [onHead(session)])],
         ...[...(plan.guards ?? []), ...(append?.guards ?? [])],
       ],
       blobs: [...(append?.blobs ?? []), ...stored.flatMap(({ blobs }) => blobs)],

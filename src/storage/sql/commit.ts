@@ -212,7 +212,7 @@ function sessionOf(row: Row): { position: Position; deleted: boolean } {
 
 /** What anyone who uses a session may change without a guard of their own. */
 const MOVING: ReadonlySet<string> = new Set([
-  ...["state.version", "session.branch", "session.head", "invocation.waits"],
+  ...["state.version", "session.branch", "session.head", "invocation.waits", "run.active"],
 ]);
 
 type Verdict = "accepted" | "later" | Refusal;

@@ -42,8 +42,7 @@ export const queries = {
   "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
   /** What somebody could work on by now, or is working on. */
-  "runs.due":
-    `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
+  "runs.due": `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
   "run.journal": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ORDER BY e.seq LIMIT ?`,
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
   "signal.next":
