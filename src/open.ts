@@ -18,6 +18,7 @@ import { createLog } from "./log/log.ts";
 import { createTracing } from "./log/trace.ts";
 import { createQuerying } from "./query/run.ts";
 import { createRuns } from "./runs/runs.ts";
+import { createWorkers } from "./runs/worker.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
@@ -110,6 +111,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     snapshots: lifetime.of(snapshots),
     invocations: lifetime.of(createInvocations(storage, payloads, locate, standing)),
     runs: lifetime.of(createRuns(storage, payloads)),
+    worker: createWorkers(storage, payloads),
     history: options.history ?? lifetime.of(createHistory(storage, payloads)),
     state: options.state ?? lifetime.of(createState(storage, payloads)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage)),

@@ -2,7 +2,10 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition, ResumeOptions } from "../contracts/runs.ts";
-import { checkSame } from "./agents.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { newId } from "../core/environment.ts";
+import { checkSame, defineAgent } from "./agents.ts";
 import { claimRun, releaseRun } from "./create.ts";
 import { Execution, type Host } from "./execution.ts";
 import { verifyRun } from "./verify.ts";
@@ -142,4 +145,12 @@ function fairly(
   const busy = new Set([...working.values()].map(({ execution }) => execution.row.session));
   const rank = ({ session }: RunRow) => (busy.has(session) ? 1 : 0);
   return due.toSorted((a, b) => b.priority - a.priority || rank(a) - rank(b));
+}
+
+export function createWorkers(storage: Storage, payloads: Payloads) {
+  return (agents: readonly AgentDefinition[], options: Partial<WorkerOptions> & { readonly leaseMs?: number } = {}) => {
+    const { leaseMs = 30_000, concurrency = 16, pollMs = 1000, ...rest } = options;
+    const host: Host = { storage, payloads, leaseMs, token: () => {} };
+    return new Worker(host, newId(storage.environment, "worker"), agents.map(defineAgent), { concurrency, pollMs, ...rest });
+  };
 }
