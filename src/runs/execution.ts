@@ -11,6 +11,7 @@ import { encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
+import { spawnRun, wakeParent } from "./children.ts";
 import { checkpointBytes, loadEventPayload, loadState } from "./checkpoints.ts";
 import { errorOf, leaseLost } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
@@ -132,7 +133,8 @@ export class Execution {
       model: (asked, name, model) => askModel({ row, steps, spending, token: this.#host.token }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
       waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
-      spawn: () => Promise.reject(new HoldfastError("Internal", "spawn is not there yet")),
+      spawn: (asked, agent, options) =>
+        spawnRun({ host: this.#host, writer, steps, leave, signal, work: (of, own) => new Execution(this.#host, of, own) }, asked, agent, options),
     });
     const running = (async () => checkVerdict(await this.#agent.iterate(context, state)))().catch(
       (error: unknown): Verdict => ({ verdict: "fail", error }),
@@ -191,10 +193,10 @@ export class Execution {
     if (last.verdict === "fail") {
       const error = errorOf(last.error);
       const status = stop === "cancelled" ? "cancelled" : "failed";
-      await this.#writer.move((row) => {
+      await this.#writer.move(async (row) => {
         const at = storage.environment.now();
         const changes = { ...this.#spending.after(row), ...over, status, stop: stop ?? "failed", ended_at: at };
-        return { type: `run/${status}`, at, changes, data: { error: { ...error } }, ...this.#wakes(row) };
+        return { type: `run/${status}`, at, changes, data: { error: { ...error } }, ...(await wakeParent(storage, row)) };
       });
       return;
     }
@@ -202,22 +204,17 @@ export class Execution {
       const kept = { media: "application/json", utf8: true, owned: true };
       const result = await prepare(bytes, { ...kept, inRow: true });
       const final = await prepare(bytes, kept);
-      await this.#writer.move((row) => {
+      await this.#writer.move(async (row) => {
         const at = storage.environment.now();
+        const woken = await wakeParent(storage, row);
         return {
           ...{ type: "run/completed", at, payload: ["result", result] },
           changes: { ...this.#spending.after(row), ...over, status: "completed", stop: "done", ended_at: at },
-          beside: carriedBlobs([result, final]),
-          after: this.#head(at, { ...NOTHING, final }),
-          ...this.#wakes(row),
+          beside: { ...carriedBlobs([result, final]), ...woken.beside },
+          after: [...this.#head(at, { ...NOTHING, final }), ...(woken.after ?? [])],
         };
       });
     });
-  }
-
-  /** Who waits for it. */
-  #wakes(_row: RunRow): Partial<Change> {
-    return {};
   }
 
   #head(at: number, prepared: Prepared): readonly EventDraft[] {

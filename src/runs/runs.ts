@@ -13,6 +13,7 @@ import { loadCheckpoint, loadEventPayload, saveCheckpoint } from "./checkpoints.
 import { claimRun, createRun, releaseRun } from "./create.ts";
 import { Execution, type Host } from "./execution.ts";
 import { entryOf, errorIn } from "./journal.ts";
+import { errorOf, resultOf } from "./results.ts";
 import { existingRun, refuseEnded, runOf, STATUSES } from "./rows.ts";
 import { answerDecision, cancelRun, pauseRun, pendingDecisions, signalRun, steps, unpauseRun } from "./verbs.ts";
 import { verifyRun } from "./verify.ts";
@@ -90,20 +91,6 @@ async function work(host: Host, agent: AgentDefinition, row: RunRow): Promise<Ru
     throw error;
   }
   return resultOf(host.storage, host.payloads, await existingRun(host.storage, row.id));
-}
-
-async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
-  const error = await errorOf(storage, row);
-  const value: Json =
-    row.status === "completed" ? await loadEventPayload(storage, payloads, row.session, row.seq) : null;
-  const run = runOf(row, error);
-  return { run, status: run.status, value, error };
-}
-
-async function errorOf(storage: Storage, row: RunRow): Promise<RunError | null> {
-  if (row.status !== "failed" && row.status !== "cancelled") return null;
-  const [event] = await storage.query("run.event", row.session, row.seq);
-  return event === undefined ? null : errorIn(entryOf(row.session, event).data);
 }
 
 async function list(storage: Storage, filter: RunFilter | undefined) {
