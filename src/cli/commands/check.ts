@@ -76,6 +76,7 @@ const COLUMNS: readonly Column<CheckIssue>[] = [
 const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   branches: ["branch", "branches"],
   deletedSessions: ["deleted session", "deleted sessions"],
+  partialSessions: ["session in part", "sessions in part"],
   state: ["value of state", "values of state"],
 };
 

@@ -1,0 +1,92 @@
+// What somebody needs who tries the store from a shell: what happened is said, and what to do next, at 80 columns too.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { open } from "../../open.ts";
+import { type CaptureOptions, capture } from "../capture.ts";
+import { main } from "../main.ts";
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  await run("init");
+  for (const text of ["one", "two", "three"]) await run("messages", "add", "chat", "--agent", "helper", text);
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+
+/** A command that must succeed: what it prints. */
+async function run(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv);
+  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
+  return stdout;
+}
+
+const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
+
+/** A command that must fail: its exit code and what it says. */
+async function fails(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv);
+  expect(stdout).toBe("");
+  return `${code} ${stderr}`;
+}
+
+async function within<T>(use: (store: Holdfast) => Promise<T>, file = "holdfast.db"): Promise<T> {
+  const store = await open(path.join(cwd, file));
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+describe("a session that is here only in part", () => {
+  const other = ["--store", "other.db"];
+  beforeEach(async () => {
+    await run("fork", "chat#3", "twig");
+    await run("export", "twig", "-o", "twig.hf");
+    await run("export", "chat", "-o", "chat.hf");
+    await run("init", ...other);
+    await run("import", "twig.hf", ...other);
+  });
+
+  test("was not deleted: who writes to it is told how it becomes whole", async () => {
+    for (const argv of [
+      ["messages", "add", "chat", "--agent", "helper", "more"],
+      ["sessions", "create", "chat"],
+      ["state", "set", "chat", "a=1"],
+      ["tasks", "add", "chat", "a task"],
+      ["sessions", "show", "chat"],
+    ]) {
+      const said = await fails(...argv, ...other);
+      expect(said).toMatch(/"chat" is here only in part, .*inherit.*\n.*mporting its own archive completes it/);
+      expect(said).not.toContain("deleted");
+    }
+    await run("import", "chat.hf", ...other);
+    await run("messages", "add", "chat", "--agent", "helper", "more", ...other);
+    await run("sessions", "rm", "chat", "--yes", ...other);
+    for (const argv of [
+      ["state", "set", "chat", "a=1"],
+      ["sessions", "show", "chat"],
+    ]) {
+      expect(await fails(...argv, ...other)).not.toContain("completes it");
+    }
+    expect(await fails("state", "set", "chat", "a=1", ...other)).toContain("was deleted; ids are not used again");
+  });
+
+  test("is counted as such", async () => {
+    expect(await run("check", ...other)).toMatch(/1 session in part/);
+    expect((await json("check", ...other)).counts).toMatchObject({ sessions: 1, partialSessions: 1 });
+    expect((await json("stats", ...other)).nouns.sessions).toEqual({ rows: 1, deleted: 0, partial: 1 });
+    const stats = await run("stats", ...other);
+    expect(stats).toMatch(/sessions in part +1\n/);
+    expect(stats).not.toContain("sessions deleted");
+    await run("import", "chat.hf", ...other);
+    await run("sessions", "rm", "chat", "--yes", ...other);
+    expect((await json("stats", ...other)).nouns.sessions).toEqual({ rows: 1, deleted: 1 });
+    expect((await json("check", ...other)).counts).toMatchObject({ sessions: 1, deletedSessions: 1 });
+  });
+});
