@@ -79,7 +79,9 @@ describe("heads", () => {
 
 describe("fork, resume and rewind", () => {
   test("take a session, a head by some digits of its id, or a message", async () => {
-    expect(await run("fork", "chat", "from-current")).toBe("created session from-current, a fork of chat\n");
+    expect(await run("fork", "chat", "from-current")).toMatch(
+      /^created session from-current, a fork of chat at its current head hd-.{8}…\n$/,
+    );
     const at = `chat@${short(first)}`;
     expect(await run("fork", at, "older")).toMatch(/^created session older, a fork of chat at head hd-/);
     expect(await json("fork", short(first))).toMatchObject({

@@ -43,6 +43,57 @@ async function within<T>(use: (store: Holdfast) => Promise<T>, file = "holdfast.
   }
 }
 
+describe("a head from the shell", () => {
+  test("is published, and what a fork does not have is said", async () => {
+    expect(await run("fork", "chat", "early")).toBe(
+      "created session early, a fork of chat where it stands (it has no head)\n",
+    );
+    expect(await json("messages", "early")).toMatchObject({ total: 3 });
+    const none = await cli(["heads", "chat"]);
+    expect([none.stdout, none.stderr]).toEqual([
+      "no heads\n",
+      expect.stringContaining("holdfast publish chat makes one"),
+    ]);
+    expect(await run("publish", "chat", "--final", "done", "--summary", "short")).toMatch(
+      /^published head hd-[0-9a-f]{64} of chat \(3 messages\)\n$/,
+    );
+    const [head] = (await json("heads", "chat")).items;
+    expect(head).toMatchObject({ finalSummary: "short", counts: { messages: 3 } });
+    expect((await cli(["fork", "chat", "whole"])).stderr).toBe("");
+    const { id: last } = await json("messages", "add", "chat", "four");
+    const told = await cli(["fork", "chat", "older"]);
+    expect(told.stdout).toBe(`created session older, a fork of chat at its current head ${head.id.slice(0, 11)}…\n`);
+    expect(told.stderr).toBe(
+      `1 message after it is not in it; publish a head first (holdfast publish chat), or fork '${last}'\n`,
+    );
+    expect((await cli(["fork", `chat@${head.id}`, "named"])).stderr).toBe("");
+    expect((await json("fork", "chat")).from).toEqual({ session: "chat", head: head.id, messagesAfter: 1 });
+    expect(await json("messages", "older")).toMatchObject({ total: 3 });
+    const next = await json("publish", "chat");
+    expect(next).toMatchObject({ session: "chat", counts: { messages: 4 } });
+    expect((await json("fork", "chat")).from).toEqual({ session: "chat", head: next.id });
+  });
+
+  test("compacts", async () => {
+    await run("sessions", "create", "bare");
+    expect(await fails("compact", "chat")).toMatch(/^2 .*--summary TEXT/);
+    expect(await fails("compact", "bare", "--summary", "In short.")).toMatch(/^2 .*--agent ID/);
+    const head = await json("compact", "chat", "--agent", "helper", "--summary", "In short.", "--keep-last", "1");
+    expect(head.compaction).toMatchObject({ upTo: "chat#3" });
+    const context = await within((store) => store.sessions.context("chat", { agent: "helper" }));
+    expect(context.messages).toHaveLength(2);
+    expect(await run("compact", "chat", "--agent", "helper", "--summary", "Again.")).toMatch(
+      /^compacted into head hd-/,
+    );
+  });
+
+  test("causes is where trace is", async () => {
+    expect(await fails("causes", "chat#3")).toBe(
+      '2 holdfast: no command "causes"; holdfast trace --causes SESSION#SEQ tells what led to an event\n',
+    );
+  });
+});
+
 describe("a session that is here only in part", () => {
   const other = ["--store", "other.db"];
   beforeEach(async () => {
