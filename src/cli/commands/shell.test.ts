@@ -141,3 +141,23 @@ describe("a session that is here only in part", () => {
     expect((await json("check", ...other)).counts).toMatchObject({ sessions: 1, deletedSessions: 1 });
   });
 });
+
+describe("trace at 80 columns", () => {
+  test("shows types and causes whole: the session's own events without its name", async () => {
+    const id = "ses_0123456789abcdefghjk";
+    await run("fork", "chat#4", id);
+    await run("messages", "add", id, "--agent", "helper", "more");
+    const { id: head } = await json("publish", id);
+    const seq = (await json("trace", id)).events.at(-1).seq;
+    for (const argv of [
+      ["trace", id],
+      ["trace", "--causes", `${id}#${seq}`],
+    ]) {
+      const { stdout } = await cli(argv, { columns: 80, env: { NO_COLOR: "1" } });
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines.filter((line) => line.length > 80)).toEqual([]);
+      expect(stdout).toMatch(new RegExp(`^#${seq} .* head/created .*${head.slice(0, 11)}.* chat#4 #${seq - 1}$`, "m"));
+      expect(await run(...argv)).toMatch(new RegExp(`^${id}#${seq} .* ${id}#${seq - 1}$`, "m"));
+    }
+  });
+});
