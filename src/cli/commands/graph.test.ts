@@ -154,7 +154,7 @@ describe("names of heads", () => {
     expect(await fails("messages", "chat@hd-zz")).toMatch(
       /^3 .*no head begins with hd-zz in session "chat"\n.*64 hex/s,
     );
-    expect(await fails("messages", "chat@hd-1")).toMatch(/^3 .*no head begins with hd-1 in.*\n.*at least 4 digits/s);
+    expect(await fails("messages", "chat@hd-1")).toMatch(/^2 .*hd-1 is too short.*at least 4 digits/s);
     expect(await fails("fork", "chat@09e442fc")).toMatch(/^3 .*no head begins with 09e442fc .*\n.*hd-09e442fc/s);
     expect(await fails("messages", "hd-zz")).toMatch(/^3 .*no head begins with hd-zz\n/s);
     await within(async (store) => {

@@ -161,3 +161,21 @@ describe("trace at 80 columns", () => {
     }
   });
 });
+
+test("a head named by too few digits is told so", async () => {
+  for (const text of ["hd-6", "hd-", "chat@hd-123"]) {
+    expect(await fails("messages", text)).toMatch(
+      /^2 .*too short: a head is named by at least 4 digits.*\n.*holdfast heads/s,
+    );
+  }
+});
+
+test("Markdown names a head over what belongs to it, and not over what came after", async () => {
+  const { id } = await json("publish", "chat");
+  expect(await run("export", "chat", "--markdown")).toContain(`- Head: \`${id}\`\n`);
+  await run("messages", "add", "chat", "four");
+  const beyond = await run("export", "chat", "--markdown");
+  expect(beyond).not.toContain("- Head:");
+  expect(beyond).toContain(`- Stands: elsewhere than at its current head \`${id}\`\n`);
+  expect(await run("export", `chat@${id}`, "--markdown")).toContain(`- Head: \`${id}\`\n`);
+});
