@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
@@ -178,4 +179,67 @@ test("Markdown names a head over what belongs to it, and not over what came afte
   expect(beyond).not.toContain("- Head:");
   expect(beyond).toContain(`- Stands: elsewhere than at its current head \`${id}\`\n`);
   expect(await run("export", `chat@${id}`, "--markdown")).toContain(`- Head: \`${id}\`\n`);
+});
+
+describe("on a terminal of 80 columns", () => {
+  const terminal = { columns: 80, env: { NO_COLOR: "1" } };
+  const tooLong = (text: string) => text.split("\n").filter((line) => line.length > 80);
+
+  test("errors, hints and notes are wrapped, and in a pipe they are not", async () => {
+    const argv = ["query", "[:find ?x :where [?s :sesion/id ?x]]"];
+    const { stderr } = await cli(argv, terminal);
+    expect(tooLong(stderr)).toEqual([]);
+    const piped = (await cli(argv)).stderr;
+    expect(piped.split("\n")).toHaveLength(3);
+    expect(stderr.replaceAll(/\s+/g, " ")).toBe(piped.replaceAll(/\s+/g, " "));
+    await run("publish", "chat");
+    await run("messages", "add", "chat", "four");
+    const { stderr: note } = await cli(["fork", "chat"], terminal);
+    expect([tooLong(note), note.split("\n").length]).toEqual([[], 3]);
+  });
+
+  test("sessions show fits, with whole ids", async () => {
+    const { id } = await json("publish", "chat");
+    for (let i = 0; i < 8; i++) await run("fork", "chat", `a-fork-with-a-name-${i}`);
+    const { stdout } = await cli(["sessions", "show", "chat"], terminal);
+    expect(tooLong(stdout)).toEqual([]);
+    expect(stdout).toContain(id);
+    for (let i = 0; i < 8; i++) expect(stdout).toContain(`a-fork-with-a-name-${i}`);
+  });
+
+  test("check shows details whole, and a hint once", async () => {
+    const long = "long-".repeat(20);
+    await run("messages", "add", long, "--agent", "helper", "hello");
+    const db = new DatabaseSync(path.join(cwd, "holdfast.db"));
+    db.exec(
+      "UPDATE sessions SET messages = 77, status = 'closed', state_seq = 9; " +
+        "UPDATE events SET hash = zeroblob(32) WHERE session_no = 2; UPDATE events SET role = 'tool' WHERE seq = 3",
+    );
+    db.close();
+    const { issues } = JSON.parse((await cli(["check", "--json"])).stdout);
+    const { code, stdout } = await cli(["check"], terminal);
+    expect([code, tooLong(stdout)]).toEqual([5, []]);
+    expect(stdout).not.toContain("…");
+    const packed = stdout.replaceAll(/\s+/g, "");
+    for (const { details } of issues) expect(packed).toContain(JSON.stringify(details).replaceAll(" ", ""));
+    expect(new Set(issues.map((issue: { kind: string }) => issue.kind)).size).toBeGreaterThan(1);
+    const words = stdout.replaceAll(/\s+/g, " ");
+    for (const hint of new Set<string>(issues.map((issue: { hint: string }) => issue.hint))) {
+      expect(words.split(hint)).toHaveLength(2);
+    }
+  });
+
+  test("export clears its progress before it tells the result, and says who went along", async () => {
+    await within(async (store) => {
+      await store.invocations.spawn("chat", { session: { id: "child" } }, async () => null);
+    });
+    const { stderr } = await cli(["export", "chat", "-o", "alone.hf"], terminal);
+    const cleared = stderr.lastIndexOf("\r\x1b[K");
+    expect(cleared).toBeLessThan(stderr.indexOf("left out"));
+    expect(stderr.slice(0, cleared)).toMatch(/ written$/);
+    expect(await run("export", "chat", "--children", "-o", "all.hf")).toMatch(
+      /^wrote session chat and 1 session it invoked to all\.hf/,
+    );
+    expect(await json("export", "chat", "--children", "-o", "json.hf")).toMatchObject({ children: 1, leftOut: 0 });
+  });
 });
