@@ -243,3 +243,33 @@ describe("on a terminal of 80 columns", () => {
     expect(await json("export", "chat", "--children", "-o", "json.hf")).toMatchObject({ children: 1, leftOut: 0 });
   });
 });
+
+test("cost --children adds up who was invoked, and tells each", async () => {
+  await within(async (store) => {
+    const pay = async (session: string, costUsd: number) => {
+      await store.calls.add(session, { type: "root", model: "m", costUsd });
+    };
+    await pay("chat", 1);
+    await store.invocations.spawn("chat", { session: { id: "child" } }, async () => {
+      await pay("child", 2);
+      await store.invocations.spawn("child", { session: { id: "grandchild" } }, async () => pay("grandchild", 4));
+    });
+    await store.sessions.create({ id: "stranger" });
+    await pay("stranger", 8);
+  });
+  expect((await json("cost", "chat")).total.costUsd).toBe(1);
+  const { total, sessions } = await json("cost", "chat", "--children");
+  expect([total.costUsd, total.calls]).toEqual([7, 3]);
+  expect(sessions.map(({ session }: { session: string }) => session)).toEqual(["chat", "child", "grandchild"]);
+  expect(await run("cost", "chat", "--children")).toMatch(/^grandchild .*\$4\.00$[\s\S]*^cost +\$7\.00$/m);
+  expect(await fails("cost", "--children")).toMatch(/^2 .*goes with a SESSION/);
+});
+
+test("messages at a head: of one agent, and what to do for --after", async () => {
+  await run("messages", "add", "chat", "--agent", "other", "mine");
+  const at = `chat@${(await json("publish", "chat")).id}`;
+  await run("messages", "add", "chat", "--agent", "other", "later");
+  expect(await json("messages", at, "--agent", "other")).toMatchObject({ total: 1, messages: [{ agent: "other" }] });
+  expect((await json("messages", at, "--agent", "helper", "--last", "2")).messages).toHaveLength(2);
+  expect(await fails("messages", at, "--after", "2")).toMatch(/^2 .*--last N.*holdfast fork chat@hd-\S+ NEW-ID/);
+});
