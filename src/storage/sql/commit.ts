@@ -27,8 +27,8 @@ export interface BatchResult {
   readonly agents: ReadonlyMap<string, number>;
 }
 
-export const SESSION_LOOKUP =
-  `SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id ${LOOKUP}`;
+const STANDING = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
+export const SESSION_LOOKUP = `SELECT ${STANDING} FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
 export const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
 /** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
