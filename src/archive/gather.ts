@@ -1,5 +1,6 @@
 // Reading a session out while others write to it. Its rows change only together with an event of its log, so what was
 // read between two looks at the same seq is one snapshot; until then only what was added meanwhile is read again.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import {
@@ -12,7 +13,7 @@ import {
 } from "../contracts/portable.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
-import { IN_PART } from "../sessions/erase-session.ts";
+import { IN_PART } from "../core/existing.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
 

@@ -1,14 +1,15 @@
 // What rows of an archive must be before they are restored anywhere: of the sessions it says, each there once, with values
 // that a reader understands, and referring to nothing that did not come along. Whether they are true is for the checker
 // to say (scratch.ts).
+
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import { TABLES, type TableShape } from "../contracts/rows.ts";
 import { toHex } from "../core/bytes.ts";
+import { IN_PART } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { IN_PART } from "../sessions/erase-session.ts";
 import type { Manifest } from "./export.ts";
 import { corrupted } from "./frames.ts";
 import { namedBy } from "./links.ts";

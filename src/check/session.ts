@@ -1,5 +1,6 @@
 // One session: its row, its log, and every row that belongs to it.
 import type { CheckedSessionRow } from "../contracts/check-queries.ts";
+import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
 import type { Look } from "./findings.ts";
@@ -39,7 +40,7 @@ async function checkDeleted(
   session: CheckedSessionRow,
   beside: Beside | null,
 ): Promise<void> {
-  survey.count("deletedSessions");
+  survey.count(session.version === IN_PART ? "partialSessions" : "deletedSessions");
   const kept = await checkKept(survey, look, session);
   const ledger = look.wants(...BY_LOG) ? await readRemains(survey, look, session, kept) : null;
   const subject: Subject = { survey, look, session, ledger };

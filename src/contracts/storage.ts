@@ -326,7 +326,7 @@ export type Outcome =
 
 export type Refusal =
   | {
-      readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-alias";
+      readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-partial" | "session-alias";
       readonly session: string;
     }
   | { readonly reason: "blob-missing" | "blob-expired" | "parts-missing"; readonly sha256: Uint8Array }
