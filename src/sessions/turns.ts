@@ -1,7 +1,7 @@
 // Turns: one exchange in a session, from its beginning to the head it ends in.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head, HeadInput, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
-import type { HeadRow, TurnRow } from "../contracts/lineage-queries.ts";
+import type { TurnRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
