@@ -8,6 +8,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
 import { checkBoolean, checkRecord, limitExceeded } from "../core/check.ts";
+import { neededBy } from "../log/inherited.ts";
 import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
 import { type Gathered, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
@@ -89,22 +90,9 @@ async function gatherInherited(
   storage: Storage,
   whole: readonly GatheredSession[],
 ): Promise<readonly GatheredSession[]> {
-  const needed = new Map<string, Map<number, number>>();
-  const open = whole.flatMap(({ rows }) => rows.inherits);
-  for (let next = open.shift(); next !== undefined; next = open.shift()) {
-    const { session, branch, upTo } = next;
-    if (whole.some(({ id }) => id === session)) continue;
-    const branches = needed.get(session) ?? new Map<number, number>();
-    needed.set(session, branches);
-    const known = branches.get(branch);
-    branches.set(branch, Math.max(known ?? 0, upTo));
-    if (known !== undefined) continue;
-    const [row] = await storage.query("session.get", session);
-    const parents = row === undefined ? [] : await storage.query("archive.branches", row.no, branch - 1, branch);
-    for (const { parent_session, parent_branch, cut_seq } of parents) {
-      open.push({ session: String(parent_session), branch: Number(parent_branch), upTo: Number(cut_seq) });
-    }
-  }
+  const own = new Set(whole.map(({ id }) => id));
+  const stretches = whole.flatMap(({ rows }) => rows.inherits);
+  const needed = await neededBy(storage, stretches, (id) => own.has(id));
   const gathered: GatheredSession[] = [];
   for (const [id, branches] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [row] = await storage.query("session.get", id);

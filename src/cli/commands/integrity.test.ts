@@ -119,6 +119,24 @@ describe("verify", () => {
     expect(await cli(["verify", "fine"])).toMatchObject({ code: 0 });
   });
 
+  test("names the session that a fork inherits the damage from", async () => {
+    await fill("ticket-7", 8);
+    const db = new DatabaseSync(inDirectory("holdfast.db"));
+    db.exec("DELETE FROM events WHERE seq = 5");
+    db.close();
+    const hf = await open(inDirectory("holdfast.db"));
+    const head = await hf.heads.publish("ticket-7");
+    await hf.close();
+    await run("fork", `ticket-7@${head.id}`, "rescue");
+    for (const more of [[], ["--blobs"]]) {
+      const { code, stdout } = await cli(["verify", "rescue", ...more]);
+      expect([code, stdout]).toEqual([5, expect.stringMatching(/^rescue: first bad seq 5 of ticket-7: /m)]);
+    }
+    expect(await cli(["check", "rescue"])).toMatchObject({ code: 5, stdout: expect.stringContaining("ticket-7#5") });
+    const all = await cli(["verify"]);
+    expect(all.stdout, "each damage once").toContain("damage in 1 of 2 sessions");
+  });
+
   test("finds out a rewritten history by an anchor kept elsewhere", async () => {
     await fill("s", 3);
     await fill("t", 2);
