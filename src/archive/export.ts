@@ -12,6 +12,7 @@ import { neededBy } from "../log/inherited.ts";
 import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
 import { type Gathered, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
+import { checkSound } from "./sound.ts";
 
 /** What an archive says of itself before anything else. */
 export interface Manifest {
@@ -75,6 +76,7 @@ async function gatherWhole(
     const [row] = id === first.id ? [first] : await storage.query("session.get", id);
     // A child that was deleted since is only named.
     if (row === undefined || row.deleted_at !== null) continue;
+    await checkSound(storage, id);
     const gathered = await gatherSession(storage, row.no, aliases);
     found.set(id, gathered);
     if (found.size > LIMITS.archiveSessions) {
