@@ -372,6 +372,21 @@ describe("upkeep", () => {
     expect(stats.sessions.map(({ id }: { id: string }) => id)).toEqual(["large", "small"]);
   });
 
+  test("stats counts calls, evals, turns and invocations, not the rows they are kept in", async () => {
+    const hf = await open(inDirectory("holdfast.db"));
+    await hf.sessions.create({ id: "s" });
+    const turn = await hf.turns.begin("s");
+    for (const _ of [1, 2]) await hf.calls.finish((await hf.calls.start("s", { type: "leaf" })).id, { response: 1 });
+    await hf.calls.start("s", { type: "leaf" });
+    await hf.evals.add("s", { code: "1", result: 1 });
+    await hf.invocations.spawn("s", { session: { id: "child" } }, async () => 1);
+    await hf.turns.finish(turn.id);
+    await hf.close();
+    const { nouns } = await json("stats");
+    const counts = [nouns.calls, nouns.evals, nouns.turns, nouns.invocations].map(({ rows }) => rows);
+    expect(counts).toEqual([3, 1, 1, 1]);
+  });
+
   test("stats tells the blobs outside the database, and the deleted from those that live", async () => {
     const kept = ["--store", "kept.db", "--blob-dir", "bytes"];
     await run("init", ...kept);
