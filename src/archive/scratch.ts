@@ -17,11 +17,17 @@ import type { Contents } from "./verify.ts";
 export type OpenScratch = () => Promise<Storage>;
 
 /** Blobs were compared with their hashes as they came; here each is an empty row to refer to. */
-const KINDS: ReadonlySet<CheckKind> = new Set([...kindsOf("deep")].filter((kind) => kind !== "blob-hash-mismatch"));
-const UNREAD = { stream: () => (async function* () {})() };
+export const KINDS: ReadonlySet<CheckKind> = new Set(
+  [...kindsOf("deep")].filter((kind) => kind !== "blob-hash-mismatch"),
+);
+export const UNREAD = { stream: () => (async function* () {})() };
 
 const BLOBS_AT_ONCE = 1000;
-const ISSUES_NAMED = 5;
+export const ISSUES_NAMED = 5;
+
+/** Its bytes are those that were written. */
+const DAMAGED_BEFORE =
+  "Nothing was changed. The file is whole: what it was exported from is damaged. `holdfast check` there says what to do.";
 
 export async function checkContents(
   open: OpenScratch,
@@ -84,5 +90,6 @@ function disagrees(count: number, issues: readonly CheckIssue[]): HoldfastError 
   const named = issues.map(({ kind, rows, details }) => ({ kind, rows: [...rows], details }));
   const first = issues[0];
   const where = first === undefined ? "" : `: ${first.kind} at ${first.rows.join(", ")}`;
-  return corrupted(`its rows and its log do not agree${where}`, undefined, { issueCount: count, issues: named });
+  const details = { issueCount: count, issues: named };
+  return corrupted(`its rows and its log do not agree${where}`, undefined, details, DAMAGED_BEFORE);
 }

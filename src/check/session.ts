@@ -7,7 +7,7 @@ import type { Look } from "./findings.ts";
 import { checkHeads } from "./heads.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
-import { checkKept, checkTombstone, readRemains } from "./remains.ts";
+import { checkInherited, checkKept, checkTombstone, readRemains } from "./remains.ts";
 import { type Beside, checkBeside, checkRow, readBeside } from "./row.ts";
 import { checkState } from "./state.ts";
 import type { Subject, Survey } from "./subject.ts";
@@ -30,7 +30,9 @@ export async function checkSession(survey: Survey, look: Look, found: CheckedSes
   const subject: Subject = { survey, look, session, ledger };
   checkCurrentHead(subject);
   await checkRows(subject);
-  if (ledger !== null) checkLedger(subject, ledger, beside);
+  if (ledger === null) return;
+  checkLedger(subject, ledger, beside);
+  if (survey.alone) await checkInherited(subject);
 }
 
 /** A tombstone, and what is left behind it because others inherit it. */

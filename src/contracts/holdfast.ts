@@ -54,7 +54,7 @@ export interface StoreInfo {
 }
 
 export interface NounStats {
-  /** Without those that were deleted. */
+  /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
   readonly rows: number;
   /** Of sessions and agents: how many were deleted and left a tombstone. */
   readonly deleted?: number;
