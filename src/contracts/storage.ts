@@ -107,6 +107,7 @@ export type GuardName =
   | "block.version"
   | "board.version"
   | "board.id"
+  | "boards.last"
   | "task.version"
   | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.

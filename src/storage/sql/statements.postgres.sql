@@ -669,6 +669,8 @@ SELECT version AS value FROM agents WHERE id = $1 FOR UPDATE;
 SELECT version AS value FROM blocks WHERE id = $1 FOR UPDATE;
 -- board.id
 SELECT b.id AS value FROM sessions s JOIN boards b ON b.session_no = s.no WHERE s.id = $1 AND b.agent = $2 FOR UPDATE;
+-- boards.last
+SELECT (SELECT coalesce(max(b.ord), -1) FROM boards b WHERE b.session_no = s.no) AS value FROM sessions s WHERE s.id = $1 FOR UPDATE;
 -- board.version
 SELECT version AS value FROM boards WHERE id = $1 FOR UPDATE;
 -- task.version

@@ -669,6 +669,8 @@ SELECT version AS value FROM agents WHERE id = ?;
 SELECT version AS value FROM blocks WHERE id = ?;
 -- board.id
 SELECT b.id AS value FROM sessions s JOIN boards b ON b.session_no = s.no WHERE s.id = ? AND b.agent = ?;
+-- boards.last
+SELECT (SELECT coalesce(max(b.ord), -1) FROM boards b WHERE b.session_no = s.no) AS value FROM sessions s WHERE s.id = ?;
 -- board.version
 SELECT version AS value FROM boards WHERE id = ?;
 -- task.version
