@@ -140,7 +140,7 @@ describe("messages and state at a head", () => {
       total: 1,
       messages: [{ erased: true }],
     });
-    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*--last only/);
+    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*a head is an end/);
     expect(await run("state", `chat@${short(second)}`)).toMatch(/^no state \(at head hd-/);
     expect(await run("state", "chat", "later")).toBe("true\n");
     expect(await fails("state", short(second), "later")).toMatch(/^3 .*no state "later"/);
