@@ -1,0 +1,64 @@
+// What was deleted or erased does not come back with an archive that is older.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../test/engines.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { open } from "../open.ts";
+
+async function fileOf(store: Holdfast, session: string): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of store.export(session)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+const say = (store: Holdfast, session: string, content: string) =>
+  store.history.append({ session, agent: "ada" }, { role: "user", content });
+
+describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archive (engine %i)", (_, engine) => {
+  let ground: Ground;
+  let here: Holdfast;
+  let home: Holdfast;
+  beforeEach(async () => {
+    ground = await engine.fresh();
+    [here, home] = [await open(ground.url), await open(":memory:")];
+  });
+  afterEach(async () => {
+    await here.close();
+    await home.close();
+    await ground.end();
+  });
+
+  /** Forks of a source that says one more thing before each. */
+  async function forks(): Promise<readonly Buffer[]> {
+    const files: Buffer[] = [];
+    for (const n of [0, 1, 2]) {
+      await say(home, "source", `secret ${n}`);
+      await home.sessions.fork("source", { id: `fork ${n}` });
+      files.push(await fileOf(home, `fork ${n}`));
+    }
+    return files;
+  }
+
+  test.each([false, true])("AR3 of a fork brings nothing of a deleted session (everywhere: %s)", async (everywhere) => {
+    const [first, second, third] = (await forks()) as [Buffer, Buffer, Buffer];
+    await here.import(await fileOf(home, "source"));
+    await here.import(second);
+    await here.sessions.delete("source", { everywhere });
+    const before = await here.stats();
+    await expect(here.import(third)).rejects.toMatchObject({
+      code: "Conflict",
+      retryable: false,
+      message: expect.stringContaining("was deleted here"),
+      details: { kind: "session", id: "source" },
+    });
+    expect((await here.stats()).nouns).toEqual(before.nouns);
+    // What is kept of it serves as it is.
+    await here.import(first);
+    const shown = await (await here.sessions.at("fork 0")).messages();
+    expect(shown.map((message) => "erased" in message)).toEqual([everywhere]);
+    expect((await here.check()).issues).toEqual([]);
+    await here.sessions.delete("fork 0");
+    await here.sessions.delete("fork 1");
+    await expect(here.import(third)).rejects.toMatchObject({ code: "Conflict" });
+    expect((await here.check()).issues).toEqual([]);
+  });
+});
