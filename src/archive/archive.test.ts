@@ -82,6 +82,13 @@ const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lin
     "an inherited event that is left out",
     (lines) => lines.filter(([table, row]) => table !== "events" || row.session !== "chat" || row.seq !== 1),
   ],
+  [
+    "inherited events in another order",
+    (lines) => {
+      const isOne = ([table, row]: Lines[number]) => table === "events" && row.session === "chat";
+      return [...lines.filter((line) => !isOne(line)), ...lines.filter(isOne).reverse()];
+    },
+  ],
   ["an event that is there twice", (lines) => [...lines, ["events", rowOf(lines, "events")]]],
   [
     "another role",

@@ -44,9 +44,16 @@ function whollyNew({ id, tables }: Contents, at: number): Sources {
 
 /** Its chain hash where the inherited part ends says that all before it is the same. */
 async function living(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
-  const last = source.tables.get("events")?.at(-1);
+  const last = lastOf(source.tables.get("events") ?? []);
   if (last === undefined || !(await isHere(storage, source.id, last))) throw otherPast(source.id);
   return { ...NOTHING, guards: [{ check: "session.version", key: [source.id], expect: row.version }] };
+}
+
+/** By their seq: where a row stands in the file proves nothing. */
+function lastOf(events: readonly PortableRow[]): PortableRow | undefined {
+  let last: PortableRow | undefined;
+  for (const event of events) if (last === undefined || Number(event.seq) > Number(last.seq)) last = event;
+  return last;
 }
 
 async function isHere(storage: Storage, session: string, event: PortableRow): Promise<boolean> {
@@ -68,7 +75,7 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
   const { id, tables } = source;
   const held = await heldOf(storage, row);
   const guards = await samePast(storage, source, held);
-  const end = tables.get("events")?.at(-1);
+  const end = lastOf(tables.get("events") ?? []);
   if (end === undefined) throw otherPast(id);
   const moved: Write = {
     ...{ op: "run", statement: "session.remainsTo" },
@@ -93,7 +100,7 @@ async function samePast(
   const needed = tables.get("remains") ?? [];
   for (const { branch, upto } of needed) {
     const shared = Math.min(Number(upto), held.get(Number(branch)) ?? 0);
-    const last = events.findLast((event) => event.branch === branch && Number(event.seq) <= shared);
+    const last = lastOf(events.filter((event) => event.branch === branch && Number(event.seq) <= shared));
     if (last !== undefined && !(await isHere(storage, id, last))) throw otherPast(id);
   }
   return needed.map(
