@@ -61,4 +61,35 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     await expect(here.import(third)).rejects.toMatchObject({ code: "Conflict" });
     expect((await here.check()).issues).toEqual([]);
   });
+
+  const SECRETS: readonly (readonly [what: string, write: (store: Holdfast) => Promise<unknown>])[] = [
+    ["a message", (store) => say(store, "source", "secret")],
+    ["state", (store) => store.state.set("source", { key: "secret" })],
+    ["a final value", (store) => store.heads.publish("source", { final: "secret" })],
+    ["a label", (store) => store.invocations.start("source", { label: "secret" })],
+    ["an annotation", (store) => store.log.annotate("source", { note: "secret" })],
+    ["a call", (store) => store.calls.add("source", { type: "leaf", request: { note: "secret" } })],
+  ];
+  test.each(SECRETS)("AR3 does not complete a part with %s that was erased since", async (_what, write) => {
+    await home.sessions.create({ id: "source" });
+    await write(home);
+    const whole = await fileOf(home, "source");
+    await home.sessions.fork("source", { id: "fork" });
+    const early = await fileOf(home, "fork");
+    await home.sessions.delete("source", { everywhere: true });
+    await here.import(await fileOf(home, "fork"));
+    const before = await here.stats();
+    await expect(here.import(whole)).rejects.toMatchObject({
+      code: "Conflict",
+      message: expect.stringContaining("was erased before"),
+    });
+    expect((await here.stats()).nouns).toEqual(before.nouns);
+    expect((await here.check()).issues).toEqual([]);
+    // The same, and nothing was erased.
+    const other = await open(":memory:");
+    await other.import(early);
+    expect((await other.import(whole)).sessions[0]?.outcome).toBe("imported");
+    expect((await other.check()).issues).toEqual([]);
+    await other.close();
+  });
 });
