@@ -62,6 +62,24 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     expect((await here.check()).issues).toEqual([]);
   });
 
+  test("AR3 forks of one session that is not here come at once", async () => {
+    const files = await forks();
+    const stores = await Promise.all(files.map(() => open(ground.url)));
+    try {
+      for (const round of [1, 2]) {
+        const all = await Promise.allSettled(files.map((file, i) => stores[i]?.import(file)));
+        expect(all.map((one) => (one.status === "rejected" ? one.reason : "ok"))).toEqual(["ok", "ok", "ok"]);
+        for (const n of [0, 1, 2]) {
+          const messages = await (await here.sessions.at(`fork ${n}`)).messages();
+          expect([round, messages.length]).toEqual([round, n + 1]);
+        }
+      }
+      expect((await here.check()).issues).toEqual([]);
+    } finally {
+      for (const store of stores) await store.close();
+    }
+  });
+
   const SECRETS: readonly (readonly [what: string, write: (store: Holdfast) => Promise<unknown>])[] = [
     ["a message", (store) => say(store, "source", "secret")],
     ["state", (store) => store.state.set("source", { key: "secret" })],
