@@ -298,6 +298,15 @@ describe("a forged archive", () => {
     await store.close();
   });
 
+  test("AR2 of very many short rows is refused like any other", async () => {
+    const store = await open(":memory:");
+    const [manifest] = (await archived()) as [Frame];
+    const line = '["session_tags",{"session":"fork","tag":"t"}]\n';
+    const forged: Frame[] = [manifest, { kind: "rows", bytes: Buffer.from(line.repeat(200_000)) }];
+    await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    await store.close();
+  });
+
   test("AR2 the first issues are named", async () => {
     const store = await open(":memory:");
     const forged = withRows(await archived(), (lines) => set(rowOf(lines, "calls"), { status: "failed" }));
