@@ -1,6 +1,5 @@
 // Reading a session out while others write to it. Its rows change only together with an event of its log, so what was
 // read between two looks at the same seq is one snapshot; until then only what was added meanwhile is read again.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import {

@@ -1,7 +1,6 @@
 // What rows of an archive must be before they are restored anywhere: of the sessions it says, each there once, with values
 // that a reader understands, and referring to nothing that did not come along. Whether they are true is for the checker
 // to say (scratch.ts).
-
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";

@@ -1,14 +1,11 @@
 // tree, show, heads, fork, resume, rewind, diff, cost, export and import on a real store: what people see and what
 // programs get.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, enter, fails, json, leave, run, within } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Head } from "../../contracts/lineage.ts";
-import { open } from "../../open.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 import { displayWidth } from "../terminal.ts";
 
 let cwd: string;
@@ -16,8 +13,7 @@ let first: Head;
 let second: Head;
 
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  await run("init");
+  cwd = await enter();
   await within(async (store) => {
     await store.sessions.create({ id: "chat", title: "A \x1b[31mtitle", agent: "helper" });
     await say(store, "chat", "hello");
@@ -26,34 +22,7 @@ beforeEach(async () => {
     second = await store.heads.publish("chat");
   });
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
-
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
-/** A command that must succeed: what it prints. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  return stdout;
-}
-
-const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
-
-/** A command that must fail: its exit code and what it says. */
-async function fails(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(stdout).toBe("");
-  return `${code} ${stderr}`;
-}
-
-async function within<T>(use: (store: Holdfast) => Promise<T>, file = "holdfast.db"): Promise<T> {
-  const store = await open(path.join(cwd, file));
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
+afterEach(leave);
 
 const say = (store: Holdfast, session: string, content: string) =>
   store.history.append({ session, agent: "helper" }, { role: "user", content });

@@ -1,31 +1,18 @@
 // log, verify, blobs, stats, gc and migrate on a real store: what people see and what programs get.
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, enter, json, leave, run } from "../../../test/shell.ts";
 import { open } from "../../open.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 
 let cwd: string;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  await run("init");
+  cwd = await enter();
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+afterEach(leave);
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
-/** A command that must succeed: what it prints. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  return stdout;
-}
-
-const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
 const inDirectory = (name: string) => path.join(cwd, name);
 
 async function fill(session: string, count: number, run = ""): Promise<void> {

@@ -1,48 +1,15 @@
 // What somebody needs who tries the store from a shell: what happened is said, and what to do next, at 80 columns too.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Holdfast } from "../../contracts/holdfast.ts";
-import { open } from "../../open.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
+import { cli, enter, fails, json, leave, run, within } from "../../../test/shell.ts";
 
 let cwd: string;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  await run("init");
+  cwd = await enter();
   for (const text of ["one", "two", "three"]) await run("messages", "add", "chat", "--agent", "helper", text);
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
-
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
-/** A command that must succeed: what it prints. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  return stdout;
-}
-
-const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
-
-/** A command that must fail: its exit code and what it says. */
-async function fails(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(stdout).toBe("");
-  return `${code} ${stderr}`;
-}
-
-async function within<T>(use: (store: Holdfast) => Promise<T>, file = "holdfast.db"): Promise<T> {
-  const store = await open(path.join(cwd, file));
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
+afterEach(leave);
 
 describe("a head from the shell", () => {
   test("is published, and what a fork does not have is said", async () => {
