@@ -1,24 +1,16 @@
 // Nothing is exported that no import would take: a session is checked before it is written, as the import will check it,
 // while its store is still there to look at and to mend.
 import { runCheck } from "../check/check.ts";
-import type { CheckIssue } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { ISSUES_NAMED, KINDS, UNREAD } from "./scratch.ts";
+import { firstOf, KINDS, UNREAD } from "./scratch.ts";
 
 /** Its rows, its log and what it inherits; the bytes of blobs are compared with their hashes as they are written. */
 export async function checkSound(storage: Storage, session: string): Promise<void> {
   const { issueCount, issues } = await runCheck(storage, UNREAD, { mode: "deep", session }, KINDS);
-  const [first] = issues;
-  if (first === undefined) return;
-  throw damaged(session, `${first.kind} at ${first.rows.join(", ")}`, {
-    issueCount,
-    issues: issues.slice(0, ISSUES_NAMED).map(named),
-  });
-}
-
-function named({ kind, rows, details }: CheckIssue) {
-  return { kind, rows: [...rows], details };
+  if (issueCount === 0) return;
+  const { where, details } = firstOf(issueCount, issues);
+  throw damaged(session, where, details);
 }
 
 function damaged(session: string, what: string, details: HoldfastError["details"]): HoldfastError {
