@@ -82,6 +82,13 @@ const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lin
     "an inherited event that is left out",
     (lines) => lines.filter(([table, row]) => table !== "events" || row.session !== "chat" || row.seq !== 1),
   ],
+  [
+    "inherited events in another order",
+    (lines) => {
+      const isOne = ([table, row]: Lines[number]) => table === "events" && row.session === "chat";
+      return [...lines.filter((line) => !isOne(line)), ...lines.filter(isOne).reverse()];
+    },
+  ],
   ["an event that is there twice", (lines) => [...lines, ["events", rowOf(lines, "events")]]],
   [
     "another role",
@@ -288,6 +295,15 @@ describe("a forged archive", () => {
       await expect(store.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
     }
     expect((await store.import(await sealAgain(frames))).rows).toBeGreaterThan(0);
+    await store.close();
+  });
+
+  test("AR2 of very many short rows is refused like any other", async () => {
+    const store = await open(":memory:");
+    const [manifest] = (await archived()) as [Frame];
+    const line = '["session_tags",{"session":"fork","tag":"t"}]\n';
+    const forged: Frame[] = [manifest, { kind: "rows", bytes: Buffer.from(line.repeat(200_000)) }];
+    await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
     await store.close();
   });
 

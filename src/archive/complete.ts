@@ -1,7 +1,13 @@
 // A session that was here only in part, because a fork brought what it inherits, comes whole. What is here of it gives way
 // to the same rows of the archive, in the same commit; only its heads stay, because rows of others name them by number.
 import { HoldfastError } from "../contracts/errors.ts";
-import { LOGGED_TABLES, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
+import {
+  LOGGED_TABLES,
+  type LoggedTable,
+  PORTABLE,
+  type PortableRow,
+  type RestoredRow,
+} from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Cell, Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
@@ -24,6 +30,7 @@ export async function completePart(storage: Storage, one: Contents, row: Session
   const held = await storage.query("archive.remains", row.no);
   const events = new Map((one.tables.get("events") ?? []).map((event) => [event.seq, event]));
   const heads = new Set<unknown>();
+  const shown = new Map<string, PortableRow>();
   const cleared: PortableRow[] = [];
   for (const { upto } of held) await checkSamePast(storage, one.id, events.get(upto ?? 0), Number(upto));
   for (const table of LOGGED_TABLES) {
@@ -33,9 +40,10 @@ export async function completePart(storage: Storage, one: Contents, row: Session
       if (isErased && (whole?.erased_seq ?? null) === null) throw olderThanPart(one.id);
       if (!isErased && (whole?.erased_seq ?? null) !== null) cleared.push(found);
       if (table === "heads") heads.add(found.id);
-      if (table === "heads" && isForgotten(found, one)) throw olderThanPart(one.id);
+      shown.set(nameOf(table, found), found);
     }
   }
+  checkNothingBack(one, held, shown);
   const [session] = one.tables.get("sessions") ?? [];
   return {
     guards: [
@@ -72,9 +80,31 @@ async function checkSamePast(storage: Storage, id: string, event: PortableRow | 
   );
 }
 
-function isForgotten({ id, final }: PortableRow, { tables }: Contents): boolean {
-  const whole = (tables.get("heads") ?? []).find((head) => head.id === id);
-  return final === null && whole !== undefined && whole.final !== null;
+/** Content that is no blob. */
+const WORDS = ["words", "label", "final_summary"];
+
+/** Where the part has no content, or no row, and the archive has: it was erased where the part comes from. */
+function checkNothingBack(
+  { id, tables }: Contents,
+  held: readonly PortableRow[],
+  shown: ReadonlyMap<string, PortableRow>,
+): void {
+  const upTo = new Map(held.map(({ branch, upto }) => [branch, Number(upto)]));
+  const branches = new Map((tables.get("events") ?? []).map(({ seq, branch }) => [seq, branch]));
+  for (const table of LOGGED_TABLES) {
+    const columns = PORTABLE[table].filter(({ name, type }) => type === "blob" || WORDS.includes(name));
+    for (const row of tables.get(table) ?? []) {
+      const branch = row.branch ?? branches.get(row.seq ?? 0) ?? 0;
+      if (Number(row.seq) > (upTo.get(branch) ?? 0)) continue;
+      const here = shown.get(nameOf(table, row));
+      const isBack = columns.some(({ name }) => (row[name] ?? null) !== null && (here?.[name] ?? null) === null);
+      if (isBack) throw olderThanPart(id);
+    }
+  }
+}
+
+function nameOf(table: LoggedTable, { seq, branch, first_seq, key, id }: PortableRow): string {
+  return JSON.stringify([table, seq, branch, first_seq, key, id]);
 }
 
 function olderThanPart(id: string): HoldfastError {
@@ -83,7 +113,7 @@ function olderThanPart(id: string): HoldfastError {
     `something of ${JSON.stringify(id)} that the archive holds was erased before a fork of it was imported here`,
     {
       details: { kind: "session", id },
-      hint: "What was erased does not come back: export the session again, as it is now.",
+      hint: "What was erased does not come back: export the session again, as it is now, if it was not deleted.",
     },
   );
 }

@@ -8,9 +8,11 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
 import { checkBoolean, checkRecord, limitExceeded } from "../core/check.ts";
+import { neededBy } from "../log/inherited.ts";
 import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
 import { type Gathered, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
+import { checkSound } from "./sound.ts";
 
 /** What an archive says of itself before anything else. */
 export interface Manifest {
@@ -74,6 +76,7 @@ async function gatherWhole(
     const [row] = id === first.id ? [first] : await storage.query("session.get", id);
     // A child that was deleted since is only named.
     if (row === undefined || row.deleted_at !== null) continue;
+    await checkSound(storage, id);
     const gathered = await gatherSession(storage, row.no, aliases);
     found.set(id, gathered);
     if (found.size > LIMITS.archiveSessions) {
@@ -89,22 +92,9 @@ async function gatherInherited(
   storage: Storage,
   whole: readonly GatheredSession[],
 ): Promise<readonly GatheredSession[]> {
-  const needed = new Map<string, Map<number, number>>();
-  const open = whole.flatMap(({ rows }) => rows.inherits);
-  for (let next = open.shift(); next !== undefined; next = open.shift()) {
-    const { session, branch, upTo } = next;
-    if (whole.some(({ id }) => id === session)) continue;
-    const branches = needed.get(session) ?? new Map<number, number>();
-    needed.set(session, branches);
-    const known = branches.get(branch);
-    branches.set(branch, Math.max(known ?? 0, upTo));
-    if (known !== undefined) continue;
-    const [row] = await storage.query("session.get", session);
-    const parents = row === undefined ? [] : await storage.query("archive.branches", row.no, branch - 1, branch);
-    for (const { parent_session, parent_branch, cut_seq } of parents) {
-      open.push({ session: String(parent_session), branch: Number(parent_branch), upTo: Number(cut_seq) });
-    }
-  }
+  const own = new Set(whole.map(({ id }) => id));
+  const stretches = whole.flatMap(({ rows }) => rows.inherits);
+  const needed = await neededBy(storage, stretches, (id) => own.has(id));
   const gathered: GatheredSession[] = [];
   for (const [id, branches] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [row] = await storage.query("session.get", id);

@@ -21,9 +21,14 @@ export type FrameKind = "manifest" | "rows" | "blob" | "data" | "end";
 const LETTERS = { manifest: "M", rows: "R", blob: "B", data: "D", end: "E" } as const;
 const KINDS = new Map(Object.entries(LETTERS).map(([kind, letter]) => [letter.charCodeAt(0), kind as FrameKind]));
 
-export function corrupted(why: string, cause?: unknown, details?: JsonObject): HoldfastError {
+export function corrupted(
+  why: string,
+  cause?: unknown,
+  details?: JsonObject,
+  hint = "Nothing was changed. Export it again, or fetch the file once more.",
+): HoldfastError {
   return new HoldfastError("ArchiveCorrupted", `the archive cannot be used: ${why}`, {
-    hint: "Nothing was changed. Export it again, or fetch the file once more.",
+    hint,
     ...(details === undefined ? {} : { details }),
     ...(cause === undefined ? {} : { cause }),
   });

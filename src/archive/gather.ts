@@ -12,7 +12,8 @@ import {
 } from "../contracts/portable.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
-import { IN_PART } from "../sessions/erase-session.ts";
+import { IN_PART } from "../core/existing.ts";
+import type { Stretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
 
@@ -86,12 +87,6 @@ export class Gathered {
 
 function framed(lines: readonly string[]): Uint8Array {
   return encodeFrame("rows", encodeText(lines.join("")));
-}
-
-export interface Stretch {
-  readonly session: string;
-  readonly branch: number;
-  readonly upTo: number;
 }
 
 export interface GatheredSession {

@@ -3,15 +3,15 @@
 
 import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
 import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
-import { deletedSession } from "../core/existing.ts";
+import { deletedSession, IN_PART } from "../core/existing.ts";
 import { afterwards } from "../sessions/erase.ts";
-import { IN_PART } from "../sessions/erase-session.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
 import { readFrames } from "./frames.ts";
@@ -38,9 +38,9 @@ export async function importArchive(
     const contents = verifyArchive(manifest, rows, blobs);
     await checkContents(scratch, contents, blobs);
     const handOver = await intake.handOver(names);
-    const write = () => decide(storage, () => decideImport(storage, manifest, contents, blobs.size, handOver));
-    // Somebody else imports the same: then it is there.
-    const { report, cleared } = await write().catch((error) => (isTaken(error) ? write() : Promise.reject(error)));
+    const { report, cleared } = await writeOnce(storage, () =>
+      decideImport(storage, manifest, contents, blobs.size, handOver),
+    );
     // Nothing was left to do, so nobody took them over.
     if (report.rows === 0) await intake.abandon();
     if (cleared !== null) await afterwards(storage, payloads, cleared);
@@ -53,8 +53,23 @@ export async function importArchive(
   }
 }
 
+/** A session that somebody else brought meanwhile, whole or in part, is there then: so it is decided again. */
+async function writeOnce<T>(storage: Storage, rule: () => Promise<Decision<T> | Settled<T>>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    let committing = false;
+    try {
+      return await decide(storage, rule, () => {
+        committing = true;
+      });
+    } catch (error) {
+      // What the rule itself refuses stays refused.
+      if (!committing || !isTaken(error) || attempt === LIMITS.decideAttempts) throw error;
+    }
+  }
+}
+
 function isTaken(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code === "AlreadyExists";
+  return error instanceof HoldfastError && (error.code === "AlreadyExists" || error.code === "SessionDeleted");
 }
 
 function checkSource(source: unknown): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {

@@ -4,11 +4,13 @@
 import type { Locator, MessageAt } from "../contracts/lineage.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { isInstant, printInstant } from "../query/instant.ts";
+import { standsAt } from "../sessions/branching.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { findAt } from "../sessions/find.ts";
+import { findAt, findHead } from "../sessions/find.ts";
 import { viewAt } from "../sessions/view.ts";
 
 export async function markdownOf(storage: Storage, payloads: Payloads, locator: Locator): Promise<string> {
@@ -17,22 +19,28 @@ export async function markdownOf(storage: Storage, payloads: Payloads, locator: 
   const session = sessionOf(found.session, aliases);
   const view = await viewAt(storage, payloads, session, found);
   const messages = await view.messages();
-  const head = view.head?.id ?? session.head;
+  const isAtHead = found.head !== null || (await standsAtHead(storage, found.session));
   return [
     `# ${inline(session.title ?? session.id)}`,
     "",
-    ...facts(session, head, messages.length),
+    ...facts(session, view.head?.id ?? session.head, isAtHead, messages.length),
     ...messages.flatMap((message, i) => ["", ...messageLines(message, i + 1)]),
     "",
   ].join("\n");
 }
 
-function facts(session: Session, head: string | null, messages: number): readonly string[] {
+/** What came after a head is not in it, and must not be taken for what it commits to. */
+async function standsAtHead(storage: Storage, session: SessionRow): Promise<boolean> {
+  return session.head !== null && (await standsAt(storage, session, await findHead(storage, session.head)));
+}
+
+function facts(session: Session, head: string | null, isAtHead: boolean, messages: number): readonly string[] {
   const pairs: readonly (readonly [string, string | null])[] = [
     ["Session", code(session.id)],
     ["Agent", session.agent === null ? null : code(session.agent)],
     ["Status", session.status],
-    ["Head", head === null ? null : code(head)],
+    ["Head", head === null || !isAtHead ? null : code(head)],
+    ["Stands", head === null || isAtHead ? null : `elsewhere than at its current head ${code(head)}`],
     ["Tags", session.tags.length === 0 ? null : session.tags.map(code).join(" ")],
     ["Created", time(session.createdAt)],
     ["Messages", String(messages)],

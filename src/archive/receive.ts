@@ -64,7 +64,7 @@ export async function receive(frames: AsyncGenerator<Frame>, intake: Intake, man
     if (kind === "rows") {
       bytes += given.length;
       if (bytes > LIMITS.archiveRowBytes) throw limitExceeded("archiveRowBytes", "the archive's rows in bytes", bytes);
-      rows.push(...readRows(given));
+      for (const row of readRows(given)) rows.push(row);
     } else if (kind === "blob" && rows.length === 0) {
       const head = readBlobHead(given);
       if (blobs.has(head.hex)) throw corrupted("a blob is there twice");

@@ -17,11 +17,17 @@ import type { Contents } from "./verify.ts";
 export type OpenScratch = () => Promise<Storage>;
 
 /** Blobs were compared with their hashes as they came; here each is an empty row to refer to. */
-const KINDS: ReadonlySet<CheckKind> = new Set([...kindsOf("deep")].filter((kind) => kind !== "blob-hash-mismatch"));
-const UNREAD = { stream: () => (async function* () {})() };
+export const KINDS: ReadonlySet<CheckKind> = new Set(
+  [...kindsOf("deep")].filter((kind) => kind !== "blob-hash-mismatch"),
+);
+export const UNREAD = { stream: () => (async function* () {})() };
 
 const BLOBS_AT_ONCE = 1000;
 const ISSUES_NAMED = 5;
+
+/** Its bytes are those that were written. */
+const DAMAGED_BEFORE =
+  "Nothing was changed. The file is whole: what it was exported from is damaged. `holdfast check` there says what to do.";
 
 export async function checkContents(
   open: OpenScratch,
@@ -32,7 +38,7 @@ export async function checkContents(
   try {
     await restoreInto(storage, contents, blobs);
     const { issueCount, issues } = await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, KINDS));
-    if (issueCount > 0) throw disagrees(issueCount, issues.slice(0, ISSUES_NAMED));
+    if (issueCount > 0) throw disagrees(issueCount, issues);
   } finally {
     await storage.close();
   }
@@ -81,8 +87,13 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
 }
 
 function disagrees(count: number, issues: readonly CheckIssue[]): HoldfastError {
-  const named = issues.map(({ kind, rows, details }) => ({ kind, rows: [...rows], details }));
-  const first = issues[0];
-  const where = first === undefined ? "" : `: ${first.kind} at ${first.rows.join(", ")}`;
-  return corrupted(`its rows and its log do not agree${where}`, undefined, { issueCount: count, issues: named });
+  const { where, details } = firstOf(count, issues);
+  return corrupted(`its rows and its log do not agree: ${where}`, undefined, details, DAMAGED_BEFORE);
+}
+
+/** What an error says of the issues there are. */
+export function firstOf(issueCount: number, issues: readonly CheckIssue[]) {
+  const named = issues.slice(0, ISSUES_NAMED).map(({ kind, rows, details }) => ({ kind, rows: [...rows], details }));
+  const where = named.slice(0, 1).map(({ kind, rows }) => `${kind} at ${rows.join(", ")}`);
+  return { where: where.join(""), details: { issueCount, issues: named } };
 }

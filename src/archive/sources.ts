@@ -5,6 +5,7 @@ import type { ArchivedTable, PortableRow, RestoredRow } from "../contracts/porta
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
+import { IN_PART } from "../core/existing.ts";
 import type { Contents } from "./verify.ts";
 
 export interface Sources {
@@ -21,6 +22,7 @@ export async function decideSources(storage: Storage, sources: readonly Contents
     const [row] = await storage.query("session.get", source.id);
     if (row === undefined) decided.push(whollyNew(source, at));
     else if (row.deleted_at === null) decided.push(await living(storage, source, row));
+    else if (row.version !== IN_PART) decided.push(await kept(storage, source, row));
     else decided.push(await grown(storage, source, row));
   }
   return {
@@ -42,9 +44,16 @@ function whollyNew({ id, tables }: Contents, at: number): Sources {
 
 /** Its chain hash where the inherited part ends says that all before it is the same. */
 async function living(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
-  const last = source.tables.get("events")?.at(-1);
+  const last = lastOf(source.tables.get("events") ?? []);
   if (last === undefined || !(await isHere(storage, source.id, last))) throw otherPast(source.id);
   return { ...NOTHING, guards: [{ check: "session.version", key: [source.id], expect: row.version }] };
+}
+
+/** By their seq: where a row stands in the file proves nothing. */
+function lastOf(events: readonly PortableRow[]): PortableRow | undefined {
+  let last: PortableRow | undefined;
+  for (const event of events) if (last === undefined || Number(event.seq) > Number(last.seq)) last = event;
+  return last;
 }
 
 async function isHere(storage: Storage, session: string, event: PortableRow): Promise<boolean> {
@@ -52,32 +61,55 @@ async function isHere(storage: Storage, session: string, event: PortableRow): Pr
   return found !== undefined && sameBytes(found.hash, event.hash as Uint8Array);
 }
 
+/** Of a session that was deleted here, what is kept serves as it is. Nothing that went comes back with a fork. */
+async function kept(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
+  const held = await heldOf(storage, row);
+  for (const { branch, upto } of source.tables.get("remains") ?? []) {
+    if (Number(upto) > (held.get(Number(branch)) ?? 0)) throw deletedHere(source.id);
+  }
+  return { ...NOTHING, guards: await samePast(storage, source, held) };
+}
+
 /** Only what is missing of each branch, when what is here of it is the same. */
 async function grown(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
   const { id, tables } = source;
-  const remains = await storage.query("archive.remains", row.no);
-  const held = new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
-  const events = tables.get("events") ?? [];
-  const needed = tables.get("remains") ?? [];
-  for (const { branch, upto } of needed) {
-    const shared = Math.min(Number(upto), held.get(Number(branch)) ?? 0);
-    const last = events.findLast((event) => event.branch === branch && Number(event.seq) <= shared);
-    if (last !== undefined && !(await isHere(storage, id, last))) throw otherPast(id);
-  }
-  const guards = needed.map(
-    ({ branch }): Guard => ({
-      check: "remains.upto",
-      key: [id, Number(branch)],
-      expect: held.get(Number(branch)) ?? null,
-    }),
-  );
-  const end = events.at(-1);
+  const held = await heldOf(storage, row);
+  const guards = await samePast(storage, source, held);
+  const end = lastOf(tables.get("events") ?? []);
   if (end === undefined) throw otherPast(id);
   const moved: Write = {
     ...{ op: "run", statement: "session.remainsTo" },
     params: [Number(end.seq), end.hash as Uint8Array, id, Number(end.seq)],
   };
   return { ...NOTHING, guards, restores: missing(tables, held), writes: [moved] };
+}
+
+/** Up to where each branch is kept. */
+async function heldOf(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
+  const remains = await storage.query("archive.remains", no);
+  return new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
+}
+
+/** As far as both reach; and that it is still kept when the rows are written. */
+async function samePast(
+  storage: Storage,
+  { id, tables }: Contents,
+  held: ReadonlyMap<number, number>,
+): Promise<readonly Guard[]> {
+  const events = tables.get("events") ?? [];
+  const needed = tables.get("remains") ?? [];
+  for (const { branch, upto } of needed) {
+    const shared = Math.min(Number(upto), held.get(Number(branch)) ?? 0);
+    const last = lastOf(events.filter((event) => event.branch === branch && Number(event.seq) <= shared));
+    if (last !== undefined && !(await isHere(storage, id, last))) throw otherPast(id);
+  }
+  return needed.map(
+    ({ branch }): Guard => ({
+      check: "remains.upto",
+      key: [id, Number(branch)],
+      expect: held.get(Number(branch)) ?? null,
+    }),
+  );
 }
 
 function missing(tables: Contents["tables"], held: ReadonlyMap<number, number>): readonly RestoredRow[] {
@@ -89,6 +121,17 @@ function missing(tables: Contents["tables"], held: ReadonlyMap<number, number>):
     return Number(row.seq) > (held.get(branch ?? 0) ?? 0);
   };
   return [...tables].flatMap(([table, rows]) => rows.filter((row) => isNew(table, row)).map((row) => ({ table, row })));
+}
+
+function deletedHere(id: string): HoldfastError {
+  return new HoldfastError(
+    "Conflict",
+    `the session ${JSON.stringify(id)}, which the archive continues, was deleted here, and what it held is not brought back`,
+    {
+      details: { kind: "session", id },
+      hint: "Import the archive into another store.",
+    },
+  );
 }
 
 function otherPast(id: string): HoldfastError {

@@ -24,7 +24,7 @@ function ofCall({ tokens_in, tokens_out, tokens_cached, cost_usd }: CallRow): Sp
   };
 }
 
-function plus(a: Spending, b: Spending): Spending {
+export function plus(a: Spending, b: Spending): Spending {
   return {
     calls: a.calls + b.calls,
     inputTokens: a.inputTokens + b.inputTokens,

@@ -6,9 +6,9 @@ import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from
 import type { SessionRow } from "../contracts/queries.ts";
 import { TABLES, type TableShape } from "../contracts/rows.ts";
 import { toHex } from "../core/bytes.ts";
+import { IN_PART } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { IN_PART } from "../sessions/erase-session.ts";
 import type { Manifest } from "./export.ts";
 import { corrupted } from "./frames.ts";
 import { namedBy } from "./links.ts";
@@ -127,7 +127,11 @@ function verifySession(one: Contents, said: Manifest["sessions"][number], known:
   const isPart = session.deleted_at !== null;
   if (isPart === one.whole || (isPart && session.version !== IN_PART))
     throw corrupted("a session is not as complete as it says");
-  const end = (one.tables.get("events") ?? []).reduce((last, { seq }) => Math.max(last, Number(seq)), 0);
+  let end = 0;
+  for (const { seq } of one.tables.get("events") ?? []) {
+    if (Number(seq) <= end) throw corrupted("the events of a log are out of order");
+    end = Number(seq);
+  }
   if (end !== session.seq) throw corrupted("a log ends elsewhere than it says");
   if (one.whole) readable("a session", () => sessionOf({ ...session, head: null } as unknown as SessionRow, []));
   for (const head of one.tables.get("heads") ?? []) readable("a head", () => headOf(head as unknown as HeadRow));

@@ -56,7 +56,7 @@ export async function runCheck(
     count: (what, n = 1) => {
       if (counting) counts[what] = (counts[what] ?? 0) + n;
     },
-    ...{ sound: new Set(), cyclic: new Set(), recounted: new Map() },
+    ...{ sound: new Set(), cyclic: new Set(), recounted: new Map(), alone: options.session !== undefined },
     ...(options.session === undefined || mode === "quick" ? {} : { blob: onceEach(blobs) }),
   };
   const tell = (at: CheckProgress["at"], session?: string) => {

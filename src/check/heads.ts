@@ -92,7 +92,11 @@ async function derive(
   const facts: Root = {
     ...{ counts, final: textOr(commitments.final), vars: textOr(vars), fingerprint: row.fingerprint },
     compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recounted),
-    ...{ summary: committedSummary(row, null), cacheId: row.cache_id },
+    // Of a session deleted everywhere, nothing but what the root says is left of it.
+    ...{
+      summary: committedSummary(row, session.deleted_at === null ? null : textOr(stored.summary)),
+      cacheId: row.cache_id,
+    },
   };
   return { root: encodeRoot(facts, stored.v === 1 ? 1 : 2), counts };
 }

@@ -11,7 +11,8 @@ export interface KindOfIssue {
 const RESTORE = "Keep a copy of the store as it is and restore these rows from a backup.";
 const RESTORE_LOG =
   "Keep a copy of the store as it is; restore the session from a backup, or fork it before the damage.";
-const POINT = "Rewind or publish a head to point the session at one of its own again.";
+const POINT =
+  "Publish a head (heads.publish(), `holdfast publish SESSION`): the session then has that one as its current head.";
 const ERASE_REST = "Restore the session's row from a backup, or delete what was left behind of it.";
 
 export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
@@ -31,12 +32,12 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   "cache-id-missing": {
     mode: "quick",
     meaning: "a fork does not say which provider's cache it shares",
-    hint: "Set the cache id of what it was forked from; without it the fork only loses its warm cache.",
+    hint: "Correct sessions.cache_id to that of its source, or the source's id if it has none; without it only the warm cache is lost.",
   },
   "alias-target-missing": {
     mode: "quick",
     meaning: "an alias names a session that is not there",
-    hint: "Remove the alias, or point it at another session.",
+    hint: "Delete its row of aliases; sessions.setAlias() then gives the name to another session.",
   },
   "head-session-missing": { mode: "quick", meaning: "heads of a session that has no row", hint: ERASE_REST },
   "head-basis-missing": { mode: "quick", meaning: "a head was made on a head that does not exist", hint: RESTORE },
@@ -154,7 +155,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   "state-held-twice": {
     mode: "quick",
     meaning: "a key of the state has two values at once",
-    hint: "Set the key again: that ends both.",
+    hint: "Correct state.until_seq of this value: it ended where the next one of its key begins (details.until).",
   },
   "task-board-missing": { mode: "quick", meaning: "a task of a board that is not there", hint: ERASE_REST },
   "row-without-event": { mode: "deep", meaning: "the log has no such event for a row of its seq", hint: RESTORE },

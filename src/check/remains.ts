@@ -1,14 +1,17 @@
 // What is left of a deleted session, or came of one with a fork: stretches of its log that others inherit, each from the
 // beginning of a branch on, with the rows of their events. All that the others read through it is compared like the rows
 // of a session that is there; what only the rest of the log could tell is not known.
+import type { CheckKind } from "../contracts/check.ts";
 import type { CheckedEventRow, CheckedSessionRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { WholeEventRow } from "../contracts/queries.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
+import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
+import { verifyInherited } from "../log/inherited.ts";
 import { type Bad, BEGINS_BRANCH, checkColumns, checkEvent } from "../log/verify.ts";
-import { IN_PART, neededOf } from "../sessions/erase-session.ts";
+import { neededOf } from "../sessions/erase-session.ts";
 import { isCyclic } from "./edges.ts";
 import type { Look } from "./findings.ts";
 import { checkContent, dataOf, type Kept, Ledger, Reader } from "./ledger.ts";
@@ -79,6 +82,18 @@ export async function readRemains(survey: Survey, look: Look, session: CheckedSe
   return new Ledger(end, null, reader, { kept, covered });
 }
 
+function kindOf({ reason }: Bad): CheckKind {
+  if (reason.endsWith("missing")) return "seq-gap";
+  return reason.startsWith("the hash") ? "chain-broken" : "event-mismatch";
+}
+
+/** What a session that is checked alone inherits; in a check of all, each of them is looked at by itself. */
+export async function checkInherited({ survey, look, session }: Subject): Promise<void> {
+  for await (const { session: source, ...bad } of verifyInherited(survey.storage, session, "all")) {
+    look.report(kindOf(bad), [rowId(source, bad.seq)], { ...bad, inheritedBy: session.id });
+  }
+}
+
 type Erased = WholeEventRow & { readonly erased_seq: number };
 
 class Stretches {
@@ -119,9 +134,7 @@ class Stretches {
     const wrong = this.#check(event, before);
     if (wrong !== null) {
       this.#broken.add(branch);
-      const isGap = wrong.seq !== seq || wrong.reason.endsWith("missing");
-      const kind = isGap ? "seq-gap" : wrong.reason.startsWith("the hash") ? "chain-broken" : "event-mismatch";
-      this.#look.report(kind, [rowId(this.#session.id, wrong.seq)], { ...wrong });
+      this.#look.report(kindOf(wrong), [rowId(this.#session.id, wrong.seq)], { ...wrong });
       return false;
     }
     this.#last.set(branch, seq);

@@ -1,12 +1,13 @@
 // One session: its row, its log, and every row that belongs to it.
 import type { CheckedSessionRow } from "../contracts/check-queries.ts";
+import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
 import type { Look } from "./findings.ts";
 import { checkHeads } from "./heads.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
-import { checkKept, checkTombstone, readRemains } from "./remains.ts";
+import { checkInherited, checkKept, checkTombstone, readRemains } from "./remains.ts";
 import { type Beside, checkBeside, checkRow, readBeside } from "./row.ts";
 import { checkState } from "./state.ts";
 import type { Subject, Survey } from "./subject.ts";
@@ -29,7 +30,9 @@ export async function checkSession(survey: Survey, look: Look, found: CheckedSes
   const subject: Subject = { survey, look, session, ledger };
   checkCurrentHead(subject);
   await checkRows(subject);
-  if (ledger !== null) checkLedger(subject, ledger, beside);
+  if (ledger === null) return;
+  checkLedger(subject, ledger, beside);
+  if (survey.alone) await checkInherited(subject);
 }
 
 /** A tombstone, and what is left behind it because others inherit it. */
@@ -39,7 +42,7 @@ async function checkDeleted(
   session: CheckedSessionRow,
   beside: Beside | null,
 ): Promise<void> {
-  survey.count("deletedSessions");
+  survey.count(session.version === IN_PART ? "partialSessions" : "deletedSessions");
   const kept = await checkKept(survey, look, session);
   const ledger = look.wants(...BY_LOG) ? await readRemains(survey, look, session, kept) : null;
   const subject: Subject = { survey, look, session, ledger };

@@ -94,7 +94,7 @@ async function checkValue(subject: Subject, row: CheckedStateRow, after: Checked
   const id = rowId(session.id, row.seq);
   const next = after?.branch === row.branch && after.key === row.key ? after.seq : null;
   const isTwice = next !== null && row.until_seq === null;
-  if (isTwice) look.report("state-held-twice", [id], { table: "state", key: row.key, branch: row.branch });
+  if (isTwice) look.report("state-held-twice", [id], { table: "state", key: row.key, branch: row.branch, until: next });
   const payload = { name: row.key, no: row.value_no, sha256: row.value, salt: row.salt };
   await checkBlob(subject, "state", id, payload);
   const said = compare(subject, row, {

@@ -15,6 +15,8 @@ export interface Survey {
   readonly cyclic: Set<number>;
   /** What heads whose root is wrong should have counted, so that one wrong head makes no others wrong. */
   readonly recounted: Map<string, Counts>;
+  /** One session is checked, and nobody looks at what it inherits from others. */
+  readonly alone: boolean;
   /** Told of every blob a row names, when the session is checked alone. */
   readonly blob?: (look: Look, row: string, sha256: Uint8Array) => Promise<void>;
 }

@@ -58,13 +58,18 @@ export function readRequest(argv: readonly string[], commands: readonly AnyComma
   return resolve(names, given, commands);
 }
 
+/** What people look for under a name of its own. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  causes: "; holdfast trace --causes SESSION#SEQ tells what led to an event",
+};
+
 function resolve(names: readonly string[], given: readonly Given[], commands: readonly AnyCommand[]): Request {
   const [name, second] = names;
   if (name === undefined) return { named: undefined, command: undefined, path: "", given, operands: [] };
   const named = commands.find((command) => command.name === name);
   if (named === undefined) {
     const known = commands.filter((command) => !command.hidden).map((command) => command.name);
-    const guess = didYouMean(name, known);
+    const guess = ELSEWHERE[name] ?? didYouMean(name, known);
     throw new UsageError(`no command "${name}"${guess === "" ? "; holdfast --help lists them" : guess}`);
   }
   if (!isGroup(named)) return { named, command: named, path: name, given, operands: names.slice(1) };

@@ -29,8 +29,9 @@ export async function report(error: unknown, output: Output, debug: boolean): Pr
     const { exit, ...rest } = facts;
     await output.error(JSON.stringify({ ...rest, exit }, null, 2));
   } else {
-    await output.error(`${output.errorStyle.bad("holdfast:")} ${safeLine(facts.message)}`);
-    if (facts.hint !== undefined) await output.error(`  ${output.errorStyle.faint("hint:")} ${safeLine(facts.hint)}`);
+    const { bad, faint } = output.errorStyle;
+    await output.complaint("holdfast:", bad, safeLine(facts.message));
+    if (facts.hint !== undefined) await output.complaint("  hint:", faint, safeLine(facts.hint));
   }
   if (debug && error instanceof Error) await output.error(stackOf(error));
   return facts.exit;

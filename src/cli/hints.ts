@@ -9,6 +9,7 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bforceRetry\(\)/, "`holdfast tasks retry SESSION TASK` starts it again"],
   [/\bcreateTaskList\(\)/, "`holdfast tasks add SESSION TITLE` makes a board"],
   [/\bbusyMs\b/, "wait for it, then try again"],
+  [/\btimeoutMs\b/, "ask for less (constants, an input; a limit does not help), or give it longer: --timeout SECONDS"],
   [/\bmigrate: true\b/, "run `holdfast migrate`"],
   [/\bcreate: true\b/, "run `holdfast init`"],
   [/\bfileBlobs\(/, "pass --blob-dir DIR (or set HOLDFAST_BLOB_DIR): where this store keeps its blobs"],

@@ -45,17 +45,25 @@ async function wholeLocator(holdfast: Holdfast, text: string): Promise<Locator> 
 
 /** What cannot be the beginning of a head's id, with the reason. */
 function noHead(text: string, session: string | null): HoldfastError {
-  const hex = /^hd-[0-9a-f]*…?$/.test(text);
+  const lists = `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`;
+  if (/^hd-[0-9a-f]{0,3}…?$/.test(text)) {
+    return new HoldfastError(
+      "InvalidArgument",
+      `${text} is too short: a head is named by at least 4 digits of its id`,
+      {
+        hint: `give more of them; ${lists}`,
+        details: { kind: "head", id: text },
+      },
+    );
+  }
   const why = !text.startsWith("hd-")
     ? `a head begins with hd-: hd-${text}`
-    : hex && text.length < 7
-      ? "give at least 4 digits of it"
-      : "a head is hd- and 64 hex digits, or the first of them";
+    : "a head is hd- and 64 hex digits, or the first of them";
   return new HoldfastError(
     "NotFound",
     `no head begins with ${text}${session === null ? "" : ` in session "${session}"`}`,
     {
-      hint: `${why}; \`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`,
+      hint: `${why}; ${lists}`,
       details: { kind: "head", id: text },
     },
   );

@@ -5,6 +5,7 @@ import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
+import { wrap } from "./terminal.ts";
 
 /** Text is not broken into narrower lines than that, and no table is made narrower. */
 const NARROWEST = 40;
@@ -23,6 +24,7 @@ export class Output {
   readonly #stderr: OutStream;
   readonly #stderrIsTerminal: boolean;
   readonly #frameWidth: number;
+  readonly #errorWidth: number;
   #progressShown = false;
 
   constructor(io: Io, json: boolean) {
@@ -36,6 +38,7 @@ export class Output {
     this.#stderrIsTerminal = io.stderr.isTTY === true;
     const columns = this.interactive ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
     this.width = Math.max(NARROWEST, columns);
+    this.#errorWidth = this.#stderrIsTerminal ? Math.max(NARROWEST, io.stderr.columns ?? 80) : Number.POSITIVE_INFINITY;
     this.#frameWidth = Math.max(NARROWEST_TABLE, columns);
   }
 
@@ -72,7 +75,15 @@ export class Output {
 
   /** Beside the answer, for people only: it never disturbs what a program reads from stdout. */
   async note(text: string): Promise<void> {
-    if (!this.json) await this.error(this.errorStyle.faint(text));
+    if (this.json) return;
+    for (const line of wrap(text, this.#errorWidth)) await this.error(this.errorStyle.faint(line));
+  }
+
+  /** Why it failed, or what to do: in lines that fit whoever reads it on a terminal, under the words it begins with. */
+  async complaint(before: string, paint: (text: string) => string, text: string): Promise<void> {
+    const [first = "", ...rest] = wrap(text, Math.max(NARROWEST / 2, this.#errorWidth - before.length - 1));
+    const indent = " ".repeat(/^ */.exec(before)?.[0].length ?? 0);
+    await this.error([`${paint(before)} ${first}`, ...rest.map((line) => `${indent}  ${line}`)].join("\n"));
   }
 
   async error(text: string): Promise<void> {

@@ -15,6 +15,7 @@ import { init } from "./commands/init.ts";
 import { log } from "./commands/log.ts";
 import { messages } from "./commands/messages.ts";
 import { migrate } from "./commands/migrate.ts";
+import { compact, publish } from "./commands/publish.ts";
 import { query } from "./commands/query.ts";
 import { sessions } from "./commands/sessions.ts";
 import { state } from "./commands/state.ts";
@@ -27,7 +28,7 @@ import type { Section } from "./help.ts";
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
-  { title: "Going on from somewhere else", commands: [heads, fork, resume, rewind, diff] },
+  { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, diff] },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
   { title: "From store to store", commands: [exported, imported] },
   { title: "Upkeep", commands: [stats, gc, migrate] },

@@ -116,7 +116,9 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
       "SessionDeleted",
       `session "${idOrAlias}" is here only in part, inherited by ${heirs.join(", ")}`,
       {
-        hint: `\`holdfast messages ${quoted(String(heirs[0]))}\` shows what there is of it`,
+        hint:
+          `\`holdfast messages ${quoted(String(heirs[0]))}\` shows what there is of it` +
+          (left?.details.deleted === false ? "; importing its own archive completes it" : ""),
         details: { session: idOrAlias, inheritedBy: heirs },
       },
     );

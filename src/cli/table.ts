@@ -1,7 +1,7 @@
 // Tables that fit the terminal: columns say how far they may shrink and who shrinks first; then others are left out, and
 // that is said. Where there is no terminal nothing is cut, because a program or a file reads it.
 import type { Style } from "./style.ts";
-import { displayWidth, padEnd, padStart, safeLine, truncate, wrap } from "./terminal.ts";
+import { displayWidth, padEnd, padStart, safeLine, truncate, wrap, wrapWords } from "./terminal.ts";
 
 export interface Column<Row> {
   readonly title: string;
@@ -14,6 +14,8 @@ export interface Column<Row> {
   readonly min?: number;
   /** Never left out; others go, the last first, before this one is made narrower than its min. */
   readonly keep?: true;
+  /** What does not fit goes on in lines below, instead of being cut. */
+  readonly wrap?: true;
   readonly colour?: (text: string, row: Row, style: Style) => string;
 }
 
@@ -45,21 +47,27 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
     .filter(({ cells }) => cells.some((cell) => cell !== ""))
     .map(({ column, cells }) => ({ column, cells, width: maxWidth([column.title, ...cells]) }));
   const shown = fitted(filled, frame.width - indent);
-  const line = (text: (one: Fitted<Row>) => string, paint: (text: string, one: Fitted<Row>) => string): string => {
-    const cells = shown.map((one, i) => {
-      const cut = truncate(text(one), one.width);
-      const isLast = i === shown.length - 1;
-      if (one.column.align === "right") return paint(padStart(cut, one.width), one);
-      return paint(isLast ? cut : padEnd(cut, one.width), one);
+  const line = (text: (one: Fitted<Row>) => string, paint: (text: string, one: Fitted<Row>) => string): string[] => {
+    const pieces = shown.map((one) =>
+      one.column.wrap ? wrap(text(one), one.width) : [truncate(text(one), one.width)],
+    );
+    const height = Math.max(...pieces.map(({ length }) => length));
+    return Array.from({ length: height }, (_, l) => {
+      const cells = shown.map((one, i) => {
+        const cut = pieces[i]?.[l] ?? "";
+        const isLast = i === shown.length - 1;
+        if (one.column.align === "right") return paint(padStart(cut, one.width), one);
+        return paint(isLast ? cut : padEnd(cut, one.width), one);
+      });
+      return " ".repeat(indent) + cells.join(" ".repeat(GAP));
     });
-    return " ".repeat(indent) + cells.join(" ".repeat(GAP));
   };
   return [
-    line(
+    ...line(
       ({ column }) => column.title,
       (text) => frame.style.faint(text),
     ),
-    ...rows.map((row, r) =>
+    ...rows.flatMap((row, r) =>
       line(
         ({ cells }) => cells[r] ?? "",
         (text, { column }) => column.colour?.(text, row, frame.style) ?? text,
@@ -124,12 +132,16 @@ function shrunk<Row>(
   return fitting;
 }
 
-/** "name  value" lines with the values aligned and never cut; an empty value is left out. */
+/** "name  value" lines with the values aligned and never cut: long ones go on below. An empty value is left out. */
 export function facts(pairs: readonly (readonly [string, string])[], frame: Frame): string[] {
   const shown = pairs.filter(([, value]) => value !== "");
   const names = maxWidth(shown.map(([name]) => name));
   const indent = " ".repeat(frame.indent ?? 0);
-  return shown.map(([name, value]) => {
-    return `${indent}${frame.style.faint(padEnd(name, names))}${" ".repeat(GAP)}${safeLine(value)}`;
-  });
+  const room = frame.width - indent.length - names - GAP;
+  return shown.flatMap(([name, value]) =>
+    wrapWords(safeLine(value), room).map((line, i) => {
+      const title = i === 0 ? frame.style.faint(padEnd(name, names)) : " ".repeat(names);
+      return `${indent}${title}${" ".repeat(GAP)}${line}`;
+    }),
+  );
 }

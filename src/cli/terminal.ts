@@ -101,6 +101,12 @@ function wrapLine(line: string, width: number): string[] {
   return [...lines, current.trimEnd()];
 }
 
+/** The same, but what has no space in it stays whole, so that it can be copied. */
+export function wrapWords(text: string, width: number): string[] {
+  const longest = Math.max(0, ...text.split(" ").map(displayWidth));
+  return displayWidth(text) <= width ? [text] : wrap(text, Math.max(width, longest));
+}
+
 /** In two lines a ref cannot be copied: it stays whole, and where the terminal breaks it, it still copies as one. */
 const REF = /(sha256:[0-9a-f]{64} *)/;
 

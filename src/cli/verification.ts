@@ -18,6 +18,8 @@ export interface Finding {
   /** The chain head, when all is well. */
   readonly hash?: string;
   readonly badSeq?: number;
+  /** The session that the seq is of, when it is inherited from that one. */
+  readonly source?: string;
   readonly reason?: string;
   readonly note?: string;
   /** What was read besides the log, when that was asked for. */
@@ -98,6 +100,8 @@ async function verifySession(
     const report = await holdfast.log.verify(at, {
       ...(anchor === undefined ? {} : { anchor }),
       ...(from === undefined ? {} : { from }),
+      // Where all are verified, what one inherits from another is looked at there.
+      ...(wanted.sessions.length === 0 ? { inherited: "deleted" } : {}),
     });
     if (!report.ok) return report;
     events = report.events;

@@ -55,10 +55,12 @@ export interface StoreInfo {
 }
 
 export interface NounStats {
-  /** Without those that were deleted. */
+  /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
   readonly rows: number;
   /** Of sessions and agents: how many were deleted and left a tombstone. */
   readonly deleted?: number;
+  /** Of sessions: how many are here only in part, because they came with a fork. Left out when there are none. */
+  readonly partial?: number;
 }
 
 export interface Stats {

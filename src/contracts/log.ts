@@ -73,6 +73,11 @@ export interface VerifyOptions {
   readonly from?: Anchor;
   /** Also require that the log still holds exactly this point. */
   readonly anchor?: Anchor;
+  /**
+   * Which of the stretches that a fork inherits are verified too: all (default), or only what deleted sessions left, for
+   * a caller who verifies every session anyway.
+   */
+  readonly inherited?: "all" | "deleted";
 }
 
 export type VerifyReport =
@@ -88,6 +93,8 @@ export type VerifyReport =
       readonly session: string;
       /** First seq at which what is stored is not what was written. */
       readonly badSeq: number;
+      /** Whose log it is the seq of, when the damage is in what the session inherits from another. */
+      readonly source?: string;
       readonly reason: string;
       readonly events: number;
     };
@@ -108,7 +115,7 @@ export interface Log {
    * A head has no end to wait for, and is refused.
    */
   tail(at: At, options?: TailOptions): AsyncIterable<LogEvent>;
-  /** With a head, also that the log still holds what the head commits to. */
+  /** The session's own log and what it inherits from others. With a head, also that the log still holds what the head commits to. */
   verify(at: At, options?: VerifyOptions): Promise<VerifyReport>;
   /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. With a head, of its event. */
   anchor(at: At): Promise<Anchor>;

@@ -348,7 +348,10 @@ export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQ
 
   // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
   // and `outside` is the part of `stored` that another place than the database keeps
-  "stats.tables": Read<[], { readonly name: string; readonly rows: number; readonly deleted: number | null }>;
+  "stats.tables": Read<
+    [],
+    { readonly name: string; readonly rows: number; readonly deleted: number | null; readonly partial: number }
+  >;
   "stats.blobs": Read<[], Readonly<Record<"form" | "n" | "size" | "stored" | "referenced" | "outside", number>>>;
   "stats.sessions": Read<
     [limit: number],

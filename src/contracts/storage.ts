@@ -113,6 +113,7 @@ export type GuardName =
   | "block.version"
   | "board.version"
   | "board.id"
+  | "boards.last"
   | "task.version"
   | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.
@@ -348,7 +349,7 @@ export type Outcome =
 
 export type Refusal =
   | {
-      readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-alias";
+      readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-partial" | "session-alias";
       readonly session: string;
     }
   | { readonly reason: "blob-missing" | "blob-expired" | "parts-missing"; readonly sha256: Uint8Array }

@@ -121,6 +121,23 @@ describe("checks", () => {
     expect(codeOf(() => checkArray(list, "list", "page"))).toBe("InvalidArgument");
   });
 
+  test("ST7 a proxy that was revoked is InvalidArgument wherever it stands", () => {
+    const gone = (target: object) => {
+      const { proxy, revoke } = Proxy.revocable(target, {});
+      revoke();
+      return proxy;
+    };
+    for (const bad of [gone({}), gone([])]) {
+      expect(codeOf(() => checkRecord(bad, "it", ["a"]))).toBe("InvalidArgument");
+      expect(codeOf(() => checkRecord(bad, "it"))).toBe("InvalidArgument");
+      expect(codeOf(() => checkSome(bad, "it", ["a"]))).toBe("InvalidArgument");
+      expect(codeOf(() => checkArray(bad, "it", "page"))).toBe("InvalidArgument");
+      expect(codeOf(() => checkText(bad, "it", "titleBytes"))).toBe("InvalidArgument");
+      expect(codeOf(() => copyJson({ a: bad }, "it"))).toBe("InvalidArgument");
+    }
+    expect(codeOf(() => checkId(gone({}), "it"))).toBe("InvalidArgument");
+  });
+
   test("ST7 a cursor nobody gave is InvalidArgument", () => {
     expect(readCursor(writeCursor(123))).toBe(123);
     for (const bad of ["", "x", "bjE", 5, {}, "n".repeat(100)]) {

@@ -17,7 +17,7 @@ export function invalid(what: string, wanted: string, got: unknown): HoldfastErr
 
 function describe(value: unknown): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
+  if (isList(value)) return "an array";
   if (value === undefined || typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value === "string") return value.length > 40 ? "that text" : JSON.stringify(value);
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
@@ -74,9 +74,18 @@ export function checkBoolean(value: unknown, what: string): boolean {
 }
 
 export function checkArray(value: unknown, what: string, limit: LimitName): readonly unknown[] {
-  if (!Array.isArray(value)) throw invalid(what, "an array", value);
+  if (!isList(value)) throw invalid(what, "an array", value);
   if (value.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in items`, value.length);
   return reading(what, () => Array.from(value));
+}
+
+/** A proxy whose handler was taken away says nothing about itself, and throws when it is asked. */
+export function isList(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 /** What callers hand in may be read by their own code, a getter or a proxy: when that throws, it is their mistake. */
@@ -99,7 +108,7 @@ export function checkRecord(
   known?: readonly string[],
 ): Readonly<Record<string, unknown>> {
   if (value === undefined) return {};
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(what, "an object", value);
+  if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value);
   return reading(what, () => {
     const record = value as Readonly<Record<string, unknown>>;
     if (known === undefined) return isPlain(record) ? { ...record } : record;
@@ -110,7 +119,7 @@ export function checkRecord(
 
 /** The same of an object that may have other fields, which are nobody's concern. */
 export function checkSome(value: unknown, what: string, names: readonly string[]): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(what, "an object", value);
+  if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value);
   return reading(what, () => fieldsOf(value as Readonly<Record<string, unknown>>, names));
 }
 
@@ -221,7 +230,7 @@ function copyOf(value: unknown, depth: number, path: (string | number)[]): Json 
     return value === 0 ? 0 : value;
   }
   if (typeof value !== "object") throw new Fault(`it is ${describe(value)}`);
-  if (Array.isArray(value)) return copyOfArray(value, depth, path);
+  if (isList(value)) return copyOfArray(value, depth, path);
   if (!isPlain(value)) throw new Fault(`it is a ${value.constructor?.name ?? "strange"} object; give plain objects`);
   return copyOfObject(value as Readonly<Record<string, unknown>>, depth, path);
 }

@@ -72,6 +72,15 @@ export function refusalError(refused: Refusal): HoldfastError {
           hint: "Use a new id.",
         },
       );
+    case "session-partial":
+      return new HoldfastError(
+        "SessionDeleted",
+        `the session ${quote(refused.session)} is here only in part, as far as others inherit it`,
+        {
+          details: { kind: "session", id: refused.session },
+          hint: "Importing its own archive completes it; until then use another id, or a fork of it that is here.",
+        },
+      );
     case "blob-missing":
       return new HoldfastError("BlobNotFound", `there is no blob ${toRef(refused.sha256)}`, {
         details: { ref: toRef(refused.sha256) },

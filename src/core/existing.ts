@@ -4,6 +4,12 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { headIn } from "./locator.ts";
 
+/**
+ * The version of a session of which only a part came, with a fork. It has a tombstone's row, and was never deleted here: one
+ * that was deleted has a higher version.
+ */
+export const IN_PART = 1;
+
 export async function existingSession(storage: Storage, id: string): Promise<SessionRow> {
   const [row] = await storage.query("session.get", id);
   if (row !== undefined && row.deleted_at === null) return row;
@@ -30,7 +36,7 @@ function refuseHead(name: string): void {
 const NAMED = 10;
 
 /** What is left of a session may be what others inherit: of one that was deleted, or that never came as a whole. */
-export async function deletedSession(storage: Storage, { no, id }: SessionRow): Promise<HoldfastError> {
+export async function deletedSession(storage: Storage, { no, id, version }: SessionRow): Promise<HoldfastError> {
   const heirs = (await storage.query("session.heirs", no, NAMED)).map((heir) => heir.id);
   if (heirs.length === 0) {
     return new HoldfastError("SessionDeleted", `there is no longer a session ${JSON.stringify(id)}`, {
@@ -43,8 +49,11 @@ export async function deletedSession(storage: Storage, { no, id }: SessionRow): 
     "SessionDeleted",
     `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
     {
-      details: { kind: "session", id, inheritedBy: heirs },
-      hint: "It was deleted here, or only those were imported: read what there is of it through them, or import it whole.",
+      details: { kind: "session", id, inheritedBy: heirs, deleted: version !== IN_PART },
+      hint:
+        version === IN_PART
+          ? "Read what there is of it through them; importing its own archive completes it."
+          : "It was deleted here: read what there is of it through them.",
     },
   );
 }

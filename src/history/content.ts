@@ -14,6 +14,7 @@ import {
   copyJson,
   encodeCopy,
   invalid,
+  isList,
 } from "../core/check.ts";
 
 export const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
@@ -91,7 +92,7 @@ function blocksOf(value: unknown, what: string, gathered: Gathered, depth: numbe
     gathered.chars += value.length;
     return [{ type: "text", text: value }];
   }
-  if (!Array.isArray(value)) throw invalid(what, "a string or a list of content blocks", value);
+  if (!isList(value)) throw invalid(what, "a string or a list of content blocks", value);
   const blocks = checkArray(value, what, "blocksPerMessage");
   return blocks.map((block, i) => blockOf(block, `${what}[${i}]`, gathered, depth));
 }

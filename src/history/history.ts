@@ -153,7 +153,15 @@ async function bring(
   return brought;
 }
 
-function clear(storage: Storage, payloads: Payloads, scope: HistoryScope, run: string | undefined): Promise<Erasure> {
+async function clear(
+  storage: Storage,
+  payloads: Payloads,
+  scope: HistoryScope,
+  run: string | undefined,
+): Promise<Erasure> {
+  // Nothing is said to be gone of a session that was only named in another way.
+  const [known] = await storage.query("session.get", scope.session);
+  if (known === undefined) await refuseAlias(storage, scope.session);
   return eraseMessages(storage, payloads, scope, run);
 }
 

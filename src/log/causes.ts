@@ -41,6 +41,8 @@ export class CauseReader {
     const row = (kind: string, seq: Json | undefined | null) =>
       typeof seq === "number" ? named(kind, rowId(session, seq)) : null;
     const turn = row("turn", data.turn ?? open);
+    // The error of an invocation names it.
+    if (type === "annotation") return [row("invocation", data.invocation), turn];
     switch (type.slice(0, type.indexOf("/"))) {
       case "session":
         return type === "session/created" ? this.#birth(event) : [];

@@ -9,6 +9,7 @@ import {
   type LogEvent,
   type ReadRange,
   type TailOptions,
+  type VerifyReport,
 } from "../contracts/log.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { EventRow } from "../contracts/queries.ts";
@@ -20,6 +21,7 @@ import {
   checkId,
   checkInt,
   checkLimit,
+  checkOneOf,
   checkOptionalId,
   checkPlain,
   checkRecord,
@@ -44,23 +46,27 @@ import { existingSession } from "../core/existing.ts";
 import { lineTo } from "../core/lineage.ts";
 import { findAt } from "../sessions/find.ts";
 import { type Locate, withoutHead } from "../sessions/locate.ts";
+import { verifyInherited } from "./inherited.ts";
 import { verifyChain } from "./verify.ts";
 
 const PAGE = 1000;
 const WAIT_MS = 2000;
+const INHERITED = ["all", "deleted"] as const;
 
 export function createLog(storage: Storage, payloads: Payloads, locate: Locate): Log {
   return {
     read: async (at, range) => read(storage, await locate(at), range),
     tail: (at, options) => tail(storage, locate(at), options),
     verify: async (at, options) => {
-      const given = checkRecord(options, "options", ["from", "anchor"]);
+      const given = checkRecord(options, "options", ["from", "anchor", "inherited"]);
       const from = given.from === undefined ? undefined : checkAnchor(given.from, "from");
       const anchor = given.anchor === undefined ? undefined : checkAnchor(given.anchor, "anchor");
       const { session, head } = await verified(storage, await locate(at));
       if (head !== null && anchor !== undefined)
         throw invalid("options", "without an anchor where a head is named", "anchor");
-      return verifyChain(storage, session, from, anchor ?? head ?? undefined);
+      const of = given.inherited === undefined ? "all" : checkOneOf(given.inherited, "inherited", INHERITED);
+      const report = await verifyChain(storage, session, from, anchor ?? head ?? undefined);
+      return report.ok ? withInherited(storage, report, of, from) : report;
     },
     anchor: async (at) => anchorAt(storage, await locate(at)),
     note: async (at, seq) => {
@@ -177,6 +183,22 @@ async function verified(
   const { session, head } = await findAt(storage, locator);
   if (head === null) return { session: session.id, head };
   return { session: session.id, head: { session: session.id, seq: head.seq - 1, hash: toHex(head.chain) } };
+}
+
+/** What was inherited before the point that the caller trusts is trusted with it. */
+async function withInherited(
+  storage: Storage,
+  report: VerifyReport,
+  of: (typeof INHERITED)[number],
+  from: Anchor | undefined,
+): Promise<VerifyReport> {
+  const { session, events } = report;
+  const row = await existingSession(storage, session);
+  for await (const { session: source, seq, reason } of verifyInherited(storage, row, of, from?.seq)) {
+    const why = `of what it inherits from ${JSON.stringify(source)}, ${reason}`;
+    return { ok: false, session, badSeq: seq, source, reason: why, events };
+  }
+  return report;
 }
 
 const READ_TO_HEAD = "log.read() reads up to it; `after` says where a tail begins.";

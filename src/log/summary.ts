@@ -82,7 +82,10 @@ const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
   "state/set": ({ data }) => `state set: ${counted(data.keys, "key")}`,
   "state/patched": ({ data }) => `state patched: ${counted(data.keys, "key")}, ${counted(data.removed, "key")} removed`,
   "state/cleared": () => "state cleared",
-  annotation: ({ agent }) => `a note${agent === undefined ? "" : ` of ${agent}`}`,
+  annotation: ({ agent, data }) =>
+    typeof data.invocation === "number"
+      ? `the error of invocation #${data.invocation}`
+      : `a note${agent === undefined ? "" : ` of ${agent}`}`,
 };
 
 function ofModel({ data }: LogEvent): string {

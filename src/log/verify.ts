@@ -202,7 +202,7 @@ function wrongInJournal(event: WholeEventRow, body: Envelope): string | null {
 }
 
 /** The events that cleared messages, each looked at once: a message is gone because one of them says so. */
-class Clears {
+export class Clears {
   readonly #storage: Storage;
   readonly #session: string;
   readonly #known = new Map<number, Envelope | null>();
@@ -215,6 +215,11 @@ class Clears {
   async cover({ seq, agent, run }: WholeEventRow, by: number): Promise<boolean> {
     const clear = by > seq ? await this.#find(by) : null;
     return clear !== null && clear.agent === agent && (clear.run === undefined || clear.run === run);
+  }
+
+  /** Whether there is an event that clears at this seq. */
+  async has(seq: number): Promise<boolean> {
+    return (await this.#find(seq)) !== null;
   }
 
   async #find(seq: number): Promise<Envelope | null> {

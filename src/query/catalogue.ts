@@ -34,9 +34,9 @@ function nearest(name: string): readonly string[] {
   const last = name.slice(name.indexOf("/"));
   return NAMES.map((one) => {
     const sameEnd = last.length > 2 && one.endsWith(last);
-    return { one, distance: sameEnd ? 1.5 : editDistance(name.slice(0, 100), one) };
+    return { one, sameEnd, distance: editDistance(name.slice(0, 100), one) };
   })
-    .filter(({ distance }) => distance <= most)
+    .filter(({ distance, sameEnd }) => sameEnd || distance <= most)
     .sort((a, b) => a.distance - b.distance || (a.one < b.one ? -1 : 1))
     .slice(0, NEAREST)
     .map(({ one }) => one);

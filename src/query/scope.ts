@@ -1,8 +1,9 @@
 // One SELECT while it is put together: what it reads from, its conditions, what its variables stand for. It remembers
 // which row of which table stands for an entity already, so that ten facts of a call are one row and no self-join.
 import type { SqlWords } from "../contracts/storage.ts";
-import type { Clause, Component, Rule } from "./ast.ts";
-import { invalidQuery, type Place } from "./form.ts";
+import type { Clause, Component, Constant, Rule } from "./ast.ts";
+import { invalidQuery, type Place, shorten } from "./form.ts";
+import { parseInstant } from "./instant.ts";
 import { and, FALSE, isColumn, join, raw, type Sql, sql, TRUE } from "./sql.ts";
 import { equal, typeName, type Value } from "./values.ts";
 
@@ -125,8 +126,34 @@ export function unlike(a: Value, b: Value, at: Place | undefined, what: string):
     const allowed = "keywords are for attributes with a few fixed words; write other texts as strings";
     return invalidQuery(at, `${what} is compared with a keyword`, allowed);
   }
+  for (const [one, other] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    if (one.constant !== undefined && other.attribute !== undefined)
+      return unlikeConstant(one.constant, typeName(one.type), other.attribute, typeName(other.type), at);
+  }
   const problem = `${what} is ${typeName(a.type)} and ${typeName(b.type)}`;
   return invalidQuery(at, problem, "what can never be equal is not compared; use another variable");
+}
+
+function unlikeConstant(
+  { value }: Constant,
+  is: string,
+  { name, type }: NonNullable<Value["attribute"]>,
+  takes: string,
+  at: Place | undefined,
+): Error {
+  const isTime = type.is === "instant";
+  const written = typeof value === "string" ? JSON.stringify(shorten(value)) : String(value);
+  const time = typeof value === "string" && parseInstant(value) !== null ? value : "2026-01-31T12:00:00Z";
+  return invalidQuery(
+    at,
+    `${written} is ${is}, and ${name} is ${isTime ? "a time" : takes}`,
+    isTime
+      ? `a time is written #inst ${JSON.stringify(time)}`
+      : "what can never be equal is not compared; a text is written in quotes, a number without",
+  );
 }
 
 export function bodyText(scope: Scope): Sql {

@@ -22,6 +22,8 @@ export interface Value {
   /** The number of the blob, of a ref that a row keeps so. */
   readonly blob?: Sql;
   readonly constant?: Constant;
+  /** Whose value it is, for errors. */
+  readonly attribute?: Pick<Attribute, "name" | "type">;
 }
 
 const NULL = raw("NULL");
@@ -35,6 +37,7 @@ export function attributeValue(attribute: Attribute, alias: string, words: SqlWo
   return {
     type: storedType(type),
     columns: attribute.value(alias, words).map(raw),
+    attribute: { name: attribute.name, type },
     ...(type.is === "keyword" ? { keyword: true } : {}),
     ...(shown === undefined ? {} : { shown: raw(`${alias}.${shown}`) }),
     ...(blob === undefined ? {} : { blob: raw(`${alias}.${blob}`) }),

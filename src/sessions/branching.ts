@@ -56,7 +56,7 @@ export function branchEvent(
 }
 
 /** Nothing came after the head that a continuation would have to leave out. */
-async function standsAt(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
+export async function standsAt(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
   if (session.branch !== head.branch || session.state_seq > head.seq) return false;
   const stretch = { no: session.no, branch: session.branch, seq: session.seq };
   const { head: newest, since } = await standing(storage, await lineageAt(storage, stretch));

@@ -10,12 +10,6 @@ import { afterwards, countRows, type Erased, forgetWrites, releaseWrites, tally 
 const SCOPES = ["allMessages", "allState", "allAnnotations", "allWork"] as const satisfies readonly ErasedScope[];
 const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
 
-/**
- * The version of a session of which only a part came, with a fork. It has a tombstone's row, and was never deleted here: one
- * that was deleted has a higher version.
- */
-export const IN_PART = 1;
-
 /** What of a session's log is kept for others: up to this seq on this branch. */
 export interface Remains {
   readonly branch: number;

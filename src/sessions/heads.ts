@@ -16,6 +16,7 @@ import { rowId } from "../core/row-id.ts";
 import { appendCommit, prepareMessage } from "../history/append.ts";
 import { readyMessage } from "../history/content.ts";
 import { type Found, findAt } from "./find.ts";
+import { onHead } from "./guards.ts";
 import type { Locate } from "./locate.ts";
 import { decideHead, prepareHead } from "./publish.ts";
 import { lastMessageRows } from "./view-messages.ts";
@@ -107,7 +108,9 @@ async function compact(storage: Storage, prepare: Prepare, id: string, input: un
     const upTo = await lastToCompact(storage, session, keep);
     const at = storage.environment.now();
     const append = appendCommit({ session: id, agent, run: undefined, at }, [message]);
-    return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, upTo } });
+    // Another compaction meanwhile stands for some of the same messages: then it is decided again what is left.
+    const guards = [onHead(session)];
+    return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, upTo }, guards });
   });
 }
 

@@ -167,7 +167,7 @@ async function finish(
           ...[onBranch(caller), onHead(caller), ...used.map(onHead)],
         ],
         ...(failure === null ? {} : { blobs: failure.blobs, writes: failure.writes, uses: failure.uses }),
-        events: [endEvent(next, heads), ...(failure === null ? [] : [failureEvent(name, failure, at)])],
+        events: [endEvent(next, heads), ...(failure === null ? [] : [failureEvent(next, failure, at)])],
       },
       answer: ({ events }) => invocationOf({ ...next, seq: events[0]?.seq ?? 0 }),
     };
@@ -200,9 +200,9 @@ function endEvent(
   };
 }
 
-function failureEvent(session: string, payload: PreparedPayload, at: number): EventDraft {
+function failureEvent({ session, first_seq }: InvocationRow, payload: PreparedPayload, at: number): EventDraft {
   return {
-    ...{ session, type: "annotation", at, payloads: { note: payload } },
+    ...{ session, type: "annotation", at, data: { invocation: first_seq }, payloads: { note: payload } },
     writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
   };
 }

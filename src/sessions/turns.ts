@@ -1,7 +1,7 @@
 // Turns: one exchange in a session, from its beginning to the head it ends in.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head, HeadInput, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
-import type { HeadRow, TurnRow } from "../contracts/lineage-queries.ts";
+import type { TurnRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
@@ -102,10 +102,10 @@ async function end(
       guards: [{ check: "turn.version", key: [first, id], expect: open.seq }],
     };
     if (status === "done") return decideHead(storage, plan);
-    const current = session.head === null ? null : await findHead(storage, session.head);
+    const from = await backTo(storage, session, open);
     return decideHead(storage, {
       ...plan,
-      after: [backEvent(session, open, current, at)],
+      after: [{ ...branchEvent(session, "branch/begun", from, at, { verb: "abort" }), namesHead: true }],
       guards: [...(plan.guards ?? []), onHead(session)],
     });
   });
@@ -137,11 +137,17 @@ function endRow({ first_seq, agent, run }: TurnRow, status: "done" | "aborted", 
   return { op: "insert", table: "turns", row: { first_seq, status, run, at, agent_no: by } };
 }
 
-/** As if the turn had not been: from the current head, or from before the turn where there is none. */
-function backEvent(session: SessionRow, turn: TurnRow, current: HeadRow | null, at: number): EventDraft {
-  const before: Position = { session: session.id, no: session.no, branch: turn.branch, seq: turn.first_seq - 1 };
-  const from = current === null ? before : positionOf(current);
-  return { ...branchEvent(session, "branch/begun", from, at, { verb: "abort" }), namesHead: true };
+/** As if the turn had not been: from before it; or from the current head, if that was published since on the same line. */
+async function backTo(storage: Storage, session: SessionRow, turn: TurnRow): Promise<Position> {
+  const before = { session: session.id, no: session.no, branch: turn.branch, seq: turn.first_seq - 1 };
+  if (session.head === null) return before;
+  const current = await findHead(storage, session.head);
+  if (current.seq < turn.first_seq) return before;
+  const lineage = await currentLineage(storage, session.id);
+  const here = lineage.some(
+    ({ no, branch, upTo }) => no === session.no && branch === current.branch && current.seq <= upTo,
+  );
+  return here ? positionOf(current) : before;
 }
 
 /** The seq of a turn of the session that a row is to belong to. */

@@ -85,6 +85,7 @@ export function createState(storage: Storage, payloads: Payloads): State {
       await turns.take(id, Promise.resolve(), () =>
         decide<void>(storage, async () => {
           const [row] = await storage.query("session.get", id);
+          if (row === undefined) await refuseAlias(storage, id);
           if (row === undefined || row.deleted_at !== null) return { answer: undefined };
           return { commit: changeCommit([change]), answer: () => undefined };
         }),

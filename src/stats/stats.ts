@@ -19,7 +19,14 @@ export async function readStats(storage: Storage, asked: unknown): Promise<Stats
   return {
     bytesOnDisk,
     nouns: Object.fromEntries(
-      tables.map(({ name, rows, deleted }) => [name, deleted === null ? { rows } : { rows, deleted }]),
+      tables.map(({ name, rows, deleted, partial }) => [
+        name,
+        {
+          rows,
+          ...(deleted === null ? {} : { deleted: deleted - partial }),
+          ...(partial === 0 ? {} : { partial }),
+        },
+      ]),
     ),
     blobs: {
       count: sum((form) => form.n),

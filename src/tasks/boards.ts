@@ -32,14 +32,22 @@ export async function createBoard(
   const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
   const chosen = checkOptions(given);
   await refuseAtHead(storage, session);
-  return decide(storage, async () => {
-    const boards = await storage.query("boards.bySession", session);
-    const tasks = newTasks(storage, titles, 0);
-    const board = boards.find((one) => one.agent === agent);
-    if (isNew && board !== undefined) throw boardExists(board);
-    return board === undefined
-      ? addBoard(storage, boards, { session, agent, ...chosen }, tasks)
-      : replaceTasks(storage, { ...board, ...chosen }, tasks);
+  const make = () =>
+    decide(storage, async () => {
+      const boards = await storage.query("boards.bySession", session);
+      const [known] = await storage.query("session.get", session);
+      const tasks = newTasks(storage, titles, 0);
+      const board = boards.find((one) => one.agent === agent);
+      if (isNew && board !== undefined) throw boardExists(board);
+      return board === undefined
+        ? addBoard(storage, boards, known !== undefined, { session, agent, ...chosen }, tasks)
+        : replaceTasks(storage, { ...board, ...chosen }, tasks);
+    });
+  // Somebody made the session meanwhile: then it is there for good.
+  return make().catch((error: unknown) => {
+    if (error instanceof HoldfastError && error.code === "AlreadyExists" && error.details.kind === "session")
+      return make();
+    throw error;
   });
 }
 
@@ -69,6 +77,7 @@ function checkOptions(given: Readonly<Record<string, unknown>>): BoardOptions {
 function addBoard(
   storage: Storage,
   boards: readonly BoardRow[],
+  isThere: boolean,
   chosen: Pick<BoardRow, "session" | "agent"> & BoardOptions,
   tasks: readonly Task[],
 ): Decision<TaskList> {
@@ -86,10 +95,15 @@ function addBoard(
     created_at: at,
     version: 1,
   };
-  const guard: Guard = { check: "board.id", key: [board.session, board.agent], expect: null };
+  // Its place among the others, too: two that are made at once are not both the next.
+  const guards: Guard[] = [
+    { check: "board.id", key: [board.session, board.agent], expect: null },
+    { check: "boards.last", key: [board.session], expect: isThere ? board.ord - 1 : null },
+  ];
   const commit: Commit = {
-    sessions: [{ id: board.session, mode: "ensure", at }],
-    guards: [guard],
+    // What is to be created is refused when it is there by then: a guard cannot hold what is not there yet.
+    sessions: [{ id: board.session, mode: isThere ? "existing" : "create", at }],
+    guards,
     events: [
       {
         session: board.session,

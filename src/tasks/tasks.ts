@@ -173,6 +173,7 @@ async function settle(
   const agent = given === undefined ? undefined : checkAgent(given, "agentId");
   return decide(storage, async () => {
     const boards = await storage.query("boards.bySession", session);
+    if (boards.length === 0) await refuseAlias(storage, session);
     const chosen = new Set(boards.filter((one) => agent === undefined || one.agent === agent).map((one) => one.id));
     const at = storage.environment.now();
     const changes = (await storage.query("tasks.bySession", session))

@@ -81,6 +81,27 @@ for (const engine of ENGINES) {
     });
   });
 
+  test(`LG6 heads of a session deleted everywhere are sound without what they carried (${engine.name})`, async () => {
+    const ground = await engine.fresh();
+    const hf = await open(ground.url);
+    try {
+      for (const [i, given] of [
+        { finalSummary: "s" },
+        { final: 1, finalSummary: "s", vars: { a: 1 } },
+        { final: 1 },
+      ].entries()) {
+        await hf.history.append({ session: `gone ${i}`, agent: "a" }, { role: "user", content: "words" });
+        const head = await hf.heads.publish(`gone ${i}`, given);
+        await hf.sessions.fork(`gone ${i}@${head.id}`, { id: `fork ${i}` });
+        await hf.sessions.delete(`gone ${i}`, { everywhere: true });
+      }
+      expect((await hf.check()).issues).toEqual([]);
+    } finally {
+      await hf.close();
+      await ground.end();
+    }
+  });
+
   test(`SE1 heads with roots of version 1 are valid, and others are published on them (${engine.name})`, async () => {
     const ground = await engine.fresh();
     const hf = await open(ground.url);

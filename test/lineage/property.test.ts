@@ -138,8 +138,7 @@ class World {
         await this.#append(session, 2);
         const head = await hf.turns.abort(turn.id);
         this.model.publish(session, head.id, head.seq, false);
-        if (session.current === null) session.now = before;
-        else this.model.goTo(session, session.current);
+        session.now = before;
         return;
       }
       case "clear": {

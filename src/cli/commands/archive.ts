@@ -6,6 +6,7 @@ import type { Locator } from "../../contracts/lineage.ts";
 import { fileIn, fileOut, isFile } from "../bytes.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { facts } from "../table.ts";
 import { quoted, safe, safeText } from "../terminal.ts";
@@ -63,8 +64,10 @@ export const exported: Command = {
     }
     const size = await writeFile(holdfast.export(at, options), out, context);
     const leftOut = await countLeftOut(holdfast, at, options.children);
-    await output.answer({ session: at.session, file: out, size, leftOut }, () => [
-      safe`wrote session ${at.session} to ${out} (${formatBytes(size)})`,
+    const children = options.children ? (await familyOf(holdfast, at.session)).length - 1 : 0;
+    const along = options.children ? ` and ${plural(children, "session")} it invoked` : "";
+    await output.answer({ session: at.session, file: out, size, children, leftOut }, () => [
+      safe`wrote session ${at.session}${along} to ${out} (${formatBytes(size)})`,
     ]);
     await noteLeftOut(leftOut, context);
     await output.note(`next: holdfast import ${quoted(out)} --store OTHER`);
@@ -119,6 +122,7 @@ async function writeFile(pieces: AsyncIterable<Uint8Array>, file: string, { io, 
     throw error;
   }
   await out.finish();
+  await output.clearProgress();
   return size;
 }
 

@@ -1,9 +1,11 @@
 // holdfast fork, resume, rewind: going on from somewhere else than the end.
-import type { ForkInput, Moved } from "../../contracts/lineage.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { ForkInput, Locator, Moved } from "../../contracts/lineage.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, locateFork, shortHead } from "../locate.ts";
 import { quoted, safe } from "../terminal.ts";
+import { plural } from "../units.ts";
 
 export const fork: Command = {
   name: "fork",
@@ -14,8 +16,8 @@ export const fork: Command = {
     "fork SESSION --message ID [NEW-ID]",
   ],
   description:
-    "Makes a new session that has everything the other one had up to a head, a message, or its current head (where it " +
-    "stands, when it has none). Nothing is copied and the other session is not changed. A message is named as " +
+    "Makes a new session that has everything the other one had up to a head or a message; when none is named, up to its " +
+    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A message is named as " +
     `holdfast messages prints it: chat-1#7. ${LOCATOR_HELP}`,
   options: {
     title: { type: "text", summary: "a title for people" },
@@ -51,16 +53,49 @@ export const fork: Command = {
       tags: args.list("tag"),
     };
     const session = await holdfast.sessions.fork(at, input);
-    await output.answer({ ...session, from: { ...at, ...(message === undefined ? {} : { message }) } }, () => [
-      safe`created session ${session.id}, a fork of ${at.session}${where(at.head, message)}`,
+    const head = message === undefined ? await headBehind(holdfast, session.id) : null;
+    const later = at.head === undefined && head !== null ? await after(holdfast, at.session, head) : null;
+    const from = {
+      ...at,
+      ...(head === null ? {} : { head }),
+      ...(message === undefined ? {} : { message }),
+      ...(later === null ? {} : { messagesAfter: later.count }),
+    };
+    await output.answer({ ...session, from }, () => [
+      safe`created session ${session.id}, a fork of ${at.session}${where(at, head, message)}`,
     ]);
+    if (later !== null) {
+      await output.note(
+        `${plural(later.count, "message")} after it ${later.count === 1 ? "is" : "are"} not in it; publish a head first ` +
+          `(holdfast publish ${quoted(at.session)}), or fork ${quoted(later.last)}`,
+      );
+    }
     return undefined;
   },
 };
 
-function where(head: string | undefined, message: string | undefined): string {
+/** What the fork was made at, as its own edge says: the current head may have moved since. */
+async function headBehind(holdfast: Holdfast, fork: string): Promise<string | null> {
+  const { sessions } = await holdfast.tree({ session: fork }, { limit: 1 });
+  return sessions.find(({ id }) => id === fork)?.from?.head ?? null;
+}
+
+/** Messages that the session shows and showed not yet at its current head. */
+async function after(
+  holdfast: Holdfast,
+  session: string,
+  head: string,
+): Promise<{ readonly count: number; readonly last: string } | null> {
+  const [now, then] = await Promise.all([holdfast.sessions.at({ session }), holdfast.sessions.at({ session, head })]);
+  const count = (await now.counts()).messages - (await then.counts()).messages;
+  const [last] = count > 0 ? await now.messages({ last: 1 }) : [];
+  return last === undefined ? null : { count, last: last.id };
+}
+
+function where(at: Locator, head: string | null, message: string | undefined): string {
   if (message !== undefined) return ` at message ${message}`;
-  return head === undefined ? "" : ` at head ${shortHead(head)}`;
+  if (head === null) return " where it stands (it has no head)";
+  return ` at ${at.head === undefined ? "its current head" : "head"} ${shortHead(head)}`;
 }
 
 function movedLines({ session, head, branch, branched }: Moved, verb: string): string[] {

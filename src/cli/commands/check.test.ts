@@ -35,7 +35,7 @@ test("trace prints events with what caused them, of other sessions too", async (
   const events = JSON.parse((await cli("trace", "chat-2", "--json", "--type", "derivation/added")).stdout).events;
   expect(events).toMatchObject([{ id: "chat-2#2", causeEventIds: ["chat-1#5"], row: { kind: "derivation" } }]);
   expect((await cli("trace", "--causes", "chat-2#2")).stdout).toMatch(/chat-2#2[\s\S]*chat-1#5[\s\S]*chat-1#3/);
-  const narrow = await capture(main, ["trace", "chat-1"], { cwd, columns: 60, env: { NO_COLOR: "1" } });
+  const narrow = await capture(main, ["trace", "chat-1"], { cwd, columns: 48, env: { NO_COLOR: "1" } });
   expect(narrow.stdout).toMatch(/^EVENT +TYPE +WHAT +CAUSED BY.*\n[\s\S]*no room for TIME/m);
   expect((await cli("trace", "chat-1", "--type", "head/creatd")).stderr).toMatch(/no head\/creatd in .*head\/created/);
   expect((await cli("trace")).code).toBe(EXIT.usage);
@@ -63,7 +63,7 @@ test("check names damage with rows and hints, and exits with 5", async () => {
   const { stdout, code } = await cli("check");
   expect(code).toBe(EXIT.damage);
   expect(stdout).toMatch(/message-count-wrong +chat-1 +\{"counted":1,"stored":7\}/);
-  expect(stdout).toContain("current-head-missing: Rewind or publish");
+  expect(stdout).toContain("current-head-missing: Publish a head");
   expect(stdout).toMatch(/2 issues found/);
   const quick = await cli("check", "--quick", "--json");
   expect(quick.code).toBe(EXIT.damage);

@@ -5,7 +5,7 @@ import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
-import { safeLine } from "../terminal.ts";
+import { safeLine, wrap } from "../terminal.ts";
 import { formatCount, plural } from "../units.ts";
 
 /** Issues of one kind that are listed for people; a program gets all that the report lists. */
@@ -66,16 +66,18 @@ const COLUMNS: readonly Column<CheckIssue>[] = [
   {
     title: "ROWS",
     cell: ({ rows }) => rows.join(" "),
-    shrink: 1,
+    shrink: 2,
     min: 16,
+    wrap: true,
     colour: (text, _, style) => style.name(text),
   },
-  { title: "DETAILS", cell: ({ details }) => JSON.stringify(details), shrink: 2, min: 16 },
+  { title: "DETAILS", cell: ({ details }) => JSON.stringify(details), shrink: 1, min: 24, wrap: true, keep: true },
 ];
 
 const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   branches: ["branch", "branches"],
   deletedSessions: ["deleted session", "deleted sessions"],
+  partialSessions: ["session in part", "sessions in part"],
   state: ["value of state", "values of state"],
 };
 
@@ -88,18 +90,20 @@ function lines({ mode, counts, issueCount, issues }: CheckReport, { output }: Co
   const rest =
     orphans === 0 ? [] : [style.faint(`${plural(orphans, "blob")} that nobody needs; holdfast gc frees them`)];
   const counted = looked.length === 0 ? "nothing to check" : `${mode} check of ${looked.join(", ")}`;
-  if (issueCount === 0) return [style.good(`all good: ${counted}`), ...rest];
+  if (issueCount === 0) return [...wrap(`all good: ${counted}`, output.width).map(style.good), ...rest];
   const kinds = [...new Set(issues.map(({ kind }) => kind))];
   const shown = kinds.flatMap((kind) => issues.filter((issue) => issue.kind === kind).slice(0, LISTED_MAX));
   const more = issueCount - shown.length;
-  const hints = kinds.map((kind) => `${kind}: ${issues.find((issue) => issue.kind === kind)?.hint ?? ""}`);
+  const byHint = Map.groupBy(kinds, (kind) => issues.find((issue) => issue.kind === kind)?.hint ?? "");
+  const hints = [...byHint].map(([hint, same]) => `${same.join(", ")}: ${hint}`);
+  const lines = (text: string) => wrap(safeLine(text), output.width);
   return [
     ...table(COLUMNS, shown, output.frame),
     ...(more === 0 ? [] : [style.faint(`and ${formatCount(more)} more; --json lists the first 1,000`)]),
     "",
-    ...hints.map(safeLine),
+    ...hints.flatMap(lines),
     "",
-    style.bad(`${plural(issueCount, "issue")} found: ${counted}`),
+    ...lines(`${plural(issueCount, "issue")} found: ${counted}`).map(style.bad),
     ...rest,
   ];
 }

@@ -1,29 +1,15 @@
 // init, sessions, messages, state, agents and tasks on a real store: what people see and what programs get.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, enter, json, leave, run } from "../../../test/shell.ts";
 import { open } from "../../open.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 
 let cwd: string;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  await run("init");
+  cwd = await enter();
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+afterEach(leave);
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
-/** A command that must succeed: what it prints. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  return stdout;
-}
-
-const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
 const plain = { columns: 80, env: { NO_COLOR: "1" } };
 async function* typed(text: string) {
   yield Buffer.from(text);

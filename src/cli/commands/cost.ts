@@ -1,6 +1,12 @@
 // holdfast cost: what calls to models took and cost.
+
+import { plus } from "../../archive/spending.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Locator } from "../../contracts/lineage.ts";
 import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { formatCost, formatTokens, formatUsd } from "../spending.ts";
 import { type Column, facts, ID, table } from "../table.ts";
@@ -15,12 +21,12 @@ type ModelRow = {
 export const cost: Command = {
   name: "cost",
   summary: "tell tokens and cost, per model and per session",
-  usage: ["cost [SESSION[@HEAD]]"],
+  usage: ["cost [SESSION[@HEAD]]", "cost SESSION --children"],
   description:
     "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. A fork does not pay " +
     "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
     `calls that can be seen there, each under the session that made it. ${LOCATOR_HELP}`,
-  options: {},
+  options: { children: { type: "flag", summary: "also the sessions it invoked, and those they did" } },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast cost", does: "of every session" },
@@ -33,11 +39,24 @@ export const cost: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const [name] = context.args.operands;
-    const report = await holdfast.cost(name === undefined ? undefined : await locate(holdfast, name));
+    const at = name === undefined ? undefined : await locate(holdfast, name);
+    const report = context.args.flag("children") ? await costOfFamily(holdfast, at) : await holdfast.cost(at);
     await context.output.answer(report, () => lines(report, context));
     return undefined;
   },
 };
+
+/** Of a session and all that it invoked, each once. */
+async function costOfFamily(holdfast: Holdfast, at: Locator | undefined): Promise<CostReport> {
+  if (at === undefined) throw new UsageError("--children goes with a SESSION; without one all are told");
+  if (at.head !== undefined) throw new UsageError("--children goes with a session as it stands, not with a head");
+  const reports: CostReport[] = [];
+  for (const session of await familyOf(holdfast, at.session)) reports.push(await holdfast.cost({ session }));
+  return {
+    total: reports.map(({ total }) => total).reduce(plus),
+    sessions: reports.flatMap(({ sessions }) => sessions),
+  };
+}
 
 const COLUMNS: readonly Column<ModelRow>[] = [
   { title: "SESSION", cell: ({ session }) => session, ...ID, colour: (text, _, style) => style.name(text) },

@@ -1,14 +1,11 @@
 // tree, show, heads, fork, resume, rewind, diff, cost, export and import on a real store: what people see and what
 // programs get.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, enter, fails, json, leave, run, within } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Head } from "../../contracts/lineage.ts";
-import { open } from "../../open.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 import { displayWidth } from "../terminal.ts";
 
 let cwd: string;
@@ -16,8 +13,7 @@ let first: Head;
 let second: Head;
 
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  await run("init");
+  cwd = await enter();
   await within(async (store) => {
     await store.sessions.create({ id: "chat", title: "A \x1b[31mtitle", agent: "helper" });
     await say(store, "chat", "hello");
@@ -26,34 +22,7 @@ beforeEach(async () => {
     second = await store.heads.publish("chat");
   });
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
-
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
-/** A command that must succeed: what it prints. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  return stdout;
-}
-
-const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
-
-/** A command that must fail: its exit code and what it says. */
-async function fails(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(stdout).toBe("");
-  return `${code} ${stderr}`;
-}
-
-async function within<T>(use: (store: Holdfast) => Promise<T>, file = "holdfast.db"): Promise<T> {
-  const store = await open(path.join(cwd, file));
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
+afterEach(leave);
 
 const say = (store: Holdfast, session: string, content: string) =>
   store.history.append({ session, agent: "helper" }, { role: "user", content });
@@ -79,7 +48,9 @@ describe("heads", () => {
 
 describe("fork, resume and rewind", () => {
   test("take a session, a head by some digits of its id, or a message", async () => {
-    expect(await run("fork", "chat", "from-current")).toBe("created session from-current, a fork of chat\n");
+    expect(await run("fork", "chat", "from-current")).toMatch(
+      /^created session from-current, a fork of chat at its current head hd-.{8}…\n$/,
+    );
     const at = `chat@${short(first)}`;
     expect(await run("fork", at, "older")).toMatch(/^created session older, a fork of chat at head hd-/);
     expect(await json("fork", short(first))).toMatchObject({
@@ -138,7 +109,7 @@ describe("messages and state at a head", () => {
       total: 1,
       messages: [{ erased: true }],
     });
-    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*--last only/);
+    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*a head is an end/);
     expect(await run("state", `chat@${short(second)}`)).toMatch(/^no state \(at head hd-/);
     expect(await run("state", "chat", "later")).toBe("true\n");
     expect(await fails("state", short(second), "later")).toMatch(/^3 .*no state "later"/);
@@ -152,7 +123,7 @@ describe("names of heads", () => {
     expect(await fails("messages", "chat@hd-zz")).toMatch(
       /^3 .*no head begins with hd-zz in session "chat"\n.*64 hex/s,
     );
-    expect(await fails("messages", "chat@hd-1")).toMatch(/^3 .*no head begins with hd-1 in.*\n.*at least 4 digits/s);
+    expect(await fails("messages", "chat@hd-1")).toMatch(/^2 .*hd-1 is too short.*at least 4 digits/s);
     expect(await fails("fork", "chat@09e442fc")).toMatch(/^3 .*no head begins with 09e442fc .*\n.*hd-09e442fc/s);
     expect(await fails("messages", "hd-zz")).toMatch(/^3 .*no head begins with hd-zz\n/s);
     await within(async (store) => {

@@ -5,6 +5,7 @@ import type { Head } from "../../contracts/lineage.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { type Column, table } from "../table.ts";
+import { quoted } from "../terminal.ts";
 import { formatAge, formatCount } from "../units.ts";
 
 const ls: Command = {
@@ -41,6 +42,8 @@ const ls: Command = {
       if (page.items.length === 0) return ["no heads"];
       return table(columns(current, now, output.interactive), page.items, output.frame);
     });
+    if (page.items.length === 0)
+      await output.note(`holdfast publish ${quoted(session)} makes one, as the end of a turn does`);
     if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
     return undefined;
   },

@@ -1,31 +1,18 @@
 // log, verify, blobs, stats, gc and migrate on a real store: what people see and what programs get.
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, enter, json, leave, run } from "../../../test/shell.ts";
 import { open } from "../../open.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 
 let cwd: string;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  await run("init");
+  cwd = await enter();
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+afterEach(leave);
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
-/** A command that must succeed: what it prints. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  return stdout;
-}
-
-const json = async (...argv: string[]) => JSON.parse(await run(...argv, "--json"));
 const inDirectory = (name: string) => path.join(cwd, name);
 
 async function fill(session: string, count: number, run = ""): Promise<void> {
@@ -117,6 +104,24 @@ describe("verify", () => {
       expect.objectContaining({ session: "s", ok: false, badSeq: 5 }),
     );
     expect(await cli(["verify", "fine"])).toMatchObject({ code: 0 });
+  });
+
+  test("names the session that a fork inherits the damage from", async () => {
+    await fill("ticket-7", 8);
+    const db = new DatabaseSync(inDirectory("holdfast.db"));
+    db.exec("DELETE FROM events WHERE seq = 5");
+    db.close();
+    const hf = await open(inDirectory("holdfast.db"));
+    const head = await hf.heads.publish("ticket-7");
+    await hf.close();
+    await run("fork", `ticket-7@${head.id}`, "rescue");
+    for (const more of [[], ["--blobs"]]) {
+      const { code, stdout } = await cli(["verify", "rescue", ...more]);
+      expect([code, stdout]).toEqual([5, expect.stringMatching(/^rescue: first bad seq 5 of ticket-7: /m)]);
+    }
+    expect(await cli(["check", "rescue"])).toMatchObject({ code: 5, stdout: expect.stringContaining("ticket-7#5") });
+    const all = await cli(["verify"]);
+    expect(all.stdout, "each damage once").toContain("damage in 1 of 2 sessions");
   });
 
   test("finds out a rewritten history by an anchor kept elsewhere", async () => {
@@ -352,6 +357,21 @@ describe("upkeep", () => {
     const stats = await json("stats");
     expect(stats).toMatchObject({ store: "./holdfast.db", engine: "sqlite", nouns: { sessions: { rows: 2 } } });
     expect(stats.sessions.map(({ id }: { id: string }) => id)).toEqual(["large", "small"]);
+  });
+
+  test("stats counts calls, evals, turns and invocations, not the rows they are kept in", async () => {
+    const hf = await open(inDirectory("holdfast.db"));
+    await hf.sessions.create({ id: "s" });
+    const turn = await hf.turns.begin("s");
+    for (const _ of [1, 2]) await hf.calls.finish((await hf.calls.start("s", { type: "leaf" })).id, { response: 1 });
+    await hf.calls.start("s", { type: "leaf" });
+    await hf.evals.add("s", { code: "1", result: 1 });
+    await hf.invocations.spawn("s", { session: { id: "child" } }, async () => 1);
+    await hf.turns.finish(turn.id);
+    await hf.close();
+    const { nouns } = await json("stats");
+    const counts = [nouns.calls, nouns.evals, nouns.turns, nouns.invocations].map(({ rows }) => rows);
+    expect(counts).toEqual([3, 1, 1, 1]);
   });
 
   test("stats tells the blobs outside the database, and the deleted from those that live", async () => {

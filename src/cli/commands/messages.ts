@@ -11,7 +11,7 @@ import { LOCATOR_HELP, locate } from "../locate.ts";
 import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
 import { readUpToDamage as read } from "../reading.ts";
 import { findSession, needSession } from "../store.ts";
-import { safe } from "../terminal.ts";
+import { quoted, safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
 
 const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
@@ -23,7 +23,7 @@ const show: Command = {
   usage: [
     "messages [show] SESSION [--agent A] [--last N | --after SEQ] [--follow]",
     "messages [show] SESSION [--agent A] [--after SEQ] --limit N",
-    "messages [show] SESSION@HEAD [--last N]",
+    "messages [show] SESSION@HEAD [--agent A] [--last N]",
   ],
   description:
     "Prints messages oldest first: the last 50 unless you say otherwise. What models and tools wrote is made safe " +
@@ -65,18 +65,28 @@ const show: Command = {
 /** What was there at a head: its end, or all of it. */
 async function showAt(holdfast: Holdfast, at: Locator, range: Range, context: Context): Promise<undefined> {
   const { args, output } = context;
-  if (range.last === undefined || args.flag("follow") || args.text("agent") !== undefined) {
-    throw new UsageError("at a head messages are shown by --last only");
-  }
+  if (args.flag("follow")) throw new UsageError("a head is an end: --follow goes with a session as it stands");
+  if (range.last === undefined) throw notAfter(args.operand(0));
   const view = await holdfast.sessions.at(at);
-  const { messages: total } = await view.counts();
-  const messages = await view.messages({ last: range.last });
+  const agent = args.text("agent");
+  const all = agent === undefined ? null : (await view.messages()).filter((message) => message.agent === agent);
+  const total = all === null ? (await view.counts()).messages : all.length;
+  const messages =
+    all === null ? await view.messages({ last: range.last }) : range.last === 0 ? [] : all.slice(-range.last);
   await output.answer({ session: at.session, head: at.head, total, messages }, () => {
     if (messages.length === 0) return ["no messages"];
     return transcript(messages, at.session, context);
   });
   await noteRest(output, range, messages.length, total, `--last ${total}`);
   return undefined;
+}
+
+/** A line may lead through several sessions, each with seqs of its own. */
+function notAfter(named: string): UsageError {
+  return new UsageError(
+    "at a head messages are counted from its end: use --last N; to read from a seq on, fork it there, which copies " +
+      `nothing: \`holdfast fork ${quoted(named)} NEW-ID\`, then \`holdfast messages NEW-ID --after SEQ\``,
+  );
 }
 
 function transcript(messages: readonly MessageAt[], session: string, { output }: Context): string[] {

@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { open } from "../../open.ts";
+import { timedOut } from "../../storage/sql/inspection.ts";
 import { capture } from "../capture.ts";
 import { EXIT } from "../exit.ts";
+import { commandHint } from "../hints.ts";
 import { main } from "../main.ts";
 
 let cwd: string;
@@ -61,4 +63,41 @@ test("a mistake is a usage error that says what there is", async () => {
   expect(code).toBe(EXIT.usage);
   expect(stderr).toContain(":session/title");
   expect((await cli()).code).toBe(EXIT.usage);
+});
+
+test.each([
+  ["[:find ?x :where [?s :sesion/id ?x]]", "no attribute :sesion/id; near are :session/id ", ""],
+  ['[:find ?m :where [?m :message/seq "5"]]', '"5" is a text, and :message/seq is a number', "a number without"],
+  ['[:find ?m :where [?m :message/seq ?n] [(> ?n "5")]]', '"5" is a text, and :message/seq is a number', ""],
+  [
+    "[:find ?s :where [?s :session/title 5]]",
+    "5 is a number, and :session/title is a text",
+    "a text is written in quotes",
+  ],
+  [
+    '[:find ?s :where [?s :session/created-at ?t] [(> ?t "2026-01-01")]]',
+    '"2026-01-01" is a text, and :session/created-at is a time',
+    'hint: a time is written #inst "2026-01-01"\n',
+  ],
+  ['[:find ?s :where [?s :session/created-at "now"]]', "is a time", '#inst "2026-01-31T12:00:00Z"'],
+  [" SELECT * FROM sessions", "looks like SQL", "write it like [:find ?id :where [?s :session/id ?id]"],
+])("%s is refused with what to write", async (text, problem, hint) => {
+  const { code, stderr } = await cli(text);
+  expect([code, stderr]).toEqual([EXIT.usage, expect.stringContaining(problem)]);
+  expect(stderr).toContain(hint);
+});
+
+test("what a hint tells to write is a query, and a timeout names the option", async () => {
+  const { stderr } = await cli("select 1");
+  const [example = ""] = /\[:find.*/.exec(stderr) ?? [];
+  expect((await cli(example)).stdout).toBe("?id\nchat-1\nchat-2\n");
+  expect((await cli('[:find ?s :where [?s :session/created-at ?t] [(> ?t #inst "2026-01-01")]]')).code).toBe(EXIT.ok);
+  expect(commandHint(timedOut(5).hint ?? "")).toContain("--timeout SECONDS");
+});
+
+test("one answer with parts is indented", async () => {
+  const pull = '[:find (pull ?s [:session/id :session/title]) . :where [?s :session/id "chat-1"]]';
+  const shown = '{\n  ":session/id": "chat-1",\n  ":session/title": "First"\n}\n';
+  expect((await cli(pull)).stdout).toBe(shown);
+  expect((await cli(pull.replace(" .", ""))).stdout).toBe(shown);
 });

@@ -9,6 +9,7 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
 import { type Column, table } from "../table.ts";
+import { safeText } from "../terminal.ts";
 import { formatCount } from "../units.ts";
 
 /** Rows of a table for people; a program asks for all. */
@@ -116,6 +117,9 @@ function answerLines(answer: Json, { shape, elements }: Find, { output }: Contex
         ? (answer as Json[]).map((one) => [one])
         : [shape === "tuple" ? (answer as Json[]) : [answer]];
   if (rows.length === 0) return ["nothing"];
+  const [single] = rows.length === 1 && elements.length === 1 ? (rows[0] ?? []) : [];
+  // One answer with parts of its own, as a pull gives: a table would hold it in one cell.
+  if (typeof single === "object" && single !== null) return safeText(JSON.stringify(single, null, 2)).split("\n");
   const columns = elements.map((element, i): Column<Json[]> => {
     const isNumber = rows.every((row) => typeof row[i] === "number");
     return {

@@ -118,7 +118,7 @@ function describe(session: Session, head: Head | null, lineage: Lineage, { outpu
       ["calls", head === null ? "" : formatCount(head.counts.calls)],
       ["events", formatCount(head?.seq ?? session.seq)],
       ["chain head", head?.chain ?? session.chain],
-      ["current head", session.head ?? ""],
+      ["head", session.head ?? ""],
       ["heads", lineage.heads === 0 ? "" : formatCount(lineage.heads)],
       ["branches", lineage.branches === 1 ? "" : `${formatCount(lineage.branches)}, on branch ${lineage.branch}`],
       ["made from", source],

@@ -47,9 +47,10 @@ const ROW_NAMES: Readonly<Record<string, string>> = {
 function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeName }: Context): string[] {
   const { frame, style } = output;
   const counts = Object.entries(nouns)
-    .flatMap(([noun, { rows, deleted = 0 }]): [string, number][] => [
+    .flatMap(([noun, { rows, deleted = 0, partial = 0 }]): [string, number][] => [
       [ROW_NAMES[noun] ?? noun.replaceAll("_", " "), rows],
       [`${noun} deleted`, deleted],
+      [`${noun} in part`, partial],
     ])
     .filter(([, count]) => count > 0);
   const rows: readonly Column<[string, number]>[] = [

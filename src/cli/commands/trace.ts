@@ -51,7 +51,9 @@ export const trace: Command = {
     if (event !== undefined) {
       if (after !== undefined || types.length > 0) throw new UsageError("--causes goes without --after and --type");
       const found = await holdfast.causes(event, atMost);
-      await output.answer(found, () => table(columns(output), [found.event, ...found.causes], output.frame));
+      await output.answer(found, () =>
+        table(columns(output, found.event.session), [found.event, ...found.causes], output.frame),
+      );
       if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
       return undefined;
     }
@@ -64,7 +66,7 @@ export const trace: Command = {
       ...(types.length === 0 ? {} : { types }),
     });
     await output.answer({ ...at, session: session.id, seq: end, events }, () =>
-      events.length === 0 ? ["no events"] : table(columns(output), events, output.frame),
+      events.length === 0 ? ["no events"] : table(columns(output, session.id), events, output.frame),
     );
     if (events.length === 0 && types.length > 0) await noteTypes(holdfast, session, context);
     const last = events.at(-1)?.seq ?? end;
@@ -75,10 +77,12 @@ export const trace: Command = {
   },
 };
 
-function columns({ interactive }: Output): readonly Column<TraceEvent>[] {
+/** On a terminal an event of the session that is shown is #12; a program or a file gets the whole id. */
+function columns({ interactive }: Output, session: string): readonly Column<TraceEvent>[] {
+  const short = (id: string) => (interactive && id.startsWith(`${session}#`) ? id.slice(session.length) : id);
   const today = interactive ? formatTime(Date.now()).slice(0, 11) : "always";
   return [
-    { title: "EVENT", keep: true, cell: ({ id }) => id, colour: (text, _, style) => style.name(text) },
+    { title: "EVENT", keep: true, cell: ({ id }) => short(id), colour: (text, _, style) => style.name(text) },
     {
       title: "TIME",
       cell: ({ at }) => formatTime(at).replace(today, ""),
@@ -87,12 +91,18 @@ function columns({ interactive }: Output): readonly Column<TraceEvent>[] {
     {
       title: "TYPE",
       cell: ({ type }) => type,
-      shrink: 2,
+      shrink: 1,
       min: 12,
       keep: true,
       colour: (text, _, style) => style.strong(text),
     },
-    { title: "WHAT", cell: ({ summary }) => summary, shrink: 1, min: 16, keep: true },
-    { title: "CAUSED BY", cell: ({ causeEventIds }) => causeEventIds.join(" "), shrink: 3, min: 10, keep: true },
+    { title: "WHAT", cell: ({ summary }) => summary, shrink: 3, min: 16, keep: true },
+    {
+      title: "CAUSED BY",
+      cell: ({ causeEventIds }) => causeEventIds.map(short).join(" "),
+      shrink: 2,
+      min: 10,
+      keep: true,
+    },
   ];
 }

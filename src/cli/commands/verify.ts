@@ -15,7 +15,8 @@ export const verify: Command = {
   usage: ["verify [SESSION[@HEAD]…] [--anchor FILE] [--from FILE] [--blobs]"],
   description:
     "Verifies the hash chain of each session's log (of all, or of those named): every event, its columns, and where " +
-    "the session row says the log ends. With --blobs also that every message, state value and attachment can be read " +
+    "the session row says the log ends; of a fork also what it inherits. " +
+    "With --blobs also that every message, state value and attachment can be read " +
     "and has its own hash. SESSION@HEAD also asks that the log still holds what that head " +
     "commits to. It does not compare the rows of messages, state and tasks with the log.\n\n" +
     "Damage is reported with the first bad seq, and the exit code is 5. Without an anchor the chain finds corruption " +
@@ -82,8 +83,10 @@ function lines(findings: readonly Finding[], bad: readonly Finding[], events: nu
       : style.bad(`damage in ${bad.length} of ${plural(findings.length, "session")}`);
   return [
     ...(listed.length === 0 ? [] : [...table(COLUMNS, listed, output.frame), ""]),
-    ...bad.map(({ session, badSeq, reason }) => {
-      return safe`${session}: ${badSeq === undefined ? "" : `first bad seq ${badSeq}: `}${reason ?? "damaged"}`;
+    ...bad.map(({ session, badSeq, source, reason }) => {
+      const where =
+        badSeq === undefined ? "" : `first bad seq ${badSeq}${source === undefined ? "" : ` of ${source}`}: `;
+      return safe`${session}: ${where}${reason ?? "damaged"}`;
     }),
     verdict,
   ];

@@ -1,9 +1,11 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
+
 import type { BranchStandingRow } from "../../contracts/lineage-queries.ts";
 import type { Commit, Found, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
+import { IN_PART } from "../../core/existing.ts";
 import type { BranchStanding } from "../../core/head.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
@@ -37,7 +39,8 @@ export interface BatchResult {
   readonly agents: ReadonlyMap<string, number>;
 }
 
-export const SESSION_LOOKUP = `SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at FROM sessions WHERE id ${LOOKUP}`;
+const STANDING = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
+export const SESSION_LOOKUP = `SELECT ${STANDING} FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
 export const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
 /** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
@@ -45,8 +48,14 @@ export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
   `(SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 ${LOOKUP}`;
 
+interface Located {
+  readonly position: Position;
+  /** Why it takes nothing: it was deleted, or is here only as far as others inherit it. */
+  readonly gone: "session-deleted" | "session-partial" | null;
+}
+
 interface Snapshot {
-  readonly sessions: Map<string, { readonly position: Position; readonly deleted: boolean }>;
+  readonly sessions: Map<string, Located>;
   readonly agents: Map<string, number>;
   /** Names in question that are aliases: no session may be created under one. */
   readonly aliases: ReadonlySet<string>;
@@ -196,7 +205,7 @@ function livesUntil(row: Row): number {
   return row.kept === 1 || row.expires_at === null ? Number.POSITIVE_INFINITY : Number(row.expires_at);
 }
 
-function sessionOf(row: Row): { position: Position; deleted: boolean } {
+function sessionOf(row: Row): Located {
   return {
     position: {
       no: Number(row.no),
@@ -206,7 +215,7 @@ function sessionOf(row: Row): { position: Position; deleted: boolean } {
       messages: Number(row.messages),
       stateSeq: Number(row.state_seq),
     },
-    deleted: row.deleted_at !== null,
+    gone: row.deleted_at === null ? null : Number(row.version) === IN_PART ? "session-partial" : "session-deleted",
   };
 }
 
@@ -254,7 +263,7 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
     if (use.mode === "still") continue;
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
-    if (found?.deleted) return { reason: "session-deleted", session: use.id };
+    if (found?.gone) return { reason: found.gone, session: use.id };
     if ((use.mode === "create" || use.mode === "restore") && exists)
       return { reason: "session-exists", session: use.id };
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };

@@ -1,9 +1,14 @@
 // How much there is of everything, in SQL. Each is one scan: asked by people and `holdfast stats`, on no hot path.
+
 import type { QueryName } from "../../contracts/queries.ts";
 import { TABLES } from "../../contracts/rows.ts";
+import { IN_PART } from "../../core/existing.ts";
 
 /** Chunks, and the holders of chunks, are how a blob is kept: they count as stored bytes and not as blobs. */
 const PART = "form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0)";
+
+/** A call that ended is two rows and one call: of what has versions the first is counted. */
+const FIRST = "count(CASE WHEN seq = first_seq THEN 1 END)";
 
 function total(what: string): string {
   return `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
@@ -15,10 +20,11 @@ export const queries = {
       const counts =
         "deleted_at" in columns
           ? "count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted"
-          : "count(*) AS rows, CAST(NULL AS BIGINT) AS deleted";
-      return `SELECT '${table}' AS name, ${counts} FROM ${table}`;
+          : `${"first_seq" in columns ? FIRST : "count(*)"} AS rows, CAST(NULL AS BIGINT) AS deleted`;
+      const partial = table === "sessions" ? `count(CASE WHEN version = ${IN_PART} THEN deleted_at END)` : "0";
+      return `SELECT '${table}' AS name, ${counts}, ${partial} AS partial FROM ${table}`;
     })
-    .concat("SELECT 'messages', count(*), NULL FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL")
+    .concat("SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL")
     .join(" UNION ALL "),
   "stats.blobs": `
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, ${total("1 - b.part")} AS n,

@@ -29,6 +29,9 @@ export const guards = {
   /** Of the one board an agent has in a conversation. */
   "board.id":
     "SELECT b.id AS value FROM sessions s JOIN boards b ON b.session_no = s.no WHERE s.id = ? AND b.agent = ?",
+  /** -1 where there is none; null where there is no session. */
+  "boards.last":
+    "SELECT (SELECT coalesce(max(b.ord), -1) FROM boards b WHERE b.session_no = s.no) AS value FROM sessions s WHERE s.id = ?",
   /** Grows with whatever changes which tasks the board has. */
   "board.version": "SELECT version AS value FROM boards WHERE id = ?",
   "task.version": "SELECT version AS value FROM tasks WHERE board_id = ? AND id = ?",

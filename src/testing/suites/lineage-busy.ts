@@ -213,4 +213,27 @@ const steadyCases = Object.keys(VERBS).flatMap((verb): readonly Case[] => [
   ),
 ]);
 
-export const busyCases: readonly Case[] = [...steadyCases, ...raceCases];
+export const busyCases: readonly Case[] = [
+  ...steadyCases,
+  ...raceCases,
+
+  prove(
+    "SE6 of two compactions at once the later stands for the earlier, too",
+    [...NEEDS, "another"],
+    async (given) => {
+      const both = [given.lineage.heads, (await given.another()).heads];
+      for (const round of range(10)) {
+        const session = `s${round}`;
+        for (const n of range(4))
+          await given.history.append({ session, agent: "a" }, { role: "user", content: `${n}` });
+        const heads = await Promise.all(
+          both.map((one, who) => one.compact(session, { agent: "a", summary: `sum ${who}` })),
+        );
+        const [first, last] = heads.toSorted((a, b) => a.seq - b.seq);
+        assert.equal(last?.compaction?.upTo, first?.compaction?.summary);
+        const { messages } = await given.lineage.sessions.context(session);
+        assert.equal(messages.length, 1, "the summary alone");
+      }
+    },
+  ),
+];

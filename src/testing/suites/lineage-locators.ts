@@ -199,4 +199,22 @@ export const locatorCases: readonly Case[] = [
       }
     },
   ),
+
+  prove(
+    "SE1 nothing is said to be erased of a session that is named in another way",
+    [...NEEDS, "sessions", "tasks"],
+    async (given) => {
+      const { first } = await ground(given);
+      await given.sessions.setAlias("chat", "other name");
+      const before = await given.history.session("chat");
+      for (const session of ["other name", `chat@${first.id}`]) {
+        const scope = { session, agent: "helper" };
+        await refuses(["NotFound", "InvalidArgument"], () => given.history.clear(scope));
+        await refuses(["NotFound", "InvalidArgument"], () => given.history.clearRun(scope, "run"));
+        await refuses(["NotFound", "InvalidArgument"], () => given.state.clear(session));
+        await refuses(["NotFound", "InvalidArgument"], () => given.tasks.settle(session, "failed"));
+      }
+      assert.deepEqual(await given.history.session("chat"), before);
+    },
+  ),
 ];

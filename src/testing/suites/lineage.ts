@@ -165,6 +165,30 @@ const turnCases: readonly Case[] = [
     assert.equal((await given.log.verify("chat")).ok, true);
   }),
 
+  prove(
+    "SE5 an aborted turn takes nothing from what came before it, published or not",
+    [...NEEDS, "state"],
+    async (given) => {
+      const { heads, turns } = given.lineage;
+      await say(given, "chat", "published");
+      const early = await heads.publish("chat");
+      await say(given, "chat", "left");
+      await heads.publish("chat");
+      await given.lineage.sessions.resume(`chat@${early.id}`);
+      await say(given, "chat", "asked");
+      await given.state.set("chat", { asked: true });
+      const turn = await turns.begin("chat");
+      await say(given, "chat", "half");
+      await given.state.set("chat", { asked: false });
+      await turns.abort(turn.id);
+      assert.deepEqual(await shown(given, "chat"), ["published", "asked"]);
+      assert.deepEqual(await given.state.get("chat"), { asked: true });
+      const head = await heads.publish("chat");
+      assert.equal(head.basis, early.id);
+      assert.equal(head.counts.messages, 2);
+    },
+  ),
+
   prove("SE5 a first turn that is aborted leaves what was there before it", NEEDS, async (given) => {
     const { turns } = given.lineage;
     await say(given, "chat", "before");

@@ -182,6 +182,17 @@ export const stateRaceCases: readonly Case[] = [
 ];
 
 export const taskRaceCases: readonly Case[] = [
+  prove("TA3 boards made at once stand one after the other", ["tasks", "check", "another"], async (given) => {
+    const stores = [given, given, await given.another()];
+    for (const round of range(ROUNDS)) {
+      const made = stores.map(({ tasks }, who) => tasks.createTaskList(`s${round}`, [], { agentId: `a${who}` }));
+      const boards = await Promise.all(made);
+      const listed = await given.tasks.getBoardsByConversation(`s${round}`);
+      assert.deepEqual(listed.map(({ id }) => id).toSorted(), boards.map(({ id }) => id).toSorted());
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
   prove("TA3 one board created at once by two handles is one board", ["tasks", "another"], async (given) => {
     const stores = [given, await given.another()];
     for (const round of range(ROUNDS)) {

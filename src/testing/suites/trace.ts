@@ -114,6 +114,23 @@ const cases: readonly Case[] = [
     assert.deepEqual(split?.causes[0], { kind: "event", id: `${filled.chat}#5` }, "or on the message it was cut at");
   }),
 
+  prove("SE9 the error of an invocation says whose it is, and is caused by it", NEEDS, async (given) => {
+    await given.sessions.create({ id: "caller" });
+    const failing = given.lineage.invocations.spawn("caller", { session: { id: "callee" } }, async () => {
+      throw new Error("no luck");
+    });
+    await assert.rejects(failing, /no luck/);
+    await given.log.annotate("caller", { of: "the caller" }, { agent: "ada" });
+    const traced = await given.trace("caller");
+    const [started] = typed(traced, "invocation/started");
+    const [error, note] = typed(traced, "annotation");
+    assert.equal(error?.summary, `the error of invocation #${started?.seq}`);
+    assert.deepEqual(error?.causes, [{ kind: "invocation", id: started?.id }]);
+    assert.equal(note?.summary, "a note of ada");
+    const { causes } = await given.causes(error?.id ?? "");
+    assert.ok(causes.some(({ id }) => id === started?.id));
+  }),
+
   prove("SE9 causes are walked breadth first, across sessions, each once and within a limit", NEEDS, async (given) => {
     const filled = await fillStore(given);
     const head = present(typed(await given.trace(filled.fork), "head/created")[0]);

@@ -1,0 +1,113 @@
+// What was deleted or erased does not come back with an archive that is older.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../test/engines.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { open } from "../open.ts";
+
+async function fileOf(store: Holdfast, session: string): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of store.export(session)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+const say = (store: Holdfast, session: string, content: string) =>
+  store.history.append({ session, agent: "ada" }, { role: "user", content });
+
+describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archive (engine %i)", (_, engine) => {
+  let ground: Ground;
+  let here: Holdfast;
+  let home: Holdfast;
+  beforeEach(async () => {
+    ground = await engine.fresh();
+    [here, home] = [await open(ground.url), await open(":memory:")];
+  });
+  afterEach(async () => {
+    await here.close();
+    await home.close();
+    await ground.end();
+  });
+
+  /** Forks of a source that says one more thing before each. */
+  async function forks(): Promise<readonly Buffer[]> {
+    const files: Buffer[] = [];
+    for (const n of [0, 1, 2]) {
+      await say(home, "source", `secret ${n}`);
+      await home.sessions.fork("source", { id: `fork ${n}` });
+      files.push(await fileOf(home, `fork ${n}`));
+    }
+    return files;
+  }
+
+  test.each([false, true])("AR3 of a fork brings nothing of a deleted session (everywhere: %s)", async (everywhere) => {
+    const [first, second, third] = (await forks()) as [Buffer, Buffer, Buffer];
+    await here.import(await fileOf(home, "source"));
+    await here.import(second);
+    await here.sessions.delete("source", { everywhere });
+    const before = await here.stats();
+    await expect(here.import(third)).rejects.toMatchObject({
+      code: "Conflict",
+      retryable: false,
+      message: expect.stringContaining("was deleted here"),
+      details: { kind: "session", id: "source" },
+    });
+    expect((await here.stats()).nouns).toEqual(before.nouns);
+    // What is kept of it serves as it is.
+    await here.import(first);
+    const shown = await (await here.sessions.at("fork 0")).messages();
+    expect(shown.map((message) => "erased" in message)).toEqual([everywhere]);
+    expect((await here.check()).issues).toEqual([]);
+    await here.sessions.delete("fork 0");
+    await here.sessions.delete("fork 1");
+    await expect(here.import(third)).rejects.toMatchObject({ code: "Conflict" });
+    expect((await here.check()).issues).toEqual([]);
+  });
+
+  test("AR3 forks of one session that is not here come at once", async () => {
+    const files = await forks();
+    const stores = await Promise.all(files.map(() => open(ground.url)));
+    try {
+      for (const round of [1, 2]) {
+        const all = await Promise.allSettled(files.map((file, i) => stores[i]?.import(file)));
+        expect(all.map((one) => (one.status === "rejected" ? one.reason : "ok"))).toEqual(["ok", "ok", "ok"]);
+        for (const n of [0, 1, 2]) {
+          const messages = await (await here.sessions.at(`fork ${n}`)).messages();
+          expect([round, messages.length]).toEqual([round, n + 1]);
+        }
+      }
+      expect((await here.check()).issues).toEqual([]);
+    } finally {
+      for (const store of stores) await store.close();
+    }
+  });
+
+  const SECRETS: readonly (readonly [what: string, write: (store: Holdfast) => Promise<unknown>])[] = [
+    ["a message", (store) => say(store, "source", "secret")],
+    ["state", (store) => store.state.set("source", { key: "secret" })],
+    ["a final value", (store) => store.heads.publish("source", { final: "secret" })],
+    ["a label", (store) => store.invocations.start("source", { label: "secret" })],
+    ["an annotation", (store) => store.log.annotate("source", { note: "secret" })],
+    ["a call", (store) => store.calls.add("source", { type: "leaf", request: { note: "secret" } })],
+  ];
+  test.each(SECRETS)("AR3 does not complete a part with %s that was erased since", async (_what, write) => {
+    await home.sessions.create({ id: "source" });
+    await write(home);
+    const whole = await fileOf(home, "source");
+    await home.sessions.fork("source", { id: "fork" });
+    const early = await fileOf(home, "fork");
+    await home.sessions.delete("source", { everywhere: true });
+    await here.import(await fileOf(home, "fork"));
+    const before = await here.stats();
+    await expect(here.import(whole)).rejects.toMatchObject({
+      code: "Conflict",
+      message: expect.stringContaining("was erased before"),
+    });
+    expect((await here.stats()).nouns).toEqual(before.nouns);
+    expect((await here.check()).issues).toEqual([]);
+    // The same, and nothing was erased.
+    const other = await open(":memory:");
+    await other.import(early);
+    expect((await other.import(whole)).sessions[0]?.outcome).toBe("imported");
+    expect((await other.check()).issues).toEqual([]);
+    await other.close();
+  });
+});

@@ -1,0 +1,24 @@
+// Nothing is exported that no import would take: a session is checked before it is written, as the import will check it,
+// while its store is still there to look at and to mend.
+import { runCheck } from "../check/check.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { firstOf, KINDS, UNREAD } from "./scratch.ts";
+
+/** Its rows, its log and what it inherits; the bytes of blobs are compared with their hashes as they are written. */
+export async function checkSound(storage: Storage, session: string): Promise<void> {
+  const { issueCount, issues } = await runCheck(storage, UNREAD, { mode: "deep", session }, KINDS);
+  if (issueCount === 0) return;
+  const { where, details } = firstOf(issueCount, issues);
+  throw damaged(session, where, details);
+}
+
+function damaged(session: string, what: string, details: HoldfastError["details"]): HoldfastError {
+  return new HoldfastError("StoreCorrupted", `the session ${JSON.stringify(session)} is damaged: ${what}`, {
+    details: { kind: "session", id: session, ...details },
+    hint:
+      "No import would take its archive. `holdfast check SESSION` says what is wrong; restore it from a backup, or fork it " +
+      "at a head before the damage and export the fork. What can still be read is saved as Markdown: `holdfast export " +
+      "SESSION --markdown`, markdown().",
+  });
+}

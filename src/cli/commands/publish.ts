@@ -1,0 +1,79 @@
+// holdfast publish and compact: a head from the shell, so that fork, resume and rewind have something to go on from.
+import type { Head, HeadInput } from "../../contracts/lineage.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { shortHead } from "../locate.ts";
+import { needSession } from "../store.ts";
+import { quoted, safe } from "../terminal.ts";
+import { plural } from "../units.ts";
+
+export const publish: Command = {
+  name: "publish",
+  summary: "make where a session stands a head",
+  usage: ["publish SESSION [--final TEXT] [--summary TEXT]"],
+  description:
+    "Publishes a head: a point that can be read, forked and gone back to for ever. It becomes the session's current head. " +
+    "SESSION is an id or alias.",
+  options: {
+    final: { type: "text", value: "TEXT", summary: "the value the work ended with" },
+    summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
+  },
+  operands: [{ name: "SESSION", need: "one" }],
+  examples: [
+    { command: "holdfast publish chat-1", does: "a head, now" },
+    { command: "holdfast publish chat-1 --summary 'before the rewrite'", does: "one that lists can tell apart" },
+  ],
+  next: "holdfast heads SESSION lists them; holdfast fork, resume and rewind go on from one.",
+  run: async (context) => {
+    const { args } = context;
+    const holdfast = await context.open();
+    const { id } = await needSession(holdfast, args.operand(0));
+    const [final, finalSummary] = [args.text("final"), args.text("summary")];
+    const input: HeadInput = {
+      ...(final === undefined ? {} : { final }),
+      ...(finalSummary === undefined ? {} : { finalSummary }),
+    };
+    return await tell(await holdfast.heads.publish({ session: id }, input), "published", context);
+  },
+};
+
+export const compact: Command = {
+  name: "compact",
+  summary: "store a summary from which contexts begin",
+  usage: ["compact SESSION [--agent A] --summary TEXT [--keep-last N]"],
+  description:
+    "Appends a message that stands for all before it, and publishes a head. A context for a model begins with the summary " +
+    "from then on. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
+  options: {
+    agent: { type: "text", value: "ID", summary: "who sums up (default: the session's agent)" },
+    summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
+    "keep-last": { type: "number", min: 0, summary: "so many of the last messages stay as they are (default 0)" },
+  },
+  operands: [{ name: "SESSION", need: "one" }],
+  examples: [
+    {
+      command: "holdfast compact chat-1 --summary 'They agreed on Lisbon.' --keep-last 4",
+      does: "all but the last four messages in one sentence",
+    },
+  ],
+  next: "holdfast messages SESSION still shows all of it.",
+  run: async (context) => {
+    const { args } = context;
+    const [summary, keep] = [args.text("summary"), args.number("keep-last")];
+    if (summary === undefined) throw new UsageError("say in short what came before: --summary TEXT");
+    const holdfast = await context.open();
+    const session = await needSession(holdfast, args.operand(0));
+    const agent = args.text("agent") ?? session.agent;
+    if (agent === null) throw new UsageError("say who sums up: --agent ID");
+    const input = { agent, summary, ...(keep === undefined ? {} : { keep }) };
+    return await tell(await holdfast.heads.compact({ session: session.id }, input), "compacted into", context);
+  },
+};
+
+async function tell(head: Head, verb: string, { output }: Context): Promise<undefined> {
+  const { id, session, counts } = head;
+  const shown = output.interactive ? shortHead(id) : id;
+  await output.answer(head, () => [safe`${verb} head ${shown} of ${session} (${plural(counts.messages, "message")})`]);
+  await output.note(`next: holdfast fork ${quoted(`${session}@${id.slice(0, 11)}`)} goes on from it elsewhere`);
+  return undefined;
+}

@@ -1,0 +1,148 @@
+// What a session inherits: stretches of the logs of others, each from the beginning of a branch up to where somebody went
+// on from it. A fork is as good as they are, so whoever asks about the fork is told of them too.
+import type { SessionRow, WholeEventRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { sameBytes } from "../core/bytes.ts";
+import { genesis } from "../core/chain.ts";
+import { NOW } from "../core/lineage.ts";
+import { type Bad, BEGINS_BRANCH, Clears, checkColumns, checkEvent } from "./verify.ts";
+
+const PAGE = 1000;
+
+/** A stretch of a session's log: of one branch, up to a seq. */
+export interface Stretch {
+  readonly session: string;
+  readonly branch: number;
+  readonly upTo: number;
+}
+
+/** For each session up to which seq its branches are needed. */
+export type Needed = ReadonlyMap<string, ReadonlyMap<number, number>>;
+
+export interface BadInherited extends Bad {
+  /** Whose log it is. */
+  readonly session: string;
+}
+
+/** These stretches and all that they continue, except in sessions that are there anyway. */
+export async function neededBy(
+  storage: Storage,
+  stretches: readonly Stretch[],
+  isThere: (session: string) => boolean,
+): Promise<Needed> {
+  const needed = new Map<string, Map<number, number>>();
+  const open = [...stretches];
+  for (let next = open.shift(); next !== undefined; next = open.shift()) {
+    const { session, branch, upTo } = next;
+    if (isThere(session)) continue;
+    const branches = needed.get(session) ?? new Map<number, number>();
+    needed.set(session, branches);
+    const known = branches.get(branch);
+    branches.set(branch, Math.max(known ?? 0, upTo));
+    if (known !== undefined) continue;
+    const [row] = await storage.query("session.get", session);
+    if (row !== undefined) open.push(...(await continued(storage, row.no, branch - 1, branch)));
+  }
+  return needed;
+}
+
+/** What branches that begin behind one seq and not behind another go on from. */
+async function continued(storage: Storage, no: number, after: number, upTo: number): Promise<readonly Stretch[]> {
+  const rows = await storage.query("archive.branches", no, after, upTo);
+  return rows.flatMap(({ parent_session: session, parent_branch, cut_seq }) =>
+    typeof session === "string" ? [{ session, branch: Number(parent_branch), upTo: Number(cut_seq) }] : [],
+  );
+}
+
+/**
+ * The first damage in each session that this one inherits from, on any of its branches that begin behind `after`.
+ * `of`: only what deleted sessions left, for whoever looks at the others anyway.
+ */
+export async function* verifyInherited(
+  storage: Storage,
+  session: Pick<SessionRow, "id" | "no">,
+  of: "all" | "deleted",
+  after = 0,
+): AsyncGenerator<BadInherited> {
+  const needed = await neededBy(storage, await continued(storage, session.no, after, NOW), (id) => id === session.id);
+  for (const [id, branches] of needed) {
+    const bad = await verifySource(storage, id, branches, of);
+    if (bad !== null) yield { session: id, ...bad };
+  }
+}
+
+async function verifySource(
+  storage: Storage,
+  id: string,
+  branches: ReadonlyMap<number, number>,
+  of: "all" | "deleted",
+): Promise<Bad | null> {
+  for (;;) {
+    const [row] = await storage.query("session.get", id);
+    if (row === undefined || (of === "deleted" && row.deleted_at === null)) return null;
+    const bad = await verifyStretches(storage, row, branches);
+    const [now] = bad === null ? [row] : await storage.query("session.get", id);
+    // Deleted meanwhile, which happens once: what is left is looked at as such.
+    if (now?.deleted_at === row.deleted_at) return bad;
+  }
+}
+
+/** Contiguous, each hash following from the one before it where that is known, columns as they were hashed. */
+async function verifyStretches(
+  storage: Storage,
+  source: SessionRow,
+  branches: ReadonlyMap<number, number>,
+): Promise<Bad | null> {
+  const end = Math.max(...branches.values());
+  const last = new Map<number, number>();
+  const clears = new Clears(storage, source.id);
+  let before: WholeEventRow | null = null;
+  for (let seq = 0; seq < end; ) {
+    const rows: readonly WholeEventRow[] = await storage.query("events.whole", source.id, seq, PAGE);
+    for (const event of rows) {
+      const { branch } = event;
+      seq = event.seq;
+      if (seq <= (branches.get(branch) ?? 0)) {
+        const bad = checkPlaced(event, before, last.get(branch), source) ?? (await checkGone(event, clears, source));
+        if (bad !== null) return bad;
+        last.set(branch, seq);
+      }
+      before = event;
+    }
+    if (rows.length < PAGE) break;
+  }
+  for (const [branch, upTo] of branches) {
+    const seq = (last.get(branch) ?? branch - 1) + 1;
+    if (seq <= upTo) return { seq, reason: `event ${seq} is missing` };
+  }
+  return null;
+}
+
+/** `last`: the event of its branch that was verified last. */
+function checkPlaced(
+  event: WholeEventRow,
+  before: WholeEventRow | null,
+  last: number | undefined,
+  source: SessionRow,
+): Bad | null {
+  const { seq, branch } = event;
+  const expected = last === undefined ? branch : last + 1;
+  if (seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
+  if (seq === branch && seq > 1 && !BEGINS_BRANCH.has(event.type)) return { seq, reason: "the event begins no branch" };
+  if (seq === source.seq && !sameBytes(event.hash, source.chain)) {
+    return { seq, reason: "the hash is not the one that the session's row has" };
+  }
+  if (seq === 1) return checkEvent(event, { seq: 0, hash: genesis(source.id), branch });
+  // Where a branch begins, what came before it on the line that was left may be gone.
+  return before?.seq === seq - 1
+    ? checkEvent(event, { seq: before.seq, hash: before.hash, branch })
+    : checkColumns(event);
+}
+
+/** A message is gone because a clear says so; of what a deleted session left, the clear may be gone too. */
+async function checkGone(event: WholeEventRow, clears: Clears, source: SessionRow): Promise<Bad | null> {
+  const { seq, erased_seq: by } = event;
+  if (by === null || (await clears.cover(event, by))) return null;
+  if (source.deleted_at !== null && by > seq && !(await clears.has(by))) return null;
+  return { seq, reason: `the message is gone, and event ${by} is not what cleared it` };
+}

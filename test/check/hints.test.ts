@@ -1,0 +1,67 @@
+// What a hint says to do is done here as it says, on the damage it is for: afterwards there is no issue left.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { KINDS } from "../../src/check/kinds.ts";
+import type { CheckIssue, CheckKind } from "../../src/contracts/check.ts";
+import { ENGINES } from "../engines.ts";
+import { DAMAGES } from "./damages.ts";
+import { type Damaged, filledStore } from "./ground.ts";
+
+type Follow = (store: Damaged, issue: CheckIssue) => Promise<unknown>;
+
+const publish: Follow = ({ hf }, { rows }) => hf.heads.publish(rows[0] ?? "");
+
+const FOLLOWED: Partial<Record<CheckKind, readonly [says: string, follow: Follow]>> = {
+  "current-head-missing": ["heads.publish()", publish],
+  "current-head-foreign": ["heads.publish()", publish],
+  "current-head-aborted": ["heads.publish()", publish],
+  "current-head-wrong": ["heads.publish()", publish],
+  "derived-moved-source": ["heads.publish()", publish],
+  "alias-target-missing": [
+    "Delete its row",
+    async ({ hf, run }, { rows: [name = ""] }) => {
+      await run("DELETE FROM aliases WHERE name = ?", name);
+      await hf.sessions.setAlias("chat", name);
+    },
+  ],
+  "cache-id-missing": [
+    "sessions.cache_id",
+    ({ run }, { rows }) =>
+      run(
+        "UPDATE sessions SET cache_id = (SELECT coalesce(cache_id, id) FROM sessions WHERE id = 'chat') WHERE id = ?",
+        rows[0] ?? "",
+      ),
+  ],
+  "state-held-twice": [
+    "state.until_seq",
+    ({ run }, { rows, details: { until, branch, key } }) =>
+      run(
+        "UPDATE state SET until_seq = ? WHERE seq = ? AND branch = ? AND key = ? AND session_no = " +
+          "(SELECT no FROM sessions WHERE id = 'chat')",
+        Number(until),
+        Number(rows[0]?.split("#")[1]),
+        Number(branch),
+        String(key),
+      ),
+  ],
+};
+
+for (const engine of ENGINES) {
+  describe(`hints followed on ${engine.name}`, () => {
+    let store: Damaged;
+    beforeAll(async () => {
+      store = await filledStore(engine);
+    });
+    afterEach(() => store.mend());
+    afterAll(() => store.end());
+
+    test.each(Object.keys(FOLLOWED) as CheckKind[])("SE10 %s is over when its hint was followed", async (kind) => {
+      const [says, follow] = FOLLOWED[kind] ?? ["", async () => {}];
+      expect(KINDS[kind].hint).toContain(says);
+      await DAMAGES[kind](store);
+      const issues = (await store.hf.check()).issues.filter((issue) => issue.kind === kind);
+      expect(issues.length).toBeGreaterThan(0);
+      for (const issue of issues) await follow(store, issue);
+      expect((await store.hf.check()).issues).toEqual([]);
+    });
+  });
+}
