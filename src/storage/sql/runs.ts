@@ -33,6 +33,9 @@ const DECISIONS =
   "SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no " +
   "WHERE s.deleted_at IS NULL";
 
+/** Nobody asks any more for a run that has ended. */
+const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
+
 export const queries = {
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
   "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0`,
@@ -49,8 +52,8 @@ export const queries = {
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
     "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1",
-  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL ORDER BY d.session_no, d.seq LIMIT ?`,
-  "decisions.byRun": `${DECISIONS} AND d.run = ? ORDER BY d.seq`,
+  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} ORDER BY d.session_no, d.seq LIMIT ?`,
+  "decisions.byRun": `${DECISIONS} AND d.answered_seq IS NULL AND d.run = ? AND ${ALIVE} ORDER BY d.seq`,
   "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
   "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
