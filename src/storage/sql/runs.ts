@@ -45,9 +45,13 @@ export const queries = {
   "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
   /** What somebody could work on by now, or is working on. */
-  "runs.owned": `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ORDER BY r.no LIMIT ?`,
+  "runs.owned":
+    `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ` +
+    "ORDER BY r.no LIMIT ?",
   "runs.due": `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
-  "run.journal": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ORDER BY e.seq LIMIT ?`,
+  "run.journal":
+    `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
+    "ORDER BY e.seq LIMIT ?",
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
@@ -65,7 +69,8 @@ export const guards = {
   "run.beat": "SELECT beat AS value FROM runs WHERE id = ?",
   /** The root run that has not ended. */
   "run.active":
-    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = ?",
+    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value " +
+    "FROM sessions s WHERE s.id = ?",
   /** The last that a loop of somebody's saved. */
   "checkpoint.last":
     "SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = ? " +
