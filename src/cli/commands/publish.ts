@@ -74,6 +74,6 @@ async function tell(head: Head, verb: string, { output }: Context): Promise<unde
   const { id, session, counts } = head;
   const shown = output.interactive ? shortHead(id) : id;
   await output.answer(head, () => [safe`${verb} head ${shown} of ${session} (${plural(counts.messages, "message")})`]);
-  await output.note(`next: holdfast fork ${quoted(`${session}@${id.slice(0, 11)}`)} goes on from it elsewhere`);
+  await output.note(`next: \`holdfast fork ${quoted(`${session}@${id.slice(0, 11)}`)}\` goes on from it elsewhere`);
   return undefined;
 }

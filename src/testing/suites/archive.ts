@@ -490,7 +490,10 @@ const forPeople: readonly Case[] = [
     assert.equal(diff.ancestor?.head, head.id);
     assert.deepEqual([diff.ancestor?.session, diff.common], ["a", 1]);
     assert.deepEqual([diff.a.messages, diff.b.messages], [[mine], [theirs]]);
-    assert.deepEqual(diff.state, { added: ["added"], removed: ["removed"], changed: ["changed"] });
+    assert.deepEqual(diff.state, {
+      ...{ added: ["added"], removed: ["removed"], changed: ["changed"] },
+      values: { added: { b: 1 }, removed: { a: 1 }, changed: { a: 1, b: 2 } },
+    });
     assert.deepEqual(diff.b.spent, {
       ...{ calls: 2, inputTokens: 3, outputTokens: 4, cachedTokens: 0, unknownTokens: 1 },
       ...{ costUsd: 0.5, unknownCosts: 1 },
