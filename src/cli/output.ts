@@ -5,13 +5,13 @@ import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
-import { displayWidth, wrap } from "./terminal.ts";
+import { wrapWhole } from "./terminal.ts";
 
 /** Text is not broken into narrower lines than that, and no table is made narrower. */
 const NARROWEST = 40;
 const NARROWEST_TABLE = 20;
 
-/** In backticks; what is quoted for the shell may hold some itself. */
+/** In backticks, as in wrapWhole. */
 const COMMAND = /`holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 
 export class Output {
@@ -92,13 +92,13 @@ export class Output {
   /** Beside the answer, for people only: it never disturbs what a program reads from stdout. */
   async note(text: string): Promise<void> {
     if (this.json) return;
-    for (const line of wrapCommands(this.withCommands(text), this.#errorWidth))
+    for (const line of wrapWhole(this.withCommands(text), this.#errorWidth))
       await this.error(this.errorStyle.faint(line));
   }
 
   /** Why it failed, or what to do: in lines that fit whoever reads it on a terminal, under the words it begins with. */
   async complaint(before: string, paint: (text: string) => string, text: string): Promise<void> {
-    const [first = "", ...rest] = wrapCommands(text, Math.max(NARROWEST / 2, this.#errorWidth - before.length - 1));
+    const [first = "", ...rest] = wrapWhole(text, Math.max(NARROWEST / 2, this.#errorWidth - before.length - 1));
     const indent = " ".repeat(/^ */.exec(before)?.[0].length ?? 0);
     await this.error([`${paint(before)} ${first}`, ...rest.map((line) => `${indent}  ${line}`)].join("\n"));
   }
@@ -120,18 +120,6 @@ export class Output {
     this.#progressShown = false;
     await write(this.#stderr, "\r\x1b[K").catch(() => {});
   }
-}
-
-const IN_BACKTICKS = /`((?:\\.|'[^']*'|[^`'\\])*)`/gs;
-/** No character: it stands in no text. */
-const GLUE = "\ufdd0";
-
-/** A command in two lines cannot be copied: it stays in one where that is wide enough. */
-function wrapCommands(text: string, width: number): string[] {
-  const glued = text.replace(IN_BACKTICKS, (command) =>
-    displayWidth(command) > width - 2 ? command : command.replaceAll(" ", GLUE),
-  );
-  return wrap(glued, width).map((line) => line.replaceAll(GLUE, " "));
 }
 
 /** npm tells the script and the package it runs: ours, and not one of the same name elsewhere. */

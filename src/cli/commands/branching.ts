@@ -17,8 +17,8 @@ export const fork: Command = {
   ],
   description:
     "Makes a new session that has everything the other one had up to a head or a message; when none is named, up to its " +
-    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A message is named as " +
-    `holdfast messages prints it: chat-1#7. ${LOCATOR_HELP}`,
+    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A message is named by its " +
+    `session and its number, which holdfast messages prints: chat-1#7. ${LOCATOR_HELP}`,
   options: {
     title: { type: "text", summary: "a title for people" },
     agent: { type: "text", value: "ID", summary: "the agent it belongs to (default: the other session's)" },
@@ -99,9 +99,10 @@ function where(at: Locator, head: string | null, message: string | undefined): s
   return ` at ${at.head === undefined ? "its current head" : "head"} ${shortHead(head)}`;
 }
 
-function movedLines({ session, head, branch, branched }: Moved, verb: string): string[] {
+function movedLines({ session, head, branch, branched }: Moved, verb: string, width: number): string[] {
   const at = head === null ? "where it stands" : `head ${shortHead(head.id)}`;
-  return [safe`${session} ${verb} ${at}${branched ? `, on branch ${branch}` : " (it stood there already)"}`];
+  const told = safe`${session} ${verb} ${at}${branched ? `, on branch ${branch}` : " (it stood there already)"}`;
+  return wrapWords(told, width);
 }
 
 export const resume: Command = {
@@ -121,7 +122,7 @@ export const resume: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const moved = await holdfast.sessions.resume(await locate(holdfast, context.args.operand(0)));
-    await context.output.answer(moved, () => movedLines(moved, "goes on from"));
+    await context.output.answer(moved, () => movedLines(moved, "goes on from", context.output.width));
     return undefined;
   },
 };
@@ -147,7 +148,7 @@ export const rewind: Command = {
       );
     }
     const moved = await holdfast.sessions.rewind(at);
-    await context.output.answer(moved, () => movedLines(moved, "is back at"));
+    await context.output.answer(moved, () => movedLines(moved, "is back at", context.output.width));
     return undefined;
   },
 };

@@ -16,7 +16,7 @@ export const diff: Command = {
   description:
     "Tells the last point that A and B have in common, the messages only one of them has, the state that differs (from A to " +
     "B), and what calls of one side alone took and cost. Messages are the same when they are the same row: a fork " +
-    `shares them. ${LOCATOR_HELP}`,
+    `shares them. A and B are each SESSION or SESSION@HEAD. ${LOCATOR_HELP}`,
   options: { limit: { type: "number", min: 0, summary: "so many messages of each side (default 20; --json has all)" } },
   operands: [
     { name: "A", need: "one" },

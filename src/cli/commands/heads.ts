@@ -26,7 +26,7 @@ const ls: Command = {
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
     { command: "holdfast heads chat-1", does: "its heads" },
-    { command: "holdfast heads chat-1 --json | jq -r '.items[-1].id'", does: "the id of the newest, for a script" },
+    { command: "holdfast heads chat-1 --json | jq -r .current", does: "the id of the current one, for a script" },
   ],
   next: "holdfast fork, resume and rewind go on from one; holdfast export --markdown SESSION@HEAD prints what was said.",
   run: async (context) => {
