@@ -17,8 +17,8 @@ export const fork: Command = {
   ],
   description:
     "Makes a new session that has everything the other one had up to a head or a message; when none is named, up to its " +
-    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A message is named by its " +
-    `session and its number, which holdfast messages prints: chat-1#7. ${LOCATOR_HELP}`,
+    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A " +
+    `message is named by its session and its number, which holdfast messages prints: chat-1#7. ${LOCATOR_HELP}`,
   options: {
     title: { type: "text", summary: "a title for people" },
     agent: { type: "text", value: "ID", summary: "the agent it belongs to (default: the other session's)" },

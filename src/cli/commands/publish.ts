@@ -42,8 +42,8 @@ export const compact: Command = {
   summary: "store a summary from which contexts begin",
   usage: ["compact SESSION [--agent A] --summary TEXT [--keep-last N]"],
   description:
-    "Appends a message that stands for all before it, or all but the last N, and publishes a head. A context for a model begins with the summary " +
-    "from then on. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
+    "Appends a message that stands for all before it, or all but the last N, and publishes a head. A context for a model " +
+    "begins with the summary from then on. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
   options: {
     agent: { type: "text", value: "ID", summary: "who sums up (default: the session's agent)" },
     summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
