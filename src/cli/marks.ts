@@ -105,9 +105,13 @@ export function headLine(head: Head, current: boolean, session: string, output: 
   const pieces: Piece[] = [
     { text: head.status === "aborted" ? "○ " : "● ", paint: current ? good : faint },
     { text: output.interactive ? shortHead(head.id) : head.id, paint: name },
+    // One that is inherited is reached through its own session.
+    ...(head.session === session ? [] : [{ text: ` of ${head.session}`, paint: faint }]),
     ...words,
     ...(head.compaction === null ? [] : [{ text: `: stands for all up to ${short}` }]),
-    ...(head.finalSummary === null ? [] : [{ text: `${words.length > 0 ? ":" : ""} ${head.finalSummary}` }]),
+    ...(head.finalSummary === null
+      ? []
+      : [{ text: `${words.length > 0 || head.session !== session ? ":" : ""} ${head.finalSummary}` }]),
   ];
   return fitted("", pieces, output.frame);
 }

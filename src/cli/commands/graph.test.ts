@@ -187,7 +187,7 @@ describe("messages of a fork and after a rewind", () => {
     await run("fork", `chat@${short(first)}`, "twig");
     await within((store) => say(store, "twig", "my own"));
     const { stdout, stderr } = await cli(["messages", "twig"]);
-    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n● hd-.* greeted\n\n#\d+ user .*\n {4}my own\n$/);
+    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n● hd-.* of chat: greeted\n\n#\d+ user .*\n {4}my own\n$/);
     expect(stderr).toBe("");
     expect((await cli(["messages", "twig", "--last", "1"])).stderr).toBe("the last 1 of 2; --after 0 shows all\n");
     expect((await json("messages", "twig", "--last", "1")).total).toBe(2);

@@ -90,9 +90,9 @@ describe("heads among messages", () => {
       await store.sessions.fork("c", { id: "d" });
       await store.heads.publish("d", { finalSummary: "of d" });
     });
-    expect(await order("d")).toBe("a#2 () a#4 (of b) c#3 (current: of d)");
+    expect(await order("d")).toBe("a#2 (of a) a#4 (of b: of b) c#3 (current: of d)");
     expect(await order("d", "--last", "1")).toBe("c#3 (current: of d)");
-    expect(await order("d", "--after", "a#2")).toBe("() a#4 (of b) c#3 (current: of d)");
+    expect(await order("d", "--after", "a#2")).toBe("(of a) a#4 (of b: of b) c#3 (current: of d)");
   });
 
   test("that are damaged do not hide the messages, and it is said", async () => {
@@ -247,4 +247,57 @@ test("a fork says which messages are its own", async () => {
   expect(await run("sessions", "show", "at-message")).toMatch(/^messages +0 own, and those up to seq 2 of chat$/m);
   expect(await run("sessions", "show", "chat")).toMatch(/^messages +2$/m);
   expect(await run("sessions", "tree", "chat")).toContain("at-head  0 own messages\n");
+});
+
+describe("messages --follow", () => {
+  /** Follows, writes once the past was shown, and stops when so many lines match. */
+  async function followed(argv: readonly string[], write: () => Promise<void>, lines: RegExp, most: number) {
+    const stop = new AbortController();
+    let text = "";
+    const watch = (piece: string) => {
+      if (text === "") write().catch((error) => stop.abort(error));
+      text += piece;
+      if ((text.match(lines) ?? []).length >= most) stop.abort();
+    };
+    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)]);
+    const { code } = await cli(["messages", ...argv, "--follow"], { signal, seen: watch });
+    expect(code).toBe(0);
+    return text;
+  }
+
+  test("shows heads as they are published, and a program gets messages only", async () => {
+    await within((store) => say(store, "chat", "one"));
+    const write = () =>
+      within(async (store) => {
+        await store.heads.publish("chat", { final: 1, finalSummary: "done" });
+        await say(store, "chat", "two");
+      });
+    const text = await followed(["chat"], write, /^#\d+ /gm, 2);
+    expect(text).toMatch(/^#2 .*\n {4}one\n\n● hd-\w+ current final: done\n\n#4 .*\n {4}two\n\n$/);
+    const records = await followed(["chat", "--json"], write, /\n/g, 3);
+    expect(
+      records
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line).content[0].text),
+    ).toEqual(["one", "two", "two"]);
+  });
+
+  test("of a fork goes on with its own, however long the other's log is", async () => {
+    await within(async (store) => {
+      await say(store, "chat", "1", "2", "3", "4", "5", "6");
+      await store.sessions.fork("chat", { id: "twig" });
+    });
+    const write = () => within((store) => say(store, "twig", "mine")).then(() => undefined);
+    expect(await followed(["twig", "--last", "1"], write, /^\S*#\d+ /gm, 2)).toMatch(/^chat#7 [^]*\n#3 .*\n {4}mine\n/);
+  });
+});
+
+test("a head of another session is told as that", async () => {
+  const { final } = await within(story);
+  await run("fork", `chat@${final}`, "my twig");
+  expect(await run("messages", "my twig")).toContain(`● ${final} of chat final: begun\n`);
+  expect(await fails("fork", `my twig@${final.slice(0, 9)}`)).toContain(
+    `hint: it is a head of another session: chat@${final.slice(0, 11)}\n`,
+  );
 });
