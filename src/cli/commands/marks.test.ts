@@ -246,6 +246,7 @@ test("a fork says which messages are its own", async () => {
   expect(await run("sessions", "show", "at-head")).toMatch(/^messages +0 own \+ 2 from chat$/m);
   expect(await run("sessions", "show", "at-message")).toMatch(/^messages +0 own, and those up to seq 2 of chat$/m);
   expect(await run("sessions", "show", "chat")).toMatch(/^messages +2$/m);
+  expect(await run("sessions")).toMatch(/^at-message +helper +open +0 own +2 .*^chat +helper +open +2 +/ms);
   expect(await run("sessions", "tree", "chat")).toContain("at-head  0 own messages\n");
 });
 
@@ -289,7 +290,9 @@ describe("messages --follow", () => {
       await store.sessions.fork("chat", { id: "twig" });
     });
     const write = () => within((store) => say(store, "twig", "mine")).then(() => undefined);
-    expect(await followed(["twig", "--last", "1"], write, /^\S*#\d+ /gm, 2)).toMatch(/^chat#7 [^]*\n#3 .*\n {4}mine\n/);
+    expect(await followed(["twig", "--last", "1"], write, /^\S*#\d+ /gm, 2)).toMatch(
+      /^chat#7 .*\n#3 user .*\n {4}mine\n/s,
+    );
   });
 });
 
