@@ -15,7 +15,7 @@ import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
 import { readFrames } from "./frames.ts";
-import { linkWrites } from "./links.ts";
+import { linkRows } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
 import { agentsOf, usesOf } from "./restores.ts";
 import { checkContents, type OpenScratch } from "./scratch.ts";
@@ -129,34 +129,34 @@ async function decideImport(
     contents.filter(({ whole }) => !whole),
     at,
   );
-  const links = await linkWrites(storage, new Set(fresh.map(({ id }) => id)));
   const chosen = fresh.map((one) => withoutTaken(one, aliases.free));
   const parts = await completions(storage, chosen);
-  const restores = [...chosen.flatMap((one) => parts.get(one.id)?.restores ?? rowsOf(one)), ...sources.restores];
+  const rows = [...chosen.flatMap((one) => parts.get(one.id)?.restores ?? rowsOf(one)), ...sources.restores];
+  const created = [...fresh.map(({ id }) => id).filter((id) => !parts.has(id)), ...sources.created];
+  const growing = [...parts.keys(), ...sources.grown];
+  const linked = await linkRows(storage, { contents, restores: rows, created: new Set(created), growing }, at);
   // Also the rows of what was here in part: their heads are referred to anew.
   const all = [...chosen.flatMap(rowsOf), ...sources.restores];
   const completed = [...parts.values()];
   return {
     commit: {
       solo: true,
-      sessions: [...fresh.map(({ id }) => id), ...sources.created].map(
-        (id): SessionUse => ({ id, mode: parts.has(id) ? "still" : "restore", at }),
-      ),
+      sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
       agents: agentsOf(all).map((id) => ({ id, at })),
       guards: [
         ...[...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
-        ...completed.flatMap(({ guards }) => guards),
+        ...[...completed.flatMap(({ guards }) => guards), ...linked.guards],
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
-      restores,
+      restores: linked.restores,
       writes: [
         ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
-        ...links,
+        ...linked.writes,
       ],
       uses: [...(handOver.uses ?? []), ...usesOf(all)],
     },
     answer: () => ({
-      report: { ...report, rows: restores.length },
+      report: { ...report, rows: rows.length },
       cleared: completed.every(({ cleared }) => cleared === null)
         ? null
         : completed.flatMap(({ cleared }) => cleared ?? []),

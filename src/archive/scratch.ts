@@ -6,10 +6,11 @@ import { kindsOf } from "../check/kinds.ts";
 import type { CheckIssue, CheckKind } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
-import type { BlobWrite, Storage } from "../contracts/storage.ts";
+import type { BlobWrite, SessionUse, Storage } from "../contracts/storage.ts";
 import { fromHex } from "../core/bytes.ts";
 import { refusalError } from "../core/decide.ts";
 import { corrupted } from "./frames.ts";
+import { linkRows } from "./links.ts";
 import { agentsOf, usesOf } from "./restores.ts";
 import type { Contents } from "./verify.ts";
 
@@ -53,12 +54,15 @@ async function restoreInto(storage: Storage, contents: readonly Contents[], blob
   const restores = contents.flatMap(({ tables }) =>
     [...tables].flatMap(([table, rows]) => rows.map((row): RestoredRow => ({ table, row }))),
   );
+  const created = contents.map(({ id }) => id);
+  const linked = await linkRows(storage, { contents, restores, created: new Set(created), growing: [] }, at);
   try {
     const outcome = await storage.commit({
       solo: true,
-      sessions: contents.map(({ id }) => ({ id, mode: "restore", at })),
+      sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
       agents: agentsOf(restores).map((id) => ({ id, at })),
-      restores,
+      restores: linked.restores,
+      writes: linked.writes,
       uses: usesOf(restores),
     });
     if (!outcome.ok) throw refusalError(outcome.refused);

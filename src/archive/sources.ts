@@ -11,6 +11,8 @@ import type { Contents } from "./verify.ts";
 export interface Sources {
   /** Sessions that were not here at all. */
   readonly created: readonly string[];
+  /** Sessions that are here in part, and of which more comes. */
+  readonly grown: readonly string[];
   readonly restores: readonly RestoredRow[];
   readonly guards: readonly Guard[];
   readonly writes: readonly Write[];
@@ -27,13 +29,14 @@ export async function decideSources(storage: Storage, sources: readonly Contents
   }
   return {
     created: decided.flatMap(({ created }) => created),
+    grown: decided.flatMap((one) => one.grown),
     restores: decided.flatMap(({ restores }) => restores),
     guards: decided.flatMap(({ guards }) => guards),
     writes: decided.flatMap(({ writes }) => writes),
   };
 }
 
-const NOTHING: Sources = { created: [], restores: [], guards: [], writes: [] };
+const NOTHING: Sources = { created: [], grown: [], restores: [], guards: [], writes: [] };
 
 function whollyNew({ id, tables }: Contents, at: number): Sources {
   const restores = [...tables].flatMap(([table, rows]) =>
@@ -77,11 +80,15 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
   const guards = await samePast(storage, source, held);
   const end = lastOf(tables.get("events") ?? []);
   if (end === undefined) throw otherPast(id);
+  const [session] = tables.get("sessions") ?? [];
+  const { created_at = null, kind = null } = session ?? {};
+  // Where nothing is kept, whatever its row says is of nothing.
+  const below = held.size === 0 ? Number.MAX_SAFE_INTEGER : Number(end.seq);
   const moved: Write = {
     ...{ op: "run", statement: "session.remainsTo" },
-    params: [Number(end.seq), end.hash as Uint8Array, id, Number(end.seq)],
+    params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, id, below],
   };
-  return { ...NOTHING, guards, restores: missing(tables, held), writes: [moved] };
+  return { ...NOTHING, grown: [id], guards, restores: missing(tables, held), writes: [moved] };
 }
 
 /** Up to where each branch is kept. */

@@ -11,7 +11,7 @@ import { headOf } from "../core/head.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import type { Manifest } from "./export.ts";
 import { corrupted } from "./frames.ts";
-import { namedBy } from "./links.ts";
+import { bodiesOf, namesOf } from "./links.ts";
 
 /** Rows of one session. */
 export interface Contents {
@@ -55,7 +55,17 @@ export function verifyArchive(
     const said = manifest.sessions[i];
     if (said !== undefined) verifySession(one, said, known);
   }
-  return contents.map(withLinks);
+  const linked = contents.map(withLinks);
+  checkNames(linked);
+  return linked;
+}
+
+/** Ids and aliases are names of one kind, also of a session that is only named. */
+function checkNames(contents: readonly Contents[]): void {
+  const of = (table: ArchivedTable, ...columns: readonly string[]) =>
+    contents.flatMap(({ tables }) => (tables.get(table) ?? []).flatMap((row) => columns.map((name) => row[name])));
+  const ids = new Set(of("invocations", "callee_session", "source_session"));
+  if (of("aliases", "name").some((name) => ids.has(name))) throw corrupted("an alias is the name of another session");
 }
 
 function checkRows(rows: readonly RestoredRow[], blobs: ReadonlySet<string>): void {
@@ -102,12 +112,12 @@ interface Known {
 const AWAY = /^(callee|source)_/;
 
 /** A reference that leads out of the archive would be taken for whatever has that id where it is imported. */
-function checkReferences({ tables }: Contents, known: Known): void {
-  const events = new Map((tables.get("events") ?? []).map(({ seq, body }) => [seq, body]));
-  for (const [table, rows] of tables) {
+function checkReferences(one: Contents, known: Known): void {
+  const bodies = bodiesOf(one);
+  for (const [table, rows] of one.tables) {
     const columns = PORTABLE[table].filter(({ type }) => type === "session" || type === "head");
     for (const row of rows) {
-      const said = table === "invocations" ? namedBy(row, events) : {};
+      const said: PortableRow = table === "invocations" ? { ...namesOf(row, bodies) } : {};
       for (const { name, type } of columns) {
         const cell = row[name] ?? null;
         if (cell === null || known[type as keyof Known].has(cell)) continue;
@@ -151,9 +161,9 @@ function readable<T>(what: string, read: () => T): T {
 function withLinks(one: Contents): Contents {
   const rows = one.tables.get("invocations");
   if (rows === undefined) return one;
-  const events = new Map((one.tables.get("events") ?? []).map(({ seq, body }) => [seq, body]));
+  const bodies = bodiesOf(one);
   const linked = rows.map((row): PortableRow => {
-    const said = Object.entries(namedBy(row, events)).filter(([name]) => row[name] === null);
+    const said = Object.entries(namesOf(row, bodies)).filter(([name]) => row[name] === null);
     return { ...row, ...Object.fromEntries(said) };
   });
   return { ...one, tables: new Map([...one.tables, ["invocations", linked]]) };
