@@ -126,6 +126,11 @@ function unpacked(stored: Uint8Array, size: number): Uint8Array {
   return bytes;
 }
 
+/** Asked of the value itself: a proxy may throw when it is asked, and is no bytes whatever it says. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && value instanceof Uint8Array;
+}
+
 /** Bytes of a source by number, whatever pieces they come in. */
 class Input {
   readonly #pieces: AsyncGenerator<unknown>;
@@ -145,7 +150,7 @@ class Input {
       this.#ended = true;
       return false;
     }
-    if (!(value instanceof Uint8Array)) {
+    if (!isBytes(value)) {
       throw new HoldfastError("InvalidArgument", "every piece of an archive must be a Uint8Array");
     }
     this.#held = this.#held.length === 0 ? value : Buffer.concat([this.#held, value]);

@@ -14,7 +14,7 @@ import { deletedSession, IN_PART } from "../core/existing.ts";
 import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
-import { readFrames } from "./frames.ts";
+import { isBytes, readFrames } from "./frames.ts";
 import { linkRows } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
 import { agentsOf, usesOf } from "./restores.ts";
@@ -73,16 +73,22 @@ function isTaken(error: unknown): boolean {
 }
 
 function checkSource(source: unknown): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if (source instanceof Uint8Array) return [source];
-  if (typeof source === "object" && source !== null) {
-    const given = source as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
-    if (typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function") {
-      return source as AsyncIterable<Uint8Array>;
-    }
-  }
+  if (isBytes(source)) return [source];
+  if (isStream(source)) return source;
   throw new HoldfastError("InvalidArgument", "source must be a Uint8Array or a stream of them", {
     details: { what: "source" },
   });
+}
+
+/** A proxy may throw whatever it is asked: then it is neither. */
+function isStream(source: unknown): source is AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (typeof source !== "object" || source === null) return false;
+  const given = source as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
+  try {
+    return typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function";
+  } catch {
+    return false;
+  }
 }
 
 /** Whether each whole session is to be written or is here already; refuses one that is here and is another. */

@@ -12,7 +12,7 @@ import { refusalError } from "../core/decide.ts";
 import { corrupted } from "./frames.ts";
 import { linkRows } from "./links.ts";
 import { agentsOf, usesOf } from "./restores.ts";
-import type { Contents } from "./verify.ts";
+import { type Contents, DAMAGED_BEFORE } from "./verify.ts";
 
 /** An empty store in memory; whoever opens it closes it. */
 export type OpenScratch = () => Promise<Storage>;
@@ -25,10 +25,6 @@ export const UNREAD = { stream: () => (async function* () {})() };
 
 const BLOBS_AT_ONCE = 1000;
 const ISSUES_NAMED = 5;
-
-/** Its bytes are those that were written. */
-const DAMAGED_BEFORE =
-  "Nothing was changed. The file is whole: what it was exported from is damaged. `holdfast check` there says what to do.";
 
 export async function checkContents(
   open: OpenScratch,
@@ -68,7 +64,7 @@ async function restoreInto(storage: Storage, contents: readonly Contents[], blob
     if (!outcome.ok) throw refusalError(outcome.refused);
   } catch (cause) {
     // The store is empty and in memory: what it refuses is refused because of the rows.
-    throw corrupted("its rows cannot stand beside each other", cause);
+    throw corrupted("its rows cannot stand beside each other", cause, undefined, DAMAGED_BEFORE);
   }
 }
 
@@ -85,7 +81,9 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
-    if (cause instanceof HoldfastError && cause.code === "StoreCorrupted") throw corrupted(cause.message, cause);
+    if (cause instanceof HoldfastError && cause.code === "StoreCorrupted") {
+      throw corrupted(cause.message, cause, undefined, DAMAGED_BEFORE);
+    }
     throw cause;
   }
 }

@@ -6,6 +6,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
+import { compareErased } from "./erasures.ts";
 import type { Contents } from "./verify.ts";
 
 export interface Sources {
@@ -77,7 +78,14 @@ async function kept(storage: Storage, source: Contents, row: SessionRow): Promis
 async function grown(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
   const { id, tables } = source;
   const held = await heldOf(storage, row);
-  const guards = await samePast(storage, source, held);
+  const guards: Guard[] = [
+    ...(await samePast(storage, source, held)),
+    // Nor completed since, and deleted again: what is kept then looks the same.
+    { check: "session.tombstone", key: [id], expect: IN_PART },
+  ];
+  const restores = missing(tables, held);
+  if (restores.length === 0) return { ...NOTHING, guards };
+  await compareErased(storage, source, row, held);
   const end = lastOf(tables.get("events") ?? []);
   if (end === undefined) throw otherPast(id);
   const [session] = tables.get("sessions") ?? [];
@@ -88,11 +96,11 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
     ...{ op: "run", statement: "session.remainsTo" },
     params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, id, below],
   };
-  return { ...NOTHING, grown: [id], guards, restores: missing(tables, held), writes: [moved] };
+  return { ...NOTHING, grown: [id], guards, restores, writes: [moved] };
 }
 
 /** Up to where each branch is kept. */
-async function heldOf(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
+export async function heldOf(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
   const remains = await storage.query("archive.remains", no);
   return new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
 }
