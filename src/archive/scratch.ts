@@ -3,7 +3,7 @@
 // accepts nothing that a check would not.
 import { runCheck } from "../check/check.ts";
 import { kindsOf } from "../check/kinds.ts";
-import type { CheckIssue, CheckKind } from "../contracts/check.ts";
+import type { CheckIssue, CheckKind, CheckReport } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
 import type { BlobWrite, SessionUse, Storage } from "../contracts/storage.ts";
@@ -31,11 +31,20 @@ export async function checkContents(
   contents: readonly Contents[],
   blobs: ReadonlySet<string>,
 ): Promise<void> {
+  const { issueCount, issues } = await issuesOf(open, contents, blobs);
+  if (issueCount > 0) throw disagrees(issueCount, issues);
+}
+
+/** ArchiveCorrupted where rows cannot even be restored, or read again. */
+export async function issuesOf(
+  open: OpenScratch,
+  contents: readonly Contents[],
+  blobs: ReadonlySet<string>,
+): Promise<Pick<CheckReport, "issueCount" | "issues">> {
   const storage = await open();
   try {
     await restoreInto(storage, contents, blobs);
-    const { issueCount, issues } = await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, KINDS));
-    if (issueCount > 0) throw disagrees(issueCount, issues);
+    return await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, KINDS));
   } finally {
     await storage.close();
   }
