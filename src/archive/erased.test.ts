@@ -113,6 +113,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
   const SECRETS: readonly (readonly [what: string, write: (store: Holdfast) => Promise<unknown>])[] = [
     ["a message", (store) => say(store, "source", "secret")],
     ["state", (store) => store.state.set("source", { key: "secret" })],
+    ["state that expires", (store) => store.state.set("source", { key: "secret" }, { ttlMs: 1_000_000 })],
     ["a final value", (store) => store.heads.publish("source", { final: "secret" })],
     ["a label", (store) => store.invocations.start("source", { label: "secret" })],
     ["an annotation", (store) => store.log.annotate("source", { note: "secret" })],

@@ -168,6 +168,19 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
     await sound();
   });
 
+  test("AR3 a part that nobody inherits any more gives way to another past", async () => {
+    const [, , third] = await forks();
+    await here.import(third);
+    await here.sessions.delete("fork 2");
+    const stranger = await open(":memory:");
+    await say("source", "of somebody else", stranger);
+    await stranger.sessions.fork("source", { id: "strange" });
+    await here.import(await fileOf(stranger, "strange"));
+    await stranger.close();
+    expect(await (await here.sessions.at("strange")).messages()).toHaveLength(1);
+    await sound();
+  });
+
   test("AR3 a part does not grow with another past", async () => {
     const [first] = await forks();
     await here.import(first);
