@@ -129,6 +129,7 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
       },
     );
   }
+  if (left?.details.deleted === false) throw left;
   if (left !== null) {
     throw new HoldfastError("SessionDeleted", `session "${idOrAlias}" was erased`, {
       hint: "its id is not used again; `holdfast sessions` lists those there are",

@@ -91,6 +91,10 @@ export type GuardName =
   /** Expected to be null: no session has this id, nor gets it while the commit happens. */
   | "session.id"
   | "session.version"
+  /** Of one that is not here as a whole: it was deleted here, or came in part. */
+  | "session.tombstone"
+  /** Which invocations name it. */
+  | "session.named"
   | "session.branch"
   | "session.head"
   | "turn.version"

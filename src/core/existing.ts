@@ -5,8 +5,8 @@ import type { Storage } from "../contracts/storage.ts";
 import { headIn } from "./locator.ts";
 
 /**
- * The version of a session of which only a part came, with a fork. It has a tombstone's row, and was never deleted here: one
- * that was deleted has a higher version.
+ * The version of a session of which only a part came, with a fork, or nothing but the name, with one that invoked it. It has
+ * a tombstone's row, and was never deleted here: one that was deleted has a higher version.
  */
 export const IN_PART = 1;
 
@@ -38,6 +38,12 @@ const NAMED = 10;
 /** What is left of a session may be what others inherit: of one that was deleted, or that never came as a whole. */
 export async function deletedSession(storage: Storage, { no, id, version }: SessionRow): Promise<HoldfastError> {
   const heirs = (await storage.query("session.heirs", no, NAMED)).map((heir) => heir.id);
+  if (heirs.length === 0 && version === IN_PART) {
+    return new HoldfastError("SessionDeleted", `of the session ${JSON.stringify(id)} only the name is here`, {
+      details: { kind: "session", id, deleted: false },
+      hint: "Others that were imported name it; importing its own archive brings it.",
+    });
+  }
   if (heirs.length === 0) {
     return new HoldfastError("SessionDeleted", `there is no longer a session ${JSON.stringify(id)}`, {
       details: { kind: "session", id },

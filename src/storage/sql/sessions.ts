@@ -42,6 +42,7 @@ export const statements = {
 export const guards = {
   "session.id": "SELECT id AS value FROM sessions WHERE id = ?",
   "session.version": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "session.tombstone": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NOT NULL",
   "alias.session":
     "SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = ?",
 } as const;
