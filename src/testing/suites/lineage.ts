@@ -189,6 +189,38 @@ const turnCases: readonly Case[] = [
     },
   ),
 
+  prove(
+    "SE5 a turn that is aborted behind a head of its own is aborted from there on, and open at that head",
+    [...NEEDS, "check", "query"],
+    async (given) => {
+      const { heads, turns, sessions } = given.lineage;
+      await say(given, "chat", "before");
+      const turn = await turns.begin("chat", { agent: AGENT, run: "r" });
+      await say(given, "chat", "half");
+      const inside = await heads.publish("chat");
+      await say(given, "chat", "lost");
+      const aborted = await turns.abort(turn.id);
+      const next = await heads.publish("chat");
+      const fork = await sessions.fork("chat", { id: "fork" });
+      const statusAt = async (at: string) =>
+        (await (await sessions.at(at)).turns()).map(({ id, status }) => [id, status]);
+      assert.deepEqual(await statusAt(`chat@${inside.id}`), [[turn.id, "open"]]);
+      for (const at of [`chat@${aborted.id}`, `chat@${next.id}`, "chat", fork.id]) {
+        assert.deepEqual(await statusAt(at), [[turn.id, "aborted"]], at);
+      }
+      assert.deepEqual([inside.counts.turns, aborted.counts.turns, next.counts.turns], [1, 1, 1]);
+      assert.deepEqual(await shown(given, "chat"), ["before", "half"]);
+      await refuses("InvalidTransition", () => turns.finish(turn.id));
+      assert.deepEqual(await given.query("[:find ?status . :where [_ :turn/status ?status]]"), "aborted");
+      const [shownTurn] = await (await sessions.at("chat")).turns();
+      assert.deepEqual([shownTurn?.agent, shownTurn?.run], [AGENT, "r"]);
+      assert.deepEqual((await given.check()).issues, []);
+      await given.sessions.delete("chat");
+      assert.deepEqual(await statusAt(fork.id), [[turn.id, "aborted"]], "also when the source is gone");
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
   prove("SE5 a first turn that is aborted leaves what was there before it", NEEDS, async (given) => {
     const { turns } = given.lineage;
     await say(given, "chat", "before");
