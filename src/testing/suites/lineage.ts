@@ -618,6 +618,7 @@ const hostileCases: readonly Case[] = [
   prove("SE1 a locator is read back from its text, whatever the session is called", NEEDS, async (given) => {
     const { heads } = given.lineage;
     for (const id of ["a@b", "a#1", "holdfast:x#y", "ünï ✓", `x@hd-${"0".repeat(64)}`]) {
+      await given.sessions.create({ id });
       await say(given, id, "one");
       const head = await heads.publish(id);
       assert.equal((await heads.current({ session: id, head: head.id }))?.id, head.id);
