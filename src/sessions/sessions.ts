@@ -28,6 +28,7 @@ import { removeAlias, setAlias } from "./aliases.ts";
 import { checkAttach, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";
 import { contextAt } from "./context.ts";
+import { shownMessages } from "./counts.ts";
 import {
   type Birth,
   changes,
@@ -96,11 +97,8 @@ export function createSessions(
 const AT_A_HEAD = "sessions.at() shows what there was at that head, heads.get() the head itself.";
 
 async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
-  const aliases = await storage.query("session.aliases", row.id);
-  return sessionOf(
-    row,
-    aliases.map((alias) => alias.name),
-  );
+  const aliases = (await storage.query("session.aliases", row.id)).map((alias) => alias.name);
+  return { ...sessionOf(row, aliases), messages: await shownMessages(storage, row) };
 }
 
 async function create(storage: Storage, input: unknown): Promise<Session> {
@@ -220,7 +218,7 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
     const at = storage.environment.now();
     const next = { ...row, ...changed, updated_at: at, version: row.version + 1 };
     // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
-    const session = sessionOf(next, aliases);
+    const session = { ...sessionOf(next, aliases), messages: await shownMessages(storage, row) };
     const { agent, status, tags, request, version } = session;
     const described: Described = { agent, title: next.title, status, tags, metadata: next.metadata, request };
     return {

@@ -322,6 +322,34 @@ const branchCases: readonly Case[] = [
 ];
 
 const forkCases: readonly Case[] = [
+  prove("SE3 a session counts the messages it shows, its own and those it inherits", NEEDS, async (given) => {
+    const { heads, sessions } = given.lineage;
+    await say(given, "chat", "one", "two");
+    const first = await heads.publish("chat");
+    await say(given, "chat", "three");
+    assert.equal((await sessions.fork("chat", { id: "fork" })).messages, 2);
+    assert.equal((await sessions.fork("chat", { id: "at", message: "chat#2" })).messages, 1);
+    await say(given, "fork", "four");
+    await sessions.fork("fork", { id: "deep" });
+    await sessions.rewind(`chat@${first.id}`);
+    const counted = async () => {
+      const found: Record<string, number> = {};
+      for (const { id, messages } of (await given.sessions.list()).items) {
+        assert.equal((await given.sessions.get(id))?.messages, messages);
+        assert.equal((await sessions.update(id, { title: "t" })).messages, messages);
+        assert.equal((await sessions.at(id)).session.messages, messages);
+        assert.equal((await shown(given, id)).length, messages, id);
+        found[id] = messages;
+      }
+      return found;
+    };
+    assert.deepEqual(await counted(), { chat: 2, fork: 3, at: 1, deep: 3 });
+    await given.history.clear({ session: "fork", agent: AGENT });
+    assert.deepEqual(await counted(), { chat: 2, fork: 0, at: 1, deep: 2 });
+    await say(given, "fork", "five");
+    assert.deepEqual(await counted(), { chat: 2, fork: 1, at: 1, deep: 2 });
+  }),
+
   prove("SE3 fork makes a session that shares what was before and goes its own way", NEEDS, async (given) => {
     const { sessions, heads } = given.lineage;
     await say(given, "chat", "one", "two");
