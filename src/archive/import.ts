@@ -201,7 +201,7 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
   const ids = new Set(manifest.sessions.map(({ id }) => id));
   for (const name of fresh.flatMap(({ tables }) => (tables.get("aliases") ?? []).map((row) => String(row.name)))) {
     const [session] = await storage.query("session.get", name);
-    const [holder] = await storage.query("session.byAlias", name);
+    const [holder] = await storage.query("alias.get", name);
     if (session !== undefined || holder !== undefined || ids.has(name)) taken.push(name);
     else free.add(name);
   }

@@ -99,8 +99,7 @@ class Family {
     this.#drawn.add(session.id);
     const isMarked = session.id === this.#drawing.marked;
     const facts = [
-      // Of a fork these are not all that it shows.
-      plural(session.messages, session.from === null ? "message" : "own message"),
+      plural(session.messages, "message"),
       ...(session.status === "closed" ? ["closed"] : []),
       ...(session.branches.length < 2 ? [] : [`on branch ${session.branch}`]),
     ];

@@ -191,6 +191,7 @@ export interface LineageQueries extends ArchiveQueries {
   "session.linked": Read<[number, number, number, number], { readonly id: string }>;
   /** In the order of their ids. */
   "heads.between": Read<[from: string, to: string, limit: number], HeadRow>;
+  "heads.beginning": Read<[session: number, from: string, to: string, limit: number], { readonly id: string }>;
   /** Calls by session, provider and model; of each its newest version. One session, or (null) all. */
   "calls.spending": Read<[session: string | null, sameSession: string | null], SpendingRow>;
   /** Blobs a payload names, in the order of the names. */

@@ -101,7 +101,10 @@ export type GuardName =
   | "call.version"
   | "eval.version"
   | "invocation.version"
+  /** What it says is of a moment after "store.turn". */
   | "invocation.waits"
+  /** Names a row that is always there, and locks it: of the commits with this guard in a store, one happens at a time. */
+  | "store.turn"
   | "state.version"
   | "alias.session"
   | "message.key"

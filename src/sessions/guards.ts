@@ -11,3 +11,6 @@ export function onBranch({ id, branch }: SessionRow): Guard {
 export function onHead({ id, head }: SessionRow): Guard {
   return { check: "session.head", key: [id], expect: head };
 }
+
+/** Holds always, and makes those who rely on it in one store wait for each other until each is done. */
+export const IN_TURN: Guard = { check: "store.turn", key: ["store_id"], expect: "store_id" };

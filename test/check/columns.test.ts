@@ -158,6 +158,32 @@ for (const engine of ENGINES) {
       });
     }
 
+    const AGAIN = `session_no = ${of("halted")} AND seq = branch`;
+    test.each<readonly [sql: string, kind: CheckKind, column: string | undefined]>([
+      [`DELETE FROM turns WHERE ${AGAIN}`, "event-without-row", undefined],
+      [`UPDATE turns SET status = 'done' WHERE ${AGAIN}`, "row-mismatch", "status"],
+      [`UPDATE turns SET at = at + 1 WHERE ${AGAIN}`, "row-mismatch", "at"],
+      [`UPDATE turns SET run = 'another' WHERE ${AGAIN}`, "row-mismatch", "run"],
+      [`UPDATE turns SET branch = branch + 1 WHERE ${AGAIN}`, "row-mismatch", "branch"],
+      [`UPDATE turns SET first_seq = 3 WHERE ${AGAIN}`, "turn-open-twice", undefined],
+      [
+        `DELETE FROM turns WHERE session_no = ${of("halted")} AND status = 'aborted' AND seq <> branch`,
+        "turn-missing",
+        undefined,
+      ],
+    ])("SE10 a turn aborted behind a head of its own ends on the line that goes on: %s", async (sql, kind, column) => {
+      const { hf } = store;
+      await hf.sessions.create({ id: "halted" });
+      const turn = await hf.turns.begin("halted", { agent: "ada", run: "r" });
+      await hf.heads.publish("halted");
+      await hf.turns.abort(turn.id);
+      expect((await hf.check()).issues).toEqual([]);
+      await store.run(sql);
+      const { issues } = await hf.check();
+      expect(issues.map((issue) => issue.kind)).toContain(kind);
+      if (column !== undefined) expect(issues.map(({ details }) => details.column)).toContain(column);
+    });
+
     test("SE10 a clear took as many messages as its event says", async () => {
       const clear = (which: string) =>
         `(SELECT ${which}(e.seq) FROM events e WHERE e.session_no = ${of("work")} AND e.type = 'messages/cleared')`;

@@ -127,10 +127,11 @@ describe("names of heads", () => {
     expect(await fails("fork", "chat@09e442fc")).toMatch(/^3 .*no head begins with 09e442fc .*\n.*hd-09e442fc/s);
     expect(await fails("messages", "hd-zz")).toMatch(/^3 .*no head begins with hd-zz\n/s);
     await within(async (store) => {
-      for (const at of [`chat@${short(first)}`, "chat@hd-zz", "chat@09e442fc"]) {
-        const error = { code: "NotFound", hint: expect.stringContaining("heads.find()") };
+      for (const at of ["chat@hd-zz", "chat@09e442fc", "chat@hd-000"]) {
+        const error = { code: "NotFound", hint: expect.stringContaining("heads.list()") };
         await expect(store.sessions.fork(at)).rejects.toMatchObject(error);
       }
+      expect((await store.sessions.at(`chat@${short(first)}`)).head?.id).toBe(first.id);
     });
   });
 
@@ -217,11 +218,11 @@ describe("sessions tree and show", () => {
     });
     const lines = (await run("sessions", "tree", "fork")).trimEnd().split("\n");
     expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
-      "chat  3 messages, on branch 6  A \\x1b[31mtitle",
+      "chat  2 messages, on branch 6  A \\x1b[31mtitle",
       "├─ ● HEAD seq 3 greeted",
       "├─ branch 6 from seq 3 the session is here",
       "│  └─ ● HEAD seq 8 current",
-      "├─ fork at seq 3: fork ←  0 own messages, on branch 5",
+      "├─ fork at seq 3: fork ←  1 message, on branch 5",
       "│  ├─ branch 5 from seq 2 the session is here",
       "│  └─ ○ HEAD seq 4 aborted",
       "└─ ● HEAD seq 5",
@@ -233,7 +234,7 @@ describe("sessions tree and show", () => {
       sessions: [{ from: { type: "fork", session: "chat", head: first.id } }, {}],
     });
     expect((await cli(["sessions", "tree", "--limit", "1"])).stdout).toContain(
-      "fork  0 own messages, on branch 5, a fork of chat at seq 3",
+      "fork  1 message, on branch 5, a fork of chat at seq 3",
     );
   });
 

@@ -71,8 +71,6 @@ export const show: Command = {
 
 interface Lineage {
   readonly from: TreeSession["from"];
-  /** Messages that it had when it was made; null when it was made at no head. */
-  readonly inherited: number | null;
   readonly branch: number;
   readonly branches: number;
   readonly heads: number;
@@ -84,23 +82,14 @@ async function lineageOf(holdfast: Holdfast, at: Locator): Promise<Lineage> {
   const { sessions } = await holdfast.tree(at, { limit: LIMITS.page });
   const { session: id } = at;
   const own = sessions.find((session) => session.id === id);
-  const source = own?.from?.head ?? null;
   return {
     from: own?.from ?? null,
-    inherited: source === null ? null : ((await holdfast.heads.get(source))?.counts.messages ?? null),
     branch: own?.branch ?? 1,
     branches: own?.branches.length ?? 1,
     heads: own?.branches.reduce((sum, { heads }) => sum + heads.length, 0) ?? 0,
     invocations: own?.invocations.length ?? 0,
     forks: sessions.filter(({ from }) => from?.session === id).map((session) => session.id),
   };
-}
-
-/** Of a fork also those it inherits, as many as the head had that it was made at. */
-function messagesOf({ messages }: Session, { from, inherited }: Lineage): string {
-  if (from === null) return formatCount(messages);
-  if (inherited === null) return `${formatCount(messages)} own, and those up to seq ${from.seq} of ${from.session}`;
-  return `${formatCount(messages)} own + ${formatCount(inherited)} from ${from.session}`;
 }
 
 function describe(session: Session, head: Head | null, lineage: Lineage, { output }: Context): string[] {
@@ -125,7 +114,7 @@ function describe(session: Session, head: Head | null, lineage: Lineage, { outpu
       ["at head", head === null ? "" : `${head.id}${head.status === "complete" ? "" : ` (${head.status})`}`],
       ["published", head === null ? "" : formatTime(head.at)],
       ["summary", head?.finalSummary ?? ""],
-      ["messages", head === null ? messagesOf(session, lineage) : formatCount(head.counts.messages)],
+      ["messages", formatCount(head?.counts.messages ?? session.messages)],
       ["calls", head === null ? "" : formatCount(head.counts.calls)],
       ["events", formatCount(head?.seq ?? session.seq)],
       ["chain head", head?.chain ?? session.chain],

@@ -20,7 +20,7 @@ const ls: Command = {
   usage: ["sessions [ls] [--agent A] [--tag T] [--status open|closed] [--request R] [--limit N] [--cursor C]"],
   description:
     "Lists sessions, newest first, a page at a time; the line below the table tells how to see the next page. MESSAGES " +
-    "are those a session has itself, on all its branches, without what a fork inherits: there it says own.",
+    "are those a session shows, with what a fork inherits.",
   options: {
     agent: { type: "text", value: "ID", summary: "only sessions of this agent" },
     tag: { type: "text", value: "TAG", summary: "only sessions with this tag" },
@@ -64,16 +64,11 @@ function filterOf({ args }: Context): SessionFilter {
   return filter;
 }
 
-/** What shares another's cache id goes on from that one, and has more to show than it wrote itself. */
-function ownMessages({ id, cacheId, messages }: Session): string {
-  return `${formatCount(messages)}${cacheId === id ? "" : " own"}`;
-}
-
 const columns = (now: number): readonly Column<Session>[] => [
   { title: "SESSION", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
   { title: "STATUS", cell: ({ status }) => status },
-  { title: "MESSAGES", align: "right", cell: ownMessages },
+  { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
   { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq) },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
   { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4, min: 0 },

@@ -1,7 +1,9 @@
 -- session.get
 SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.id = $1;
 -- session.byAlias
-SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no JOIN aliases l ON l.session_no = s.no WHERE l.name = $1;
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no JOIN aliases l ON l.session_no = s.no WHERE l.name = $1 AND s.deleted_at IS NULL;
+-- alias.get
+SELECT coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '') AS session FROM aliases l WHERE l.name = $1;
 -- session.aliases
 SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = $1 ORDER BY l.name;
 -- sessions.list
@@ -40,6 +42,8 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.seq > $2 ORDER BY h.seq LIMIT $3;
 -- heads.between
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.id >= $1 AND h.id < $2 AND s.deleted_at IS NULL ORDER BY h.id LIMIT $3;
+-- heads.beginning
+SELECT h.id FROM heads h WHERE h.session_no = $1 AND h.id >= $2 AND h.id < $3 ORDER BY h.id LIMIT $4;
 -- heads.at
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq > $3 AND h.seq <= $4 ORDER BY h.seq, h.no;
 -- turns.at
@@ -644,7 +648,7 @@ SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR U
 -- session.tombstone
 SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NOT NULL FOR UPDATE;
 -- alias.session
-SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
+SELECT coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '') AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
 -- session.branch
 SELECT branch AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- session.head
@@ -659,6 +663,8 @@ SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq
 SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- invocation.waits
 SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = $1 UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+-- store.turn
+SELECT name AS value FROM holdfast_meta WHERE name = $1 FOR UPDATE;
 -- session.named
 SELECT (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.callee_session_no = s.no) || '/' || (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.source_session_no = s.no) AS value FROM sessions s WHERE s.id = $1 FOR UPDATE;
 -- remains.upto
