@@ -244,9 +244,9 @@ test("a fork counts what it inherits", async () => {
   });
   expect(head).toMatch(/^hd-/);
   expect(await run("sessions", "show", "at-head")).toMatch(/^messages +2$/m);
-  expect(await run("sessions", "show", "at-message")).toMatch(/^messages +2$/m);
+  expect(await run("sessions", "show", "at-message")).toMatch(/^messages +1$/m);
   expect(await run("sessions", "show", "chat")).toMatch(/^messages +2$/m);
-  expect(await run("sessions")).toMatch(/^at-message +helper +open +2 +2 .*^chat +helper +open +2 +/ms);
+  expect(await run("sessions")).toMatch(/^at-message +helper +open +1 +2 .*^chat +helper +open +2 +/ms);
   expect(await run("sessions", "tree", "chat")).toContain("at-head  2 messages\n");
 });
 
