@@ -357,11 +357,14 @@ function answersAt(call: RuleCall, arms: readonly Arm[], seed: Seed, places: Rul
         param.columns.map((name) => `${alias}.${name}`),
       );
     };
-    for (const [k, i] of seed.places.entries()) bind(scope, arm.params[i] ?? "", valueAt(width + k), call.at);
+    for (const [k, i] of seed.places.entries()) {
+      bind(scope, arm.params[i] ?? "", valueAt(width + k), call.at);
+      // Bound like any other, so that it goes along when the SELECT becomes a level.
+      bind(scope, names[i] ?? "", valueAt(k), call.at);
+    }
     compileBody(arm.clauses, scope);
     for (const [i, name] of names.entries()) {
-      const k = seed.places.indexOf(i);
-      scope.vars.set(name, k < 0 ? valueIn(scope, arm.params[i] ?? "") : valueAt(k));
+      if (!seed.places.includes(i)) scope.vars.set(name, valueIn(scope, arm.params[i] ?? ""));
     }
     return [scope];
   });

@@ -8,7 +8,7 @@ import { open } from "../../src/open.ts";
 import { ENGINES, type Ground } from "../engines.ts";
 import { type Random, random } from "./random.ts";
 
-const COUNT = Number(process.env.HOLDFAST_SHAPE_COUNT ?? 60);
+const COUNT = Number(process.env.HOLDFAST_SHAPE_COUNT ?? 40);
 const only = process.env.HOLDFAST_SHAPE_SEED;
 const SEEDS = only === undefined ? Array.from({ length: COUNT }, (_, i) => i + 1) : [Number(only)];
 const ALLOWED = ["LimitExceeded", "InvalidQuery", "QueryTimeout"];

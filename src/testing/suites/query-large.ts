@@ -56,6 +56,13 @@ const CHAINS: readonly (readonly [text: string, expected: unknown])[] = [
       :order-by [?x]]`,
     [0, sum(60)],
   ],
+  [
+    // A rule that is asked of one session: where it began goes along.
+    `[:find ?x . :where [?s :session/id "b"] (r ?s ?x) :rules [
+      [(r ?s ?x) [?s :session/tag ?t] [(count ?t) ?v0] [(+ ?v0 1) ?v1] ${sums(60)} [(- ?v61 0) ?x]]
+      [(r ?s ?x) [?d :derivation/target-session ?s] [?d :derivation/source-session ?o] (r ?o ?x)]]]`,
+    sum(60),
+  ],
 ];
 
 const WIDE: readonly (readonly [name: string, text: string, expected: unknown])[] = [
