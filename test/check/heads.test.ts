@@ -80,7 +80,7 @@ const ROOTS: readonly (readonly [what: string, place: number, change: (root: Par
   [
     "a compaction that nobody made",
     FULL,
-    (root) => ({ ...root, compaction: { summary: "chat#1", upTo: "chat#1" } }),
+    (root) => ({ compaction: { summary: "chat#1", upTo: "chat#1" }, ...root }),
     "head-root-wrong",
   ],
   [
