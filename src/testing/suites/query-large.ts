@@ -65,6 +65,8 @@ const CHAINS: readonly (readonly [text: string, expected: unknown])[] = [
   ],
 ];
 
+const NEEDING = nest(20, "(or-join [[?s] ?t] [?s :session/tag ?t] ", "[?s :session/title ?t]");
+
 const WIDE: readonly (readonly [name: string, text: string, expected: unknown])[] = [
   [
     `${LIMITS.queryJoins} tables`,
@@ -99,7 +101,7 @@ const WIDE: readonly (readonly [name: string, text: string, expected: unknown])[
   ],
   [
     "alternatives that need what alternatives around them need",
-    `[:find ?s ?t :where [?s :session/id] ${nest(20, "(or-join [[?s] ?t] [?s :session/tag ?t] ", "[?s :session/title ?t]")} :order-by [?s]]`,
+    `[:find ?s ?t :where [?s :session/id] ${NEEDING} :order-by [?s]]`,
     [
       ["a", "A"],
       ["b", "x"],
