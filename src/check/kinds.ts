@@ -140,7 +140,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   },
   "remains-left": {
     mode: "deep",
-    meaning: "rows of a deleted session that nobody inherits",
+    meaning: "rows of a deleted session that nobody inherits, or that only a deleted session has",
     hint: "If it was never deleted, restore its row from a backup; otherwise delete what was left behind of it.",
   },
   "row-session-missing": { mode: "quick", meaning: "rows of a session that has no row", hint: ERASE_REST },
