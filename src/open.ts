@@ -93,7 +93,7 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     ttlMs: settings.blobTtlMs,
     ...(options.blobs === undefined ? {} : { backend: options.blobs }),
   });
-  const { locate, standing } = createLocate(storage, info);
+  const { locate, standing, called } = createLocate(storage, info);
   const { turns, calls, evals, snapshots } = workOf(storage, payloads, standing);
   return {
     info,
@@ -111,9 +111,9 @@ function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, optio
     snapshots: lifetime.of(snapshots),
     invocations: lifetime.of(createInvocations(storage, payloads, locate, standing)),
     runs: lifetime.of(runs),
-    history: options.history ?? lifetime.of(createHistory(storage, payloads)),
-    state: options.state ?? lifetime.of(createState(storage, payloads)),
-    tasks: options.tasks ?? lifetime.of(createTasks(storage)),
+    history: options.history ?? lifetime.of(createHistory(storage, payloads, called)),
+    state: options.state ?? lifetime.of(createState(storage, payloads, called)),
+    tasks: options.tasks ?? lifetime.of(createTasks(storage, called)),
     blobs: lifetime.of(blobs),
     log: lifetime.of(taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" })),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),

@@ -89,6 +89,13 @@ const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lin
       return [...lines.filter((line) => !isOne(line)), ...lines.filter(isOne).reverse()];
     },
   ],
+  [
+    "heads in another order",
+    (lines) => {
+      const isOne = ([table, row]: Lines[number]) => table === "heads" && row.session === "chat";
+      return [...lines.filter((line) => !isOne(line)), ...lines.filter(isOne).reverse()];
+    },
+  ],
   ["an event that is there twice", (lines) => [...lines, ["events", rowOf(lines, "events")]]],
   [
     "another role",
@@ -304,6 +311,66 @@ describe("a forged archive", () => {
     const line = '["session_tags",{"session":"fork","tag":"t"}]\n';
     const forged: Frame[] = [manifest, { kind: "rows", bytes: Buffer.from(line.repeat(200_000)) }];
     await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    await store.close();
+  });
+
+  const BOMBS: readonly (readonly [what: string, kind: "rows" | "manifest", text: () => string])[] = [
+    ["newlines", "rows", () => "\n".repeat(60_000_000)],
+    ["a row of nothing but lists", "rows", () => `["sessions",[${"[],".repeat(20_000_000)}[]]]\n`],
+    ["lists in what it says of itself", "manifest", () => `{"sessions":[${"[],".repeat(20_000_000)}[]]}`],
+  ];
+  test.each(BOMBS)("AR2 of a few bytes that unfold to %s is refused before they do", async (_what, kind, text) => {
+    const store = await open(":memory:");
+    const [manifest] = (await archived()) as [Frame];
+    const said = JSON.parse(Buffer.from(manifest.bytes).toString("utf8"));
+    const first: Frame = {
+      kind: "manifest",
+      bytes: Buffer.from(JSON.stringify({ ...said, blobs: 0, rows: 100_000_000 })),
+    };
+    const bomb: Frame = { kind, bytes: Buffer.from(text()) };
+    const file = await sealAgain(kind === "manifest" ? [bomb] : [first, bomb]);
+    const before = process.memoryUsage().rss;
+    await expect(store.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    expect((process.memoryUsage().rss - before) / 1e6).toBeLessThan(500);
+    await store.close();
+  });
+
+  test("AR2 without what it goes on from says that its source is damaged, not to export it again", async () => {
+    const store = await open(":memory:");
+    const frames = withRows(await archived(), (lines) =>
+      lines.filter(([table, row]) => (table === "sessions" ? row.id : row.session) !== "chat"),
+    );
+    const [first, ...rest] = frames as [Frame, ...Frame[]];
+    const said = JSON.parse(Buffer.from(first.bytes).toString("utf8"));
+    const sessions = said.sessions.filter(({ id }: { id: string }) => id !== "chat");
+    const file = await sealAgain([
+      { kind: "manifest", bytes: Buffer.from(JSON.stringify({ ...said, sessions })) },
+      ...rest,
+    ]);
+    await expect(store.import(file)).rejects.toMatchObject({
+      code: "ArchiveCorrupted",
+      message: expect.stringContaining("refers to a session that is not in it"),
+      hint: expect.stringMatching(/^(?!.*xport it again).*holdfast check/),
+    });
+    await store.close();
+  });
+
+  test("AR2 that is no bytes at all is the caller's mistake, also when it throws", async () => {
+    const store = await open(":memory:");
+    const revoked = Proxy.revocable({}, {});
+    revoked.revoke();
+    const throwing = new Proxy(
+      {},
+      {
+        get() {
+          throw new Error("no");
+        },
+      },
+    );
+    const wrapped = new Proxy(new Uint8Array(3), {});
+    for (const source of [revoked.proxy, throwing, [revoked.proxy], [throwing], [wrapped], 1, null, "text", [1]]) {
+      await expect(store.import(source as never)).rejects.toMatchObject({ code: "InvalidArgument" });
+    }
     await store.close();
   });
 

@@ -14,7 +14,7 @@ import { treeOf } from "./tree.ts";
 export function createArchives(storage: Storage, payloads: Payloads, locate: Locate, scratch: OpenScratch): Archives {
   return {
     async *export(at, options) {
-      yield* exportSession(storage, payloads, await locate(at), options);
+      yield* exportSession(storage, payloads, scratch, await locate(at), options);
     },
     import: async (source) => importArchive(storage, payloads, scratch, source),
     markdown: async (at) => markdownOf(storage, payloads, await locate(at)),

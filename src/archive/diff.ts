@@ -26,19 +26,23 @@ interface Side {
 export async function diffOf(storage: Storage, payloads: Payloads, first: Locator, second: Locator): Promise<Diff> {
   const a = await readSide(storage, payloads, first);
   const b = await readSide(storage, payloads, second);
-  const names = (side: Side) => Object.keys(side.state);
-  const isSame = (key: string) => canonicalJson(a.state[key]) === canonicalJson(b.state[key]);
   return {
     a: await sideOf(a, b, payloads),
     b: await sideOf(b, a, payloads),
     ancestor: await ancestorOf(storage, a.lineage, b.lineage),
     common: [...a.messages.keys()].filter((id) => b.messages.has(id)).length,
-    state: {
-      added: names(b).filter((key) => !Object.hasOwn(a.state, key)),
-      removed: names(a).filter((key) => !Object.hasOwn(b.state, key)),
-      changed: names(a).filter((key) => Object.hasOwn(b.state, key) && !isSame(key)),
-    },
+    state: stateDiff(a.state, b.state),
   };
+}
+
+function stateDiff(a: JsonObject, b: JsonObject): Diff["state"] {
+  const [inA, inB] = [(key: string) => Object.hasOwn(a, key), (key: string) => Object.hasOwn(b, key)];
+  const added = Object.keys(b).filter((key) => !inA(key));
+  const removed = Object.keys(a).filter((key) => !inB(key));
+  const changed = Object.keys(a).filter((key) => inB(key) && canonicalJson(a[key]) !== canonicalJson(b[key]));
+  const of = (key: string) => ({ ...(inA(key) ? { a: a[key] } : {}), ...(inB(key) ? { b: b[key] } : {}) });
+  const values = Object.fromEntries([...added, ...removed, ...changed].map((key) => [key, of(key)]));
+  return { added, removed, changed, values };
 }
 
 async function readSide(storage: Storage, payloads: Payloads, locator: Locator): Promise<Side> {

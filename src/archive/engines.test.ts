@@ -78,8 +78,9 @@ describe("archives between engines", () => {
 
     const alone = await open(":memory:");
     expect((await alone.import([await fileOf(store, "caller")])).sessions).toHaveLength(1);
-    const [unlinked] = await (await alone.sessions.at("caller")).invocations();
-    expect(unlinked?.callee).toBeNull();
+    const [named] = await (await alone.sessions.at("caller")).invocations();
+    expect(named?.callee).toBe("child");
+    expect((await alone.stats()).nouns.sessions).toMatchObject({ rows: 1, partial: 1 });
     const events = await alone.log.read("caller");
     expect(events.find(({ type }) => type === "invocation/started")?.data).toMatchObject({ callee: "child" });
     await alone.close();
@@ -96,7 +97,7 @@ describe("archives between engines", () => {
     });
     const linked = async (from: Holdfast) => (await (await from.sessions.at(`later ${i}`)).invocations())[0];
     await store.import([await fileOf(source, `later ${i}`)]);
-    expect(await linked(store)).toMatchObject({ callee: null, calleeHeadAfter: null });
+    expect(await linked(store)).toMatchObject({ callee: `later child ${i}`, calleeHeadAfter: null });
     expect(await store.check({ session: `later ${i}` })).toMatchObject({ status: "ok" });
     await store.import([await fileOf(source, `later child ${i}`)]);
     expect(await linked(store)).toEqual(await linked(source));
@@ -121,9 +122,9 @@ describe("archives between engines", () => {
       const shown = async (from: Holdfast) => (await from.sessions.at(caller)).invocations();
       const files = { caller: await fileOf(source, caller), continued: await fileOf(source, continued) };
       await store.import([files.caller]);
-      expect((await shown(store)).map(({ callee, source: of }) => [callee, of])).toEqual([
-        [null, null],
-        [null, null],
+      expect((await shown(store)).map((found) => [found.callee, found.source?.session, found.source?.head])).toEqual([
+        [branched, continued, null],
+        [continued, continued, null],
       ]);
       await store.import([files.continued]);
       const [, late] = await shown(store);

@@ -80,9 +80,40 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     }
   });
 
+  test.each([false, true])("AR3 does not make a part grow that came erased (everywhere: %s)", async (everywhere) => {
+    const [, , third] = (await forks()) as [Buffer, Buffer, Buffer];
+    if (everywhere) await home.sessions.delete("source", { everywhere });
+    else await home.history.clear({ session: "source", agent: "ada" });
+    await here.import(await fileOf(home, "fork 0"));
+    await expect(here.import(third)).rejects.toMatchObject({
+      code: "Conflict",
+      message: expect.stringContaining("was erased before"),
+    });
+    expect(await here.sessions.get("fork 2")).toBeNull();
+    // As it is now, it comes.
+    await here.import(await fileOf(home, "fork 2"));
+    const shown = await (await here.sessions.at("fork 2")).messages();
+    expect(shown.map((message) => "erased" in message)).toEqual([true, true, true]);
+    expect((await here.check()).issues).toEqual([]);
+  });
+
+  test("AR3 completes a part also when notes went with a deletion that kept the rest", async () => {
+    await say(home, "source", "kept");
+    await home.log.annotate("source", { note: "gone" });
+    await say(home, "source", "kept too");
+    const whole = await fileOf(home, "source");
+    await home.sessions.fork("source", { id: "fork" });
+    await home.sessions.delete("source");
+    await here.import(await fileOf(home, "fork"));
+    expect((await here.import(whole)).sessions[0]?.outcome).toBe("imported");
+    expect((await fileOf(here, "source")).equals(whole)).toBe(true);
+    expect((await here.check()).issues).toEqual([]);
+  });
+
   const SECRETS: readonly (readonly [what: string, write: (store: Holdfast) => Promise<unknown>])[] = [
     ["a message", (store) => say(store, "source", "secret")],
     ["state", (store) => store.state.set("source", { key: "secret" })],
+    ["state that expires", (store) => store.state.set("source", { key: "secret" }, { ttlMs: 1_000_000 })],
     ["a final value", (store) => store.heads.publish("source", { final: "secret" })],
     ["a label", (store) => store.invocations.start("source", { label: "secret" })],
     ["an annotation", (store) => store.log.annotate("source", { note: "secret" })],

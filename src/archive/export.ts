@@ -8,11 +8,12 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
 import { checkBoolean, checkRecord, limitExceeded } from "../core/check.ts";
-import { neededBy } from "../log/inherited.ts";
+import { type Needed, neededBy } from "../log/inherited.ts";
 import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
-import { type Gathered, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
-import { checkSound } from "./sound.ts";
+import { type Gathered, type GatheredPart, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
+import type { OpenScratch } from "./scratch.ts";
+import { checkParts, checkSound } from "./sound.ts";
 
 /** What an archive says of itself before anything else. */
 export interface Manifest {
@@ -43,6 +44,7 @@ export interface BlobHead {
 export async function* exportSession(
   storage: Storage,
   payloads: Payloads,
+  scratch: OpenScratch,
   locator: Locator,
   options: unknown,
 ): AsyncGenerator<Uint8Array> {
@@ -60,6 +62,7 @@ export async function* exportSession(
   const { session } = await findAt(storage, locator);
   const whole = await gatherWhole(storage, session, children, aliases);
   const parts = await gatherInherited(storage, whole);
+  if (parts.length > 0) await checkParts(scratch, session.id, [...parts, ...(await behind(storage, whole, parts))]);
   yield* sealed(frames(storage, payloads, session.id, whole, parts));
 }
 
@@ -88,14 +91,27 @@ async function gatherWhole(
 }
 
 /** The lineage of all of them as far as it lies in other sessions. */
-async function gatherInherited(
-  storage: Storage,
-  whole: readonly GatheredSession[],
-): Promise<readonly GatheredSession[]> {
+async function gatherInherited(storage: Storage, whole: readonly GatheredSession[]): Promise<readonly GatheredPart[]> {
   const own = new Set(whole.map(({ id }) => id));
   const stretches = whole.flatMap(({ rows }) => rows.inherits);
   const needed = await neededBy(storage, stretches, (id) => own.has(id));
-  const gathered: GatheredSession[] = [];
+  return gatherAll(storage, needed);
+}
+
+/** Of the whole sessions what the inherited parts go on from, so that they can be looked at by themselves. */
+async function behind(
+  storage: Storage,
+  whole: readonly GatheredSession[],
+  parts: readonly GatheredPart[],
+): Promise<readonly GatheredPart[]> {
+  const own = new Set(whole.map(({ id }) => id));
+  const stretches = parts.flatMap(({ rows }) => rows.inherits).filter(({ session }) => own.has(session));
+  const needed = await neededBy(storage, stretches, (id) => !own.has(id));
+  return gatherAll(storage, needed);
+}
+
+async function gatherAll(storage: Storage, needed: Needed): Promise<readonly GatheredPart[]> {
+  const gathered: GatheredPart[] = [];
   for (const [id, branches] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [row] = await storage.query("session.get", id);
     if (row === undefined) throw new Error("bug: a lineage names a session that never was");

@@ -126,26 +126,37 @@ function unpacked(stored: Uint8Array, size: number): Uint8Array {
   return bytes;
 }
 
+function piecesOf(source: AsyncIterable<unknown> | Iterable<unknown>): AsyncIterator<unknown> | Iterator<unknown> {
+  const { [Symbol.asyncIterator]: async } = source as Partial<AsyncIterable<unknown>>;
+  return async === undefined ? (source as Iterable<unknown>)[Symbol.iterator]() : async.call(source);
+}
+
+/** Asked of the value itself: a proxy may throw when it is asked, and is no bytes whatever it says. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && value instanceof Uint8Array;
+}
+
 /** Bytes of a source by number, whatever pieces they come in. */
 class Input {
-  readonly #pieces: AsyncGenerator<unknown>;
+  readonly #source: AsyncIterable<unknown> | Iterable<unknown>;
+  #pieces: AsyncIterator<unknown> | Iterator<unknown> | undefined;
   #held: Uint8Array = new Uint8Array(0);
   #ended = false;
 
   constructor(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
-    this.#pieces = (async function* () {
-      yield* source;
-    })();
+    this.#source = source;
   }
 
   async #more(): Promise<boolean> {
     if (this.#ended) return false;
+    this.#pieces ??= piecesOf(this.#source);
+    // Not with for await: that would ask each piece whether it is a promise.
     const { done, value } = await this.#pieces.next();
     if (done) {
       this.#ended = true;
       return false;
     }
-    if (!(value instanceof Uint8Array)) {
+    if (!isBytes(value)) {
       throw new HoldfastError("InvalidArgument", "every piece of an archive must be a Uint8Array");
     }
     this.#held = this.#held.length === 0 ? value : Buffer.concat([this.#held, value]);
@@ -183,7 +194,7 @@ class Input {
 
   /** Nothing more is wanted: a file that it is read from can be closed. */
   async close(): Promise<void> {
-    await this.#pieces.return(undefined);
+    if (!this.#ended) await this.#pieces?.return?.();
   }
 
   async isOver(): Promise<boolean> {

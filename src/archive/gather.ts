@@ -96,6 +96,11 @@ export interface GatheredSession {
   readonly rows: Gathered;
 }
 
+/** Of what is inherited also the rows themselves, which are checked before they are written. */
+export interface GatheredPart extends GatheredSession {
+  readonly tables: ReadonlyMap<ArchivedTable, readonly PortableRow[]>;
+}
+
 /** Content leaves the rows with such an event: what was read before it may not be what was read after. */
 function erases(row: PortableRow): boolean {
   return /erase|clear/.test(String(row.type));
@@ -173,10 +178,17 @@ export async function gatherStretches(
   storage: Storage,
   session: { readonly id: string; readonly no: number },
   branches: ReadonlyMap<number, number>,
-): Promise<GatheredSession> {
+): Promise<GatheredPart> {
   const end = Math.max(...branches.values());
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const rows = new Gathered();
+    const tables = new Map<ArchivedTable, PortableRow[]>();
+    const add = (table: ArchivedTable, row: PortableRow) => {
+      rows.add(table, row);
+      const found = tables.get(table);
+      if (found === undefined) tables.set(table, [row]);
+      else found.push(row);
+    };
     const before = await headline(storage, session.no);
     const seqs = new Set<number>();
     let chain: Uint8Array | null = null;
@@ -190,14 +202,14 @@ export async function gatherStretches(
           seqs.add(seq);
           if (seq === end) chain = row.hash as Uint8Array;
         }
-        rows.add(table, row);
+        add(table, row);
       }
     }
     if (chain === null) throw gone(session.id);
     for (const [branch, upto] of [...branches].sort(([a], [b]) => a - b))
-      rows.add("remains", { session: session.id, branch, upto });
-    rows.add("sessions", remainsRow(before, end, chain));
-    if (!(await erasedSince(storage, session.no, before))) return { id: session.id, seq: end, chain, rows };
+      add("remains", { session: session.id, branch, upto });
+    add("sessions", remainsRow(before, end, chain));
+    if (!(await erasedSince(storage, session.no, before))) return { id: session.id, seq: end, chain, rows, tables };
   }
   throw gone(session.id);
 }

@@ -14,8 +14,8 @@ import { deletedSession, IN_PART } from "../core/existing.ts";
 import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
-import { readFrames } from "./frames.ts";
-import { linkWrites } from "./links.ts";
+import { isBytes, readFrames } from "./frames.ts";
+import { linkRows } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
 import { agentsOf, usesOf } from "./restores.ts";
 import { checkContents, type OpenScratch } from "./scratch.ts";
@@ -73,16 +73,22 @@ function isTaken(error: unknown): boolean {
 }
 
 function checkSource(source: unknown): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if (source instanceof Uint8Array) return [source];
-  if (typeof source === "object" && source !== null) {
-    const given = source as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
-    if (typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function") {
-      return source as AsyncIterable<Uint8Array>;
-    }
-  }
+  if (isBytes(source)) return [source];
+  if (isStream(source)) return source;
   throw new HoldfastError("InvalidArgument", "source must be a Uint8Array or a stream of them", {
     details: { what: "source" },
   });
+}
+
+/** A proxy may throw whatever it is asked: then it is neither. */
+function isStream(source: unknown): source is AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (typeof source !== "object" || source === null) return false;
+  const given = source as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
+  try {
+    return typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function";
+  } catch {
+    return false;
+  }
 }
 
 /** Whether each whole session is to be written or is here already; refuses one that is here and is another. */
@@ -129,34 +135,34 @@ async function decideImport(
     contents.filter(({ whole }) => !whole),
     at,
   );
-  const links = await linkWrites(storage, new Set(fresh.map(({ id }) => id)));
   const chosen = fresh.map((one) => withoutTaken(one, aliases.free));
   const parts = await completions(storage, chosen);
-  const restores = [...chosen.flatMap((one) => parts.get(one.id)?.restores ?? rowsOf(one)), ...sources.restores];
+  const rows = [...chosen.flatMap((one) => parts.get(one.id)?.restores ?? rowsOf(one)), ...sources.restores];
+  const created = [...fresh.map(({ id }) => id).filter((id) => !parts.has(id)), ...sources.created];
+  const growing = [...parts.keys(), ...sources.grown];
+  const linked = await linkRows(storage, { contents, restores: rows, created: new Set(created), growing }, at);
   // Also the rows of what was here in part: their heads are referred to anew.
   const all = [...chosen.flatMap(rowsOf), ...sources.restores];
   const completed = [...parts.values()];
   return {
     commit: {
       solo: true,
-      sessions: [...fresh.map(({ id }) => id), ...sources.created].map(
-        (id): SessionUse => ({ id, mode: parts.has(id) ? "still" : "restore", at }),
-      ),
+      sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
       agents: agentsOf(all).map((id) => ({ id, at })),
       guards: [
         ...[...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
-        ...completed.flatMap(({ guards }) => guards),
+        ...[...completed.flatMap(({ guards }) => guards), ...linked.guards],
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
-      restores,
+      restores: linked.restores,
       writes: [
         ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
-        ...links,
+        ...linked.writes,
       ],
       uses: [...(handOver.uses ?? []), ...usesOf(all)],
     },
     answer: () => ({
-      report: { ...report, rows: restores.length },
+      report: { ...report, rows: rows.length },
       cleared: completed.every(({ cleared }) => cleared === null)
         ? null
         : completed.flatMap(({ cleared }) => cleared ?? []),
@@ -195,7 +201,7 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
   const ids = new Set(manifest.sessions.map(({ id }) => id));
   for (const name of fresh.flatMap(({ tables }) => (tables.get("aliases") ?? []).map((row) => String(row.name)))) {
     const [session] = await storage.query("session.get", name);
-    const [holder] = await storage.query("session.byAlias", name);
+    const [holder] = await storage.query("alias.get", name);
     if (session !== undefined || holder !== undefined || ids.has(name)) taken.push(name);
     else free.add(name);
   }

@@ -1,61 +1,148 @@
-// Invocations that came before the sessions they name: they are linked when those come, so that the order of imports does
-// not matter. Their events say whom they name.
-import type { JsonObject } from "../contracts/json.ts";
-import type { PortableCell, PortableRow } from "../contracts/portable.ts";
-import type { Storage, Write } from "../contracts/storage.ts";
+// Invocations name sessions and heads that need not be in the same archive. One rule says what their columns hold, in
+// whichever order things come: the session that the event names, which has a row as soon as it is named (one that did not
+// come is here as nothing but its id, so that nobody else takes it), and of that very session the head that the event
+// names, or nothing as long as it is not here.
+import type { PortableCell, PortableRow, RestoredRow } from "../contracts/portable.ts";
+import type { Cell, Guard, SessionUse, Storage, Write } from "../contracts/storage.ts";
+import { genesis } from "../core/chain.ts";
+import { refusalError } from "../core/decide.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
+import { IN_PART } from "../core/existing.ts";
+import type { Contents } from "./verify.ts";
 
-/** Sessions and heads of others that an invocation names, as its events say; by column. */
-export function namedBy(
-  row: PortableRow,
-  events: ReadonlyMap<PortableCell | undefined, PortableCell | undefined>,
-): Readonly<Record<string, string | null>> {
-  const dataAt = (seq: PortableCell | undefined) => plainObject.read(jsonObject.read(events.get(seq))?.data) ?? {};
-  const { callee, mode, source: from } = dataAt(row.first_seq);
+type Body = PortableCell | undefined;
+
+/** Sessions and heads of others that an invocation names, by column. */
+export interface Names {
+  readonly callee_session: string | null;
+  readonly source_session: string | null;
+  readonly source_head: string | null;
+  readonly callee_head_before: string | null;
+  readonly callee_head_after: string | null;
+}
+
+/** As its events say: the one that began it, and, of a version that ends it, that one. */
+export function namedBy(first: Body, end: Body): Names {
+  const { callee, mode, source: from } = dataOf(first);
   const source = plainObject.read(from) ?? {};
   return {
     ...{ callee_session: text(callee), source_session: text(source.session), source_head: text(source.head) },
+    // Who continues a session begins at the head it had.
     callee_head_before: mode === "continue" ? text(source.head) : null,
-    callee_head_after: row.seq === row.first_seq ? null : text(dataAt(row.seq).calleeHead),
+    callee_head_after: end === undefined ? null : text(dataOf(end).calleeHead),
   };
 }
 
-/** Whom an invocation names, by its first event; of those only that come now. */
-interface Named {
-  readonly callee: string | null;
-  readonly source: string | null;
-  readonly sourceHead: string | null;
-  /** The head that it continued from: of the very session it attached to, so that it was the callee's. */
-  readonly calleeBefore: string | null;
-}
-
-export async function linkWrites(storage: Storage, fresh: ReadonlySet<string>): Promise<readonly Write[]> {
-  const named = new Map<string, Named>();
-  const writes: Write[] = [];
-  for (const { session, seq, body } of await storage.query("invocations.unlinked")) {
-    const data = plainObject.read(jsonObject.read(body)?.data) ?? {};
-    const first = `${session}#${typeof data.invocation === "number" ? data.invocation : seq}`;
-    // A version that ends it says only which one it ends, and the callee's head then.
-    const whom = named.get(first) ?? namedIn(data, fresh);
-    named.set(first, whom);
-    if (whom.callee === null && whom.source === null) continue;
-    const after = whom.callee && text(data.calleeHead);
-    const params = [whom.callee, whom.calleeBefore, after, whom.source, whom.sourceHead, session, seq];
-    writes.push({ op: "run", statement: "invocation.link", params });
-  }
-  return writes;
-}
-
-function namedIn(data: JsonObject, fresh: ReadonlySet<string>): Named {
-  const source = plainObject.read(data.source) ?? {};
-  const isFresh = (id: unknown) => (typeof id === "string" && fresh.has(id) ? id : null);
-  const [callee, from] = [isFresh(data.callee), isFresh(source.session)];
-  return {
-    ...{ callee, source: from, sourceHead: from && text(source.head) },
-    calleeBefore: data.mode === "continue" ? callee && text(source.head) : null,
-  };
+function dataOf(body: Body) {
+  return plainObject.read(jsonObject.read(body)?.data) ?? {};
 }
 
 function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
+}
+
+/** Bodies of a session's events, by seq. */
+export type Bodies = ReadonlyMap<Body, Body>;
+
+export function bodiesOf({ tables }: Contents): Bodies {
+  return new Map((tables.get("events") ?? []).map(({ seq, body }) => [seq, body]));
+}
+
+export function namesOf({ first_seq, seq }: PortableRow, bodies: Bodies): Names {
+  return namedBy(bodies.get(first_seq), seq === first_seq ? undefined : bodies.get(seq));
+}
+
+export interface Linked {
+  /** The same rows without heads of others; and a row for every session they name that is nowhere. */
+  readonly restores: readonly RestoredRow[];
+  readonly sessions: readonly SessionUse[];
+  readonly guards: readonly Guard[];
+  /** Behind the rows. */
+  readonly writes: readonly Write[];
+}
+
+export interface Arrival {
+  readonly contents: readonly Contents[];
+  /** Rows to be written, of all tables. */
+  readonly restores: readonly RestoredRow[];
+  /** Sessions whose row is written with them. */
+  readonly created: ReadonlySet<string>;
+  /** Sessions that are here in part, or by name alone, and of which more comes: others may wait for their heads. */
+  readonly growing: readonly string[];
+}
+
+export async function linkRows(storage: Storage, arrival: Arrival, at: number): Promise<Linked> {
+  const { restores, created, growing } = arrival;
+  const bodies = new Map(arrival.contents.map((one) => [one.id, bodiesOf(one)]));
+  const own = restores.filter(({ table }) => table === "invocations").map(({ row }) => row);
+  const named = own.map((row) => namesOf(row, bodies.get(String(row.session)) ?? new Map()));
+  const writes = named.map((names, i) => linkWrite(String(own[i]?.session), Number(own[i]?.seq), names));
+  const waiting = await waitingFor(storage, growing);
+  const { unknown, sessions } = await strangers(storage, named, new Set([...created, ...growing]), at);
+  return {
+    restores: [...restores.map(withoutHeads), ...unknown.map((id) => nameOnly(id, at))],
+    sessions: [...sessions, ...growing.map((id): SessionUse => ({ id, mode: "still", at }))],
+    guards: waiting.guards,
+    writes: [...writes, ...waiting.writes],
+  };
+}
+
+/** Invocations here that name these sessions; nobody adds one between this look and the commit. */
+async function waitingFor(storage: Storage, growing: readonly string[]): Promise<Pick<Linked, "guards" | "writes">> {
+  const guards: Guard[] = [];
+  const writes: Write[] = [];
+  for (const id of growing) {
+    const [found] = await storage.query("invocations.marked", id);
+    guards.push({ check: "session.named", key: [id], expect: found?.value ?? null });
+    for (const { session, seq, first_seq, body, first } of await storage.query("invocations.naming", id, id))
+      writes.push(linkWrite(session, seq, namedBy(first, seq === first_seq ? undefined : body)));
+  }
+  return { guards, writes };
+}
+
+/** Named sessions that do not come now: those that are nowhere get a row, and what is here in part stays as it is. */
+async function strangers(
+  storage: Storage,
+  named: readonly Names[],
+  here: ReadonlySet<string>,
+  at: number,
+): Promise<{ readonly unknown: readonly string[]; readonly sessions: readonly SessionUse[] }> {
+  const ids = new Set(named.flatMap(({ callee_session, source_session }) => [callee_session, source_session]));
+  const unknown: string[] = [];
+  const sessions: SessionUse[] = [];
+  for (const id of ids) {
+    if (id === null || here.has(id)) continue;
+    const [row] = await storage.query("session.get", id);
+    const [alias] = row === undefined ? await storage.query("session.byAlias", id) : [];
+    if (alias !== undefined) throw refusalError({ reason: "session-alias", session: id });
+    if (row === undefined) unknown.push(id);
+    // Whoever brings more of it meanwhile waits for this, and then finds these rows.
+    if (row?.deleted_at !== null) sessions.push({ id, mode: row === undefined ? "restore" : "still", at });
+  }
+  return { unknown, sessions };
+}
+
+/** A session of which nothing came but its name. */
+function nameOnly(id: string, at: number): RestoredRow {
+  const row: PortableRow = {
+    ...{ id, status: "open", version: IN_PART, branch: 1, seq: 0, chain: genesis(id), messages: 0, state_seq: 0 },
+    ...{ kind: "entry", created_at: at, updated_at: at, deleted_at: at },
+  };
+  return { table: "sessions", row };
+}
+
+const HEADS = { callee_head_before: null, callee_head_after: null, source_head: null };
+
+/** They are set by id and session, once all rows are there. */
+function withoutHeads(one: RestoredRow): RestoredRow {
+  return one.table === "invocations" ? { table: one.table, row: { ...one.row, ...HEADS } } : one;
+}
+
+function linkWrite(session: string, seq: number, names: Names): Write {
+  const { callee_session, source_session, callee_head_before, callee_head_after, source_head } = names;
+  const params: Cell[] = [
+    ...[callee_head_before, callee_session, callee_head_after, callee_session],
+    ...[source_head, source_session, session, seq],
+  ];
+  return { op: "run", statement: "invocation.link", params };
 }

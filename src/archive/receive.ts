@@ -6,11 +6,15 @@ import { decodeText, fromHex, toHex } from "../core/bytes.ts";
 import { checkId, limitExceeded } from "../core/check.ts";
 import type { BlobHead, Manifest } from "./export.ts";
 import { corrupted, type Frame } from "./frames.ts";
-import { decodeLine } from "./lines.ts";
+import { decodeLine, isOfParts } from "./lines.ts";
+
+/** Of what an archive, or a message, can name. */
+const MOST_PARTS = 10 * LIMITS.archiveSessions;
 
 function parse(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(decodeText(bytes));
+    const text = decodeText(bytes);
+    const value: unknown = isOfParts(text, MOST_PARTS) ? JSON.parse(text) : null;
     if (typeof value === "object" && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch (cause) {
     throw corrupted(`${what} is not JSON`, cause);
@@ -64,7 +68,10 @@ export async function receive(frames: AsyncGenerator<Frame>, intake: Intake, man
     if (kind === "rows") {
       bytes += given.length;
       if (bytes > LIMITS.archiveRowBytes) throw limitExceeded("archiveRowBytes", "the archive's rows in bytes", bytes);
-      for (const row of readRows(given)) rows.push(row);
+      for (const line of linesOf(given)) {
+        if (rows.length === manifest.rows) throw corrupted("it has another number of rows than it says");
+        rows.push(decodeLine(line));
+      }
     } else if (kind === "blob" && rows.length === 0) {
       const head = readBlobHead(given);
       if (blobs.has(head.hex)) throw corrupted("a blob is there twice");
@@ -81,7 +88,8 @@ export async function receive(frames: AsyncGenerator<Frame>, intake: Intake, man
   return { rows, blobs, names };
 }
 
-function readRows(bytes: Uint8Array): readonly RestoredRow[] {
+/** One at a time: of bytes that compress well there may be very many. */
+function* linesOf(bytes: Uint8Array): Generator<string> {
   let text: string;
   try {
     text = decodeText(bytes);
@@ -89,7 +97,11 @@ function readRows(bytes: Uint8Array): readonly RestoredRow[] {
     throw corrupted("its rows are not text", cause);
   }
   if (!text.endsWith("\n")) throw corrupted("a row is cut off");
-  return text.slice(0, -1).split("\n").map(decodeLine);
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf("\n", from);
+    yield text.slice(from, end);
+    from = end + 1;
+  }
 }
 
 interface Announced extends ArrivingBlob {

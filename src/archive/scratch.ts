@@ -3,15 +3,16 @@
 // accepts nothing that a check would not.
 import { runCheck } from "../check/check.ts";
 import { kindsOf } from "../check/kinds.ts";
-import type { CheckIssue, CheckKind } from "../contracts/check.ts";
+import type { CheckIssue, CheckKind, CheckReport } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
-import type { BlobWrite, Storage } from "../contracts/storage.ts";
+import type { BlobWrite, SessionUse, Storage } from "../contracts/storage.ts";
 import { fromHex } from "../core/bytes.ts";
 import { refusalError } from "../core/decide.ts";
 import { corrupted } from "./frames.ts";
+import { linkRows } from "./links.ts";
 import { agentsOf, usesOf } from "./restores.ts";
-import type { Contents } from "./verify.ts";
+import { type Contents, DAMAGED_BEFORE } from "./verify.ts";
 
 /** An empty store in memory; whoever opens it closes it. */
 export type OpenScratch = () => Promise<Storage>;
@@ -25,20 +26,25 @@ export const UNREAD = { stream: () => (async function* () {})() };
 const BLOBS_AT_ONCE = 1000;
 const ISSUES_NAMED = 5;
 
-/** Its bytes are those that were written. */
-const DAMAGED_BEFORE =
-  "Nothing was changed. The file is whole: what it was exported from is damaged. `holdfast check` there says what to do.";
-
 export async function checkContents(
   open: OpenScratch,
   contents: readonly Contents[],
   blobs: ReadonlySet<string>,
 ): Promise<void> {
+  const { issueCount, issues } = await issuesOf(open, contents, blobs);
+  if (issueCount > 0) throw disagrees(issueCount, issues);
+}
+
+/** ArchiveCorrupted where rows cannot even be restored, or read again. */
+export async function issuesOf(
+  open: OpenScratch,
+  contents: readonly Contents[],
+  blobs: ReadonlySet<string>,
+): Promise<Pick<CheckReport, "issueCount" | "issues">> {
   const storage = await open();
   try {
     await restoreInto(storage, contents, blobs);
-    const { issueCount, issues } = await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, KINDS));
-    if (issueCount > 0) throw disagrees(issueCount, issues);
+    return await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, KINDS));
   } finally {
     await storage.close();
   }
@@ -53,18 +59,21 @@ async function restoreInto(storage: Storage, contents: readonly Contents[], blob
   const restores = contents.flatMap(({ tables }) =>
     [...tables].flatMap(([table, rows]) => rows.map((row): RestoredRow => ({ table, row }))),
   );
+  const created = contents.map(({ id }) => id);
+  const linked = await linkRows(storage, { contents, restores, created: new Set(created), growing: [] }, at);
   try {
     const outcome = await storage.commit({
       solo: true,
-      sessions: contents.map(({ id }) => ({ id, mode: "restore", at })),
+      sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
       agents: agentsOf(restores).map((id) => ({ id, at })),
-      restores,
+      restores: linked.restores,
+      writes: linked.writes,
       uses: usesOf(restores),
     });
     if (!outcome.ok) throw refusalError(outcome.refused);
   } catch (cause) {
     // The store is empty and in memory: what it refuses is refused because of the rows.
-    throw corrupted("its rows cannot stand beside each other", cause);
+    throw corrupted("its rows cannot stand beside each other", cause, undefined, DAMAGED_BEFORE);
   }
 }
 
@@ -81,7 +90,9 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
-    if (cause instanceof HoldfastError && cause.code === "StoreCorrupted") throw corrupted(cause.message, cause);
+    if (cause instanceof HoldfastError && cause.code === "StoreCorrupted") {
+      throw corrupted(cause.message, cause, undefined, DAMAGED_BEFORE);
+    }
     throw cause;
   }
 }

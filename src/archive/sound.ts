@@ -3,7 +3,8 @@
 import { runCheck } from "../check/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { firstOf, KINDS, UNREAD } from "./scratch.ts";
+import type { GatheredPart } from "./gather.ts";
+import { firstOf, issuesOf, KINDS, type OpenScratch, UNREAD } from "./scratch.ts";
 
 /** Its rows, its log and what it inherits; the bytes of blobs are compared with their hashes as they are written. */
 export async function checkSound(storage: Storage, session: string): Promise<void> {
@@ -13,9 +14,23 @@ export async function checkSound(storage: Storage, session: string): Promise<voi
   throw damaged(session, where, details);
 }
 
-function damaged(session: string, what: string, details: HoldfastError["details"]): HoldfastError {
+/** What it inherits, as an import will see it: rows beside the log too, and nothing that came later in its sources. */
+export async function checkParts(open: OpenScratch, session: string, parts: readonly GatheredPart[]): Promise<void> {
+  const contents = parts.map(({ id, tables }) => ({ id, whole: false, tables }));
+  const blobs = new Set(parts.flatMap(({ rows }) => [...rows.blobs.keys()]));
+  const { issueCount, issues } = await issuesOf(open, contents, blobs).catch((error: unknown) => {
+    if (!(error instanceof HoldfastError) || error.code !== "ArchiveCorrupted") throw error;
+    throw damaged(session, "what it inherits cannot be read", {}, error);
+  });
+  if (issueCount === 0) return;
+  const { where, details } = firstOf(issueCount, issues);
+  throw damaged(session, where, details);
+}
+
+function damaged(session: string, what: string, details: HoldfastError["details"], cause?: unknown): HoldfastError {
   return new HoldfastError("StoreCorrupted", `the session ${JSON.stringify(session)} is damaged: ${what}`, {
     details: { kind: "session", id: session, ...details },
+    ...(cause === undefined ? {} : { cause }),
     hint:
       "No import would take its archive. `holdfast check SESSION` says what is wrong; restore it from a backup, or fork it " +
       "at a head before the damage and export the fork. What can still be read is saved as Markdown: `holdfast export " +

@@ -6,11 +6,14 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
+import { compareErased } from "./erasures.ts";
 import type { Contents } from "./verify.ts";
 
 export interface Sources {
   /** Sessions that were not here at all. */
   readonly created: readonly string[];
+  /** Sessions that are here in part, and of which more comes. */
+  readonly grown: readonly string[];
   readonly restores: readonly RestoredRow[];
   readonly guards: readonly Guard[];
   readonly writes: readonly Write[];
@@ -27,13 +30,14 @@ export async function decideSources(storage: Storage, sources: readonly Contents
   }
   return {
     created: decided.flatMap(({ created }) => created),
+    grown: decided.flatMap((one) => one.grown),
     restores: decided.flatMap(({ restores }) => restores),
     guards: decided.flatMap(({ guards }) => guards),
     writes: decided.flatMap(({ writes }) => writes),
   };
 }
 
-const NOTHING: Sources = { created: [], restores: [], guards: [], writes: [] };
+const NOTHING: Sources = { created: [], grown: [], restores: [], guards: [], writes: [] };
 
 function whollyNew({ id, tables }: Contents, at: number): Sources {
   const restores = [...tables].flatMap(([table, rows]) =>
@@ -74,18 +78,29 @@ async function kept(storage: Storage, source: Contents, row: SessionRow): Promis
 async function grown(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
   const { id, tables } = source;
   const held = await heldOf(storage, row);
-  const guards = await samePast(storage, source, held);
+  const guards: Guard[] = [
+    ...(await samePast(storage, source, held)),
+    // Nor completed since, and deleted again: what is kept then looks the same.
+    { check: "session.tombstone", key: [id], expect: IN_PART },
+  ];
+  const restores = missing(tables, held);
+  if (restores.length === 0) return { ...NOTHING, guards };
+  await compareErased(storage, source, row, held);
   const end = lastOf(tables.get("events") ?? []);
   if (end === undefined) throw otherPast(id);
+  const [session] = tables.get("sessions") ?? [];
+  const { created_at = null, kind = null } = session ?? {};
+  // Where nothing is kept, whatever its row says is of nothing.
+  const below = held.size === 0 ? Number.MAX_SAFE_INTEGER : Number(end.seq);
   const moved: Write = {
     ...{ op: "run", statement: "session.remainsTo" },
-    params: [Number(end.seq), end.hash as Uint8Array, id, Number(end.seq)],
+    params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, id, below],
   };
-  return { ...NOTHING, guards, restores: missing(tables, held), writes: [moved] };
+  return { ...NOTHING, grown: [id], guards, restores, writes: [moved] };
 }
 
 /** Up to where each branch is kept. */
-async function heldOf(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
+export async function heldOf(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
   const remains = await storage.query("archive.remains", no);
   return new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
 }

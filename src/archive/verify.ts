@@ -1,8 +1,16 @@
 // What rows of an archive must be before they are restored anywhere: of the sessions it says, each there once, with values
 // that a reader understands, and referring to nothing that did not come along. Whether they are true is for the checker
 // to say (scratch.ts).
+import type { HoldfastError } from "../contracts/errors.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
-import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
+import {
+  type ArchivedTable,
+  LOGGED_TABLES,
+  type LoggedTable,
+  PORTABLE,
+  type PortableRow,
+  type RestoredRow,
+} from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import { TABLES, type TableShape } from "../contracts/rows.ts";
 import { toHex } from "../core/bytes.ts";
@@ -10,14 +18,22 @@ import { IN_PART } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import type { Manifest } from "./export.ts";
-import { corrupted } from "./frames.ts";
-import { namedBy } from "./links.ts";
+import { corrupted as damaged } from "./frames.ts";
+import { bodiesOf, namesOf } from "./links.ts";
 
 /** Rows of one session. */
 export interface Contents {
   readonly id: string;
   readonly whole: boolean;
   readonly tables: ReadonlyMap<ArchivedTable, readonly PortableRow[]>;
+}
+
+/** Its bytes are those that were written, so that neither writing nor fetching it once more makes it another. */
+export const DAMAGED_BEFORE =
+  "Nothing was changed. The file is whole: what it was exported from is damaged. `holdfast check` there says what to do.";
+
+function corrupted(why: string, cause?: unknown): HoldfastError {
+  return damaged(why, cause, undefined, DAMAGED_BEFORE);
 }
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
@@ -55,7 +71,17 @@ export function verifyArchive(
     const said = manifest.sessions[i];
     if (said !== undefined) verifySession(one, said, known);
   }
-  return contents.map(withLinks);
+  const linked = contents.map(withLinks);
+  checkNames(linked);
+  return linked;
+}
+
+/** Ids and aliases are names of one kind, also of a session that is only named. */
+function checkNames(contents: readonly Contents[]): void {
+  const of = (table: ArchivedTable, ...columns: readonly string[]) =>
+    contents.flatMap(({ tables }) => (tables.get(table) ?? []).flatMap((row) => columns.map((name) => row[name])));
+  const ids = new Set(of("invocations", "callee_session", "source_session"));
+  if (of("aliases", "name").some((name) => ids.has(name))) throw corrupted("an alias is the name of another session");
 }
 
 function checkRows(rows: readonly RestoredRow[], blobs: ReadonlySet<string>): void {
@@ -102,12 +128,12 @@ interface Known {
 const AWAY = /^(callee|source)_/;
 
 /** A reference that leads out of the archive would be taken for whatever has that id where it is imported. */
-function checkReferences({ tables }: Contents, known: Known): void {
-  const events = new Map((tables.get("events") ?? []).map(({ seq, body }) => [seq, body]));
-  for (const [table, rows] of tables) {
+function checkReferences(one: Contents, known: Known): void {
+  const bodies = bodiesOf(one);
+  for (const [table, rows] of one.tables) {
     const columns = PORTABLE[table].filter(({ type }) => type === "session" || type === "head");
     for (const row of rows) {
-      const said = table === "invocations" ? namedBy(row, events) : {};
+      const said: PortableRow = table === "invocations" ? { ...namesOf(row, bodies) } : {};
       for (const { name, type } of columns) {
         const cell = row[name] ?? null;
         if (cell === null || known[type as keyof Known].has(cell)) continue;
@@ -127,15 +153,22 @@ function verifySession(one: Contents, said: Manifest["sessions"][number], known:
   const isPart = session.deleted_at !== null;
   if (isPart === one.whole || (isPart && session.version !== IN_PART))
     throw corrupted("a session is not as complete as it says");
-  let end = 0;
-  for (const { seq } of one.tables.get("events") ?? []) {
-    if (Number(seq) <= end) throw corrupted("the events of a log are out of order");
-    end = Number(seq);
-  }
+  for (const table of LOGGED_TABLES) checkOrder(table, one.tables.get(table) ?? []);
+  const end = Number(one.tables.get("events")?.at(-1)?.seq ?? 0);
   if (end !== session.seq) throw corrupted("a log ends elsewhere than it says");
   if (one.whole) readable("a session", () => sessionOf({ ...session, head: null } as unknown as SessionRow, []));
   for (const head of one.tables.get("heads") ?? []) readable("a head", () => headOf(head as unknown as HeadRow));
   checkReferences(one, known);
+}
+
+/** Rows come in the order of their events; only of state one event writes several. */
+function checkOrder(table: LoggedTable, rows: readonly PortableRow[]): void {
+  let last = 0;
+  for (const { seq } of rows) {
+    const isAfter = table === "state" ? Number(seq) >= last : Number(seq) > last;
+    if (!isAfter) throw corrupted(`the rows of ${table} are out of order`);
+    last = Number(seq);
+  }
 }
 
 /** Decoders of stored rows say StoreCorrupted; here it is the file that is wrong. */
@@ -151,9 +184,9 @@ function readable<T>(what: string, read: () => T): T {
 function withLinks(one: Contents): Contents {
   const rows = one.tables.get("invocations");
   if (rows === undefined) return one;
-  const events = new Map((one.tables.get("events") ?? []).map(({ seq, body }) => [seq, body]));
+  const bodies = bodiesOf(one);
   const linked = rows.map((row): PortableRow => {
-    const said = Object.entries(namedBy(row, events)).filter(([name]) => row[name] === null);
+    const said = Object.entries(namesOf(row, bodies)).filter(([name]) => row[name] === null);
     return { ...row, ...Object.fromEntries(said) };
   });
   return { ...one, tables: new Map([...one.tables, ["invocations", linked]]) };

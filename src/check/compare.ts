@@ -38,7 +38,13 @@ export function compare(subject: Subject, row: WithEvent, wanted: Comparison): S
   if (ledger === null) return null;
   const id = wanted.id ?? rowId(session.id, seq);
   if (!ledger.keeps(wanted.branch ?? row.event_branch, seq)) look.report("remains-left", [id], { table, seq });
-  if (!ledger.covers(seq)) return null;
+  if (!ledger.covers(seq)) {
+    // Behind the end there is what somebody just added, with its event, and nothing else.
+    if (ledger.standing !== null && row.event_type === null) {
+      look.report("row-without-event", [id], { table, seq, event: null });
+    }
+    return null;
+  }
   if (row.event_type === null || !types.includes(row.event_type)) {
     look.report("row-without-event", [id], { table, seq, event: row.event_type });
     return null;

@@ -138,7 +138,6 @@ const TYPES = ["spawn", "attach"];
 export async function checkInvocations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let before: CheckedInvocationRow | null = null;
-  let away: Away = { callee: false, source: false };
   for await (const row of rowsOf<CheckedInvocationRow>((last) =>
     survey.storage.query("check.invocations", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
@@ -157,8 +156,7 @@ export async function checkInvocations(subject: Subject): Promise<void> {
       look.report("leaf-call-has-invocation", [id, rowId(session.id, row.call_seq ?? 0)], {});
     }
     checkHeads(subject, id, row);
-    if (row.seq === row.first_seq) away = await notHere(survey, row);
-    const named = away;
+    const absent = await absentHeads(survey, row);
     compare(subject, row, {
       ...{
         table: "invocations",
@@ -167,7 +165,7 @@ export async function checkInvocations(subject: Subject): Promise<void> {
         id,
         types: ["invocation/started", "invocation/finished"],
       },
-      pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, named)],
+      pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, absent)],
     });
   }
 }
@@ -185,57 +183,62 @@ function timePairs({ first_seq, seq, created_at, completed_at }: CheckedInvocati
   return isFirst ? [["created_at", created_at, at], ended] : [ended];
 }
 
-interface Away {
-  readonly callee: boolean;
-  readonly source: boolean;
-}
-
-/** An archive need not bring the sessions that its own names: a link to one that never was here is empty. */
-async function notHere({ storage }: Survey, row: CheckedInvocationRow): Promise<Away> {
-  const { callee, source } = dataOf(row.event_body)?.data ?? {};
-  const isAway = async (no: number | null, id: unknown) =>
-    no === null && typeof id === "string" && (await storage.query("session.get", id)).length === 0;
-  return {
-    callee: await isAway(row.callee_no, callee),
-    source: await isAway(row.source_no, plainObject.read(source)?.session),
-  };
+/**
+ * Heads that its event names and that are not here: an archive need not bring the sessions that its own names, nor all that
+ * came later in them. A head that is here is of the session it should be of, and linked.
+ */
+async function absentHeads({ storage }: Survey, row: CheckedInvocationRow): Promise<ReadonlySet<unknown>> {
+  const { calleeHead, source: from } = dataOf(row.event_body)?.data ?? {};
+  const source = plainObject.read(from) ?? {};
+  const named: readonly (readonly [said: unknown, owner: string | null, isLinked: boolean])[] = [
+    [calleeHead, row.callee, row.callee_after_no !== null],
+    [source.head, row.source, row.source_head_no !== null],
+  ];
+  const absent = new Set<unknown>();
+  for (const [said, owner, isLinked] of named) {
+    if (typeof said !== "string" || isLinked) continue;
+    const [head] = await storage.query("head.get", said);
+    if (head?.session !== owner) absent.add(said);
+  }
+  return absent;
 }
 
 function invocationPairs(
   { ledger }: Subject,
   row: CheckedInvocationRow,
   data: JsonObject,
-  away: Away,
+  absent: ReadonlySet<unknown>,
 ): readonly Pair[] {
   const { first_seq, seq, status } = row;
-  const calleeKept = !away.callee && row.callee_deleted === null;
+  const calleeKept = row.callee_deleted === null;
+  const here = (said: unknown) => (absent.has(said) ? null : said);
   const now = ledger?.headAt(seq);
   if (seq !== first_seq) {
     return [
       ["first_seq", first_seq, data.invocation],
       ["status", status, data.status],
       ...pairsIf(now !== undefined, headPair("caller_head_after", row, "caller_after", now)),
-      ...pairsIf(calleeKept, ["callee_head_after", row.callee_after, data.calleeHead]),
+      ...pairsIf(calleeKept, ["callee_head_after", row.callee_after, here(data.calleeHead)]),
     ];
   }
   const source = plainObject.read(data.source) ?? {};
-  const isSourceKept = !away.source && row.source_deleted === null;
+  const isSourceKept = row.source_deleted === null;
   // Who continues a session begins at its head; another begins in a session of its own.
   const isKnown = row.type === "spawn" || data.mode !== undefined;
-  const before = data.mode === "continue" ? source.head : null;
+  const before = data.mode === "continue" ? here(source.head) : null;
   return [
     ["type", row.type, data.type],
     ["status", status, data.status],
     ...pairsIf(now !== undefined, headPair("caller_head_before", row, "caller_before", now)),
     headPair("caller_head_after", row, "caller_after", null),
     headPair("callee_head_after", row, "callee_after", null),
-    ...pairsIf(!away.callee, ["callee_session_no", row.callee, data.callee]),
+    ["callee_session_no", row.callee, data.callee],
     ...pairsIf(calleeKept && isKnown, ["callee_head_before", row.callee_before, before]),
     ["call_seq", row.call_seq, data.call],
-    ...pairsIf(!away.source, ["source_session_no", row.source, source.session]),
+    ["source_session_no", row.source, source.session],
+    ...pairsIf(isSourceKept, ["source_head", row.source_head, here(source.head)]),
     ...pairsIf(
-      isSourceKept,
-      ["source_head", row.source_head, source.head],
+      isSourceKept && !absent.has(source.head),
       ["source_snapshot_seq", row.source_snapshot_seq, row.source_head_snapshot],
       ["source_fingerprint", row.source_fingerprint, row.source_head_fingerprint],
     ),

@@ -37,7 +37,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   "alias-target-missing": {
     mode: "quick",
     meaning: "an alias names a session that is not there",
-    hint: "Delete its row of aliases; sessions.setAlias() then gives the name to another session.",
+    hint: "Give the name to a session with sessions.setAlias() and move: true, or take it away with sessions.removeAlias().",
   },
   "head-session-missing": { mode: "quick", meaning: "heads of a session that has no row", hint: ERASE_REST },
   "head-basis-missing": { mode: "quick", meaning: "a head was made on a head that does not exist", hint: RESTORE },
@@ -140,7 +140,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   },
   "remains-left": {
     mode: "deep",
-    meaning: "rows of a deleted session that nobody inherits",
+    meaning: "rows of a deleted session that nobody inherits, or that only a deleted session has",
     hint: "If it was never deleted, restore its row from a backup; otherwise delete what was left behind of it.",
   },
   "row-session-missing": { mode: "quick", meaning: "rows of a session that has no row", hint: ERASE_REST },

@@ -105,6 +105,8 @@ export class Ledger {
   readonly #awaited: Marks;
   /** For each seq how many values of the state have yet to show. */
   readonly #values: Marks | null;
+  /** Seqs of aborts that have yet to show the turn's end on the line that goes on. */
+  readonly #aborts: Set<number>;
   readonly #heads: ReadonlyMap<number, string | null | undefined>;
   readonly #cuts: ReadonlyMap<number, Cut>;
   readonly #remains: Remains | null;
@@ -117,6 +119,7 @@ export class Ledger {
     this.endings = read.endings;
     this.#awaited = read.awaited;
     this.#values = read.values;
+    this.#aborts = read.aborts;
     this.#heads = read.heads;
     this.#cuts = read.cuts;
     this.#remains = remains;
@@ -140,6 +143,7 @@ export class Ledger {
 
   shows(table: EventTable, seq: number): void {
     if (this.#awaited.get(seq) === TABLES.indexOf(table) + 1) this.#awaited.set(seq, 0);
+    if (table === "turns") this.#aborts.delete(seq);
   }
 
   showsValue(seq: number): void {
@@ -169,6 +173,7 @@ export class Ledger {
       const table = TABLES[mark - 1];
       if (table !== undefined) yield { seq, table };
     }
+    for (const seq of this.#aborts) yield { seq, table: "turns" };
     for (const [seq] of this.#values?.left() ?? []) yield { seq, table: "state" };
   }
 }
@@ -177,6 +182,7 @@ export class Ledger {
 export class Reader {
   readonly awaited: Marks;
   values: Marks | null = null;
+  readonly aborts = new Set<number>();
   readonly endings = new Endings();
   readonly heads = new Map<number, string | null | undefined>();
   readonly cuts = new Map<number, Cut>();
@@ -271,6 +277,7 @@ export class Reader {
     if (BRANCHING.has(type)) {
       const { branch, seq: cut } = plainObject.read(data.from) ?? {};
       this.cuts.set(seq, { branch: Number(branch), seq: Number(cut) });
+      if (data.turn !== undefined) this.aborts.add(seq);
     }
     if (type.startsWith("head/")) [this.#headBefore, this.#head] = [this.#head, String(data.head)];
     // An aborted head was never the current one.

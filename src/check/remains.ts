@@ -9,7 +9,6 @@ import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
 import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
-import { verifyInherited } from "../log/inherited.ts";
 import { type Bad, BEGINS_BRANCH, checkColumns, checkEvent } from "../log/verify.ts";
 import { neededOf } from "../sessions/erase-session.ts";
 import { isCyclic } from "./edges.ts";
@@ -35,6 +34,12 @@ export async function checkKept(survey: Survey, look: Look, session: CheckedSess
     if (upto < upTo) look.report("remains-short", [session.id], { branch, needed: upTo, kept: upto });
   }
   return kept;
+}
+
+/** A session that is there has all of its log, and keeps nothing in particular for others. */
+export async function checkLiving({ survey, look, session }: Subject): Promise<void> {
+  const rows = await survey.storage.query("archive.remains", session.no);
+  if (rows.length > 0) look.report("remains-left", [session.id], { table: "remains" });
 }
 
 /** What a tombstone says nothing of any more. */
@@ -82,16 +87,9 @@ export async function readRemains(survey: Survey, look: Look, session: CheckedSe
   return new Ledger(end, null, reader, { kept, covered });
 }
 
-function kindOf({ reason }: Bad): CheckKind {
+export function kindOf({ reason }: Bad): CheckKind {
   if (reason.endsWith("missing")) return "seq-gap";
   return reason.startsWith("the hash") ? "chain-broken" : "event-mismatch";
-}
-
-/** What a session that is checked alone inherits; in a check of all, each of them is looked at by itself. */
-export async function checkInherited({ survey, look, session }: Subject): Promise<void> {
-  for await (const { session: source, ...bad } of verifyInherited(survey.storage, session, "all")) {
-    look.report(kindOf(bad), [rowId(source, bad.seq)], { ...bad, inheritedBy: session.id });
-  }
 }
 
 type Erased = WholeEventRow & { readonly erased_seq: number };

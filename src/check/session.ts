@@ -5,9 +5,10 @@ import { rowId } from "../core/row-id.ts";
 import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
 import type { Look } from "./findings.ts";
 import { checkHeads } from "./heads.ts";
+import { checkInherited } from "./inherited.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
-import { checkInherited, checkKept, checkTombstone, readRemains } from "./remains.ts";
+import { checkKept, checkLiving, checkTombstone, readRemains } from "./remains.ts";
 import { type Beside, checkBeside, checkRow, readBeside } from "./row.ts";
 import { checkState } from "./state.ts";
 import type { Subject, Survey } from "./subject.ts";
@@ -32,7 +33,12 @@ export async function checkSession(survey: Survey, look: Look, found: CheckedSes
   await checkRows(subject);
   if (ledger === null) return;
   checkLedger(subject, ledger, beside);
-  if (survey.alone) await checkInherited(subject);
+  await checkLiving(subject);
+  if (!survey.alone) return;
+  await checkInherited(subject, async (source, said) => {
+    await checkRows(source);
+    checkMissing(source, said);
+  });
 }
 
 /** A tombstone, and what is left behind it because others inherit it. */

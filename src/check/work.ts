@@ -55,14 +55,19 @@ export async function checkTurns(subject: Subject): Promise<void> {
     survey.storage.query("check.turns", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     if (row.seq === row.first_seq) survey.count("turns");
-    checkVersion(subject, "turn-open-twice", "turns", row, before, "open");
+    // Who aborts a turn and goes on from a head inside it says once more, on the line that goes on, that it ended.
+    const isAgain =
+      row.event_type === "branch/begun" && before?.first_seq === row.first_seq && before.status === "aborted";
+    checkVersion(subject, "turn-open-twice", "turns", row, isAgain ? { ...row, status: "open" } : before, "open");
     const kept = keptPairs(row, before, ["run"], { agent_no: "agent" });
     before = row;
     const isFirst = row.seq === row.first_seq;
     // The event of a head ends a turn, as the head says.
-    const ended = row.head_status === "complete" ? "done" : row.head_status;
+    const byHead = row.head_status === "complete" ? "done" : row.head_status;
+    const ended = row.event_type === "branch/begun" ? "aborted" : byHead;
+    const types = isFirst ? ["turn/begun"] : ["head/created", "branch/begun"];
     compare(subject, row, {
-      ...{ table: "turns", seq: row.seq, branch: row.branch, types: isFirst ? ["turn/begun"] : ["head/created"] },
+      ...{ table: "turns", seq: row.seq, branch: row.branch, types },
       pairs: ({ body, data }) => [
         ["first_seq", row.first_seq, data.turn ?? row.seq],
         ["status", row.status, isFirst ? "open" : (ended ?? row.status)],

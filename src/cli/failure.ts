@@ -24,7 +24,7 @@ export class OutputFailed extends Error {
 /** Tells it on stderr and answers with the exit code. */
 export async function report(error: unknown, output: Output, debug: boolean): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok;
-  const facts = describe(error, output.command);
+  const facts = describe(error, (text) => output.withCommands(text));
   if (output.json) {
     const { exit, ...rest } = facts;
     await output.error(JSON.stringify({ ...rest, exit }, null, 2));
@@ -46,13 +46,13 @@ interface Failure {
   readonly exit: number;
 }
 
-function describe(error: unknown, command: string): Failure {
-  if (error instanceof UsageError) return { code: "Usage", message: error.message, exit: EXIT.usage };
+function describe(error: unknown, told: (text: string) => string): Failure {
+  if (error instanceof UsageError) return { code: "Usage", message: told(error.message), exit: EXIT.usage };
   if (error instanceof OutputFailed) return { code: error.name, message: error.message, exit: EXIT.error };
   if (isHoldfastError(error)) {
     const { hint: given, ...rest } = error.toJSON();
-    const hint = given === undefined ? undefined : commandHint(given)?.replaceAll("`holdfast ", `\`${command} `);
-    return { ...rest, ...(hint === undefined ? {} : { hint }), exit: exitOf(error.code) };
+    const hint = given === undefined ? undefined : commandHint(given);
+    return { ...rest, ...(hint === undefined ? {} : { hint: told(hint) }), exit: exitOf(error.code) };
   }
   const message = error instanceof Error ? error.message : String(error);
   return {

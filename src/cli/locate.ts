@@ -45,7 +45,7 @@ async function wholeLocator(holdfast: Holdfast, text: string): Promise<Locator> 
 
 /** What cannot be the beginning of a head's id, with the reason. */
 function noHead(text: string, session: string | null): HoldfastError {
-  const lists = `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`;
+  const lists = listsHeads(session);
   if (/^hd-[0-9a-f]{0,3}…?$/.test(text)) {
     return new HoldfastError(
       "InvalidArgument",
@@ -69,13 +69,23 @@ function noHead(text: string, session: string | null): HoldfastError {
   );
 }
 
+function listsHeads(session: string | null): string {
+  return `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`;
+}
+
+/** A fork shows the heads of what it was made from, and they are still that session's. */
+function elsewhere({ id, session }: Head): string {
+  return `it is a head of another session: ${quoted(`${session}@${id.slice(0, 11)}`)}`;
+}
+
 async function oneHead(holdfast: Holdfast, text: string, session: string | null): Promise<Head> {
   const digits = text.replace(/…$/, "");
-  const found = (await holdfast.heads.find(digits)).filter((head) => session === null || head.session === session);
+  const all = await holdfast.heads.find(digits);
+  const found = all.filter((head) => session === null || head.session === session);
   const [head, ...others] = found;
   if (head === undefined) {
     throw new HoldfastError("NotFound", `no head ${digits}${session === null ? "" : ` in session "${session}"`}`, {
-      hint: `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`,
+      hint: all.length === 1 && all[0] !== undefined ? elsewhere(all[0]) : listsHeads(session),
       details: { kind: "head", id: digits },
     });
   }

@@ -12,7 +12,7 @@ import { commandHelp, describeCommand, overview } from "./help.ts";
 import { type Io, processIo } from "./io.ts";
 import { Output } from "./output.ts";
 import { COMMANDS, SECTIONS } from "./registry.ts";
-import { chooseStore, openStore } from "./store.ts";
+import { chooseStore, openStore, storeOptions } from "./store.ts";
 
 export async function main(argv: string[], given: Partial<Io> = {}): Promise<number> {
   const io = processIo(given);
@@ -61,6 +61,7 @@ async function help(request: Request, output: Output): Promise<number> {
 async function execute(request: Request, command: Command, io: Io, output: Output): Promise<number> {
   const args = checkArguments(request, command);
   const choice = chooseStore(args.text("store"), args.text("blob-dir"), io);
+  output.sameStore(storeOptions(args.text("store") === undefined ? undefined : choice.name, args.text("blob-dir")));
   const opened: Holdfast[] = [];
   const context: Context = {
     args,

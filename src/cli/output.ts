@@ -5,11 +5,14 @@ import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
-import { wrap } from "./terminal.ts";
+import { wrapWhole } from "./terminal.ts";
 
 /** Text is not broken into narrower lines than that, and no table is made narrower. */
 const NARROWEST = 40;
 const NARROWEST_TABLE = 20;
+
+/** In backticks, as in wrapWhole. */
+const COMMAND = /`holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 
 export class Output {
   readonly json: boolean;
@@ -26,6 +29,7 @@ export class Output {
   readonly #frameWidth: number;
   readonly #errorWidth: number;
   #progressShown = false;
+  #store = "";
 
   constructor(io: Io, json: boolean) {
     this.json = json;
@@ -40,6 +44,18 @@ export class Output {
     this.width = Math.max(NARROWEST, columns);
     this.#errorWidth = this.#stderrIsTerminal ? Math.max(NARROWEST, io.stderr.columns ?? 80) : Number.POSITIVE_INFINITY;
     this.#frameWidth = Math.max(NARROWEST_TABLE, columns);
+  }
+
+  /** What was said of the store on this command line has to be said again in the next. */
+  sameStore(options: string): void {
+    this.#store = options;
+  }
+
+  /** Text whose `holdfast …` commands can be copied as they are, by whoever reads here. */
+  withCommands(text: string): string {
+    return text.replace(COMMAND, (_, words: string) => {
+      return `\`${this.command} ${words}${words.includes(" --store ") ? "" : this.#store}\``;
+    });
   }
 
   get frame(): Frame {
@@ -76,12 +92,13 @@ export class Output {
   /** Beside the answer, for people only: it never disturbs what a program reads from stdout. */
   async note(text: string): Promise<void> {
     if (this.json) return;
-    for (const line of wrap(text, this.#errorWidth)) await this.error(this.errorStyle.faint(line));
+    for (const line of wrapWhole(this.withCommands(text), this.#errorWidth))
+      await this.error(this.errorStyle.faint(line));
   }
 
   /** Why it failed, or what to do: in lines that fit whoever reads it on a terminal, under the words it begins with. */
   async complaint(before: string, paint: (text: string) => string, text: string): Promise<void> {
-    const [first = "", ...rest] = wrap(text, Math.max(NARROWEST / 2, this.#errorWidth - before.length - 1));
+    const [first = "", ...rest] = wrapWhole(text, Math.max(NARROWEST / 2, this.#errorWidth - before.length - 1));
     const indent = " ".repeat(/^ */.exec(before)?.[0].length ?? 0);
     await this.error([`${paint(before)} ${first}`, ...rest.map((line) => `${indent}  ${line}`)].join("\n"));
   }

@@ -27,14 +27,33 @@ export function rangeOptions(noun: string, most?: number): Options {
   };
 }
 
-export type Range =
+/** A log goes on behind a seq; messages behind an id as well, since a fork has those of several logs. */
+export type Range<After = number> =
   /** From a point on. */
-  | { readonly after?: number; readonly limit?: number; readonly last?: never }
+  | { readonly after?: After; readonly limit?: number; readonly last?: never }
   /** The end of it. */
   | { readonly last: number; readonly after?: never; readonly limit?: never };
 
 export function readRange(args: Arguments): Range {
-  const [last, after, limit] = [args.number("last"), args.number("after"), args.number("limit")];
+  return rangeOf(args, args.number("after"));
+}
+
+const OWN = /^#?(\d{1,15})$/;
+const ANY = /^.+#[1-9]\d{0,14}$/s;
+
+/** `7`, or what `messages` prints: `#7` of the session itself, `chat-1#7` also of one that it inherits from. */
+export function readMessageRange(args: Arguments): Range<number | string> {
+  const text = args.text("after");
+  if (text === undefined) return rangeOf<number | string>(args, undefined);
+  const seq = OWN.exec(text)?.[1];
+  if (seq === undefined && !ANY.test(text)) {
+    throw new UsageError(`--after takes a seq, or a message as it is shown, such as chat-1#7; not "${text}"`);
+  }
+  return rangeOf(args, seq === undefined ? text : Number(seq));
+}
+
+function rangeOf<After>(args: Arguments, after: After | undefined): Range<After> {
+  const [last, limit] = [args.number("last"), args.number("limit")];
   const isForward = after !== undefined || limit !== undefined;
   if (last !== undefined && isForward) throw new UsageError("--last goes without --after and --limit");
   if (args.flag("follow") && limit !== undefined) throw new UsageError("--follow goes without --limit: it has no end");
@@ -45,13 +64,12 @@ export function readRange(args: Arguments): Range {
 /** Says that there is more than was shown, unless the user chose where to begin. */
 export async function noteRest(
   output: Output,
-  range: Range,
+  range: Range<number | string>,
   shown: number,
   total: number,
-  all = "--after 0",
 ): Promise<void> {
   if (range.last === undefined || shown >= total) return;
-  await output.note(`the last ${shown} of ${formatCount(total)}; ${all} shows all`);
+  await output.note(`the last ${formatCount(shown)} of ${formatCount(total)}; --after 0 shows all`);
 }
 
 /**

@@ -21,7 +21,7 @@ export async function readUpToDamage(
   holdfast: Holdfast,
   { id: session }: Session,
   agent: string | undefined,
-  range: Range,
+  range: Range<number | string>,
 ): Promise<Reading> {
   const read = (part: HistoryRange) =>
     agent === undefined ? holdfast.history.session(session, part) : holdfast.history.get({ session, agent }, part);
@@ -60,25 +60,25 @@ async function countAll(holdfast: Holdfast, session: string): Promise<number> {
 /** In pages that grow smaller where one cannot be read, until the bad message stands alone. */
 async function pages(
   read: (part: HistoryRange) => Promise<readonly Message[]>,
-  from: number,
+  from: number | string,
   skipped: number,
   most: number,
-  hint: (seq: number) => string,
+  hint: (error: HoldfastError) => string,
 ): Promise<Omit<Reading, "total">> {
   const messages: Message[] = [];
   let size: number = LIMITS.page;
   while (messages.length < most) {
     const limit = Math.min(size, most - messages.length);
     const last = messages.at(-1);
-    const start = last === undefined ? { after: from, offset: skipped } : { after: last.seq };
+    // By id: what is inherited has the numbers of another log.
+    const start = last === undefined ? { after: from, offset: skipped } : { after: last.id };
     try {
       const page = await read({ ...start, limit });
       messages.push(...page);
       if (page.length < limit) break;
     } catch (error) {
-      const seq = damagedSeq(error);
-      if (seq === undefined || !isHoldfastError(error)) throw error;
-      if (limit === 1) return { messages, damage: withHint(error, hint(seq)) };
+      if (damagedSeq(error) === undefined || !isHoldfastError(error)) throw error;
+      if (limit === 1) return { messages, damage: withHint(error, hint(error)) };
       size = Math.ceil(limit / 2);
     }
   }
@@ -91,10 +91,14 @@ function damagedSeq(error: unknown): number | undefined {
   return typeof seq === "number" ? seq : undefined;
 }
 
-function hintFor(session: string, agent: string | undefined): (seq: number) => string {
+function hintFor(session: string, agent: string | undefined): (error: HoldfastError) => string {
   const only = agent === undefined ? "" : ` --agent ${quoted(agent)}`;
-  return (seq) =>
-    `only a backup has its text; \`holdfast messages ${quoted(session)}${only} --after ${seq}\` reads what follows it`;
+  return ({ details }) => {
+    // Of what is inherited the seq is another session's.
+    const isOwn = details.session === undefined || details.session === session;
+    const after = isOwn ? String(details.seq) : quoted(`${details.session}#${details.seq}`);
+    return `only a backup has its text; \`holdfast messages ${quoted(session)}${only} --after ${after}\` reads what follows it`;
+  };
 }
 
 function withHint(error: HoldfastError, hint: string): HoldfastError {

@@ -34,6 +34,12 @@ export function storeEnvironment(choice: StoreChoice): { HOLDFAST_STORE: string;
   return { HOLDFAST_STORE: choice.url, HOLDFAST_BLOB_DIR: choice.blobDirectory ?? "" };
 }
 
+/** As they stand on a command line, after the command. A name without its password names no store: it is left out. */
+export function storeOptions(name: string | undefined, blobDirectory: string | undefined): string {
+  const store = name === undefined || name.includes("***") ? "" : ` --store ${quoted(name)}`;
+  return store + (blobDirectory === undefined ? "" : ` --blob-dir ${quoted(blobDirectory)}`);
+}
+
 function isPath(url: string): boolean {
   return url !== "" && url !== ":memory:" && !/^(file|postgres|postgresql):|^[a-z][a-z0-9+.-]+:\/\//i.test(url);
 }
@@ -123,6 +129,7 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
       },
     );
   }
+  if (left?.details.deleted === false) throw left;
   if (left !== null) {
     throw new HoldfastError("SessionDeleted", `session "${idOrAlias}" was erased`, {
       hint: "its id is not used again; `holdfast sessions` lists those there are",

@@ -107,11 +107,22 @@ export function wrapWords(text: string, width: number): string[] {
   return displayWidth(text) <= width ? [text] : wrap(text, Math.max(width, longest));
 }
 
+/** What is quoted for the shell may hold backticks itself. */
+const COMMAND = /`((?:\\.|'[^']*'|[^`'\\])*)`/gs;
+/** No character: it stands in no text. */
+const GLUE = "\ufdd0";
+
+/** Like wrap, but what stands in backticks stays whole: a command in two lines cannot be copied. */
+export function wrapWhole(text: string, width: number): string[] {
+  const glued = text.replace(COMMAND, (command) => command.replaceAll(" ", GLUE));
+  return wrap(glued, width).map((line) => line.replaceAll(GLUE, " "));
+}
+
 /** In two lines a ref cannot be copied: it stays whole, and where the terminal breaks it, it still copies as one. */
 const REF = /(sha256:[0-9a-f]{64} *)/;
 
 function breakWord(word: string, width: number): string[] {
-  if (displayWidth(word.trimEnd()) <= width) return [word];
+  if (displayWidth(word.trimEnd()) <= width || word.includes(GLUE)) return [word];
   return word
     .split(REF)
     .filter((part) => part !== "")

@@ -13,7 +13,7 @@ interface Node {
   readonly below: readonly Node[];
 }
 
-interface Piece {
+export interface Piece {
   readonly text: string;
   readonly paint?: (text: string) => string;
 }
@@ -46,7 +46,7 @@ function drawn(node: Node, frame: Frame): string[] {
 }
 
 /** What is too long for the line is cut, and what comes after it left out. */
-function fitted(lead: string, pieces: readonly Piece[], { width, style }: Frame): string {
+export function fitted(lead: string, pieces: readonly Piece[], { width, style }: Frame): string {
   // Where it is too deep for the terminal, the left part of the tree is left out: a name must have room.
   const most = Math.floor(width / 2);
   const prefix = lead.length > most ? `…${lead.slice(1 - most)}` : lead;

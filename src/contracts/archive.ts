@@ -1,6 +1,7 @@
 // Archives: a session with everything it refers to as one file that is complete alone, and back again.
 // Promise: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
 // happens whole or not at all; what was erased stays erased.
+import type { Json } from "./json.ts";
 import type {
   At,
   Counts,
@@ -90,6 +91,8 @@ export interface Diff {
     readonly added: readonly string[];
     readonly removed: readonly string[];
     readonly changed: readonly string[];
+    /** Of each of these keys what it holds on either side; a side that does not have the key has no value. */
+    readonly values: Readonly<Record<string, { readonly a?: Json; readonly b?: Json }>>;
   };
 }
 

@@ -10,7 +10,8 @@ export interface ContextOptions {
   readonly budget?: number;
   /**
    * Tokens of one message, for your model. When not given, an estimate: 4 for the message, a token for every four bytes of
-   * UTF-8 of its texts, names, ids and JSON, and 1000 for each image, audio or document.
+   * UTF-8 of its texts, names, ids and JSON, and 1000 for each image, audio or document. What is longer counts no less: a
+   * tokenizer of which that is not true may be given fewer messages than would fit, never more.
    */
   readonly tokenizer?: (message: ContextMessage) => number;
 }

@@ -59,7 +59,7 @@ export interface NounStats {
   readonly rows: number;
   /** Of sessions and agents: how many were deleted and left a tombstone. */
   readonly deleted?: number;
-  /** Of sessions: how many are here only in part, because they came with a fork. Left out when there are none. */
+  /** Of sessions: how many are here only in part, because they came with a fork, or are only named. Left out when there are none. */
   readonly partial?: number;
 }
 

@@ -54,6 +54,12 @@ export const LIMITS = {
   /** Clauses of a query with its rules; elements of :find, :with or :in, of a tuple, of a rule's head or a call. */
   queryClauses: 1000,
   queryColumns: 100,
+  /** Tables that a query, or one of the parts it is made of, joins; branches of recursive rules that call each other, as far
+   * as they recur; values a query names; characters of the SQL it becomes. */
+  queryJoins: 60,
+  queryBranches: 200,
+  queryParams: 20_000,
+  querySql: 1_000_000,
   /** Rows a query may give, and how long it may take (`timeoutMs`; 10 seconds when it does not say). */
   queryRows: 1_000_000,
   queryMs: 3_600_000,

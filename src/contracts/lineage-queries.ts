@@ -171,15 +171,27 @@ type ArchiveQueries = {
   readonly [T in LoggedTable as `archive.${T}`]: Read<[session: number, after: number, upTo: number], PortableRow>;
 } & { readonly [T in Exclude<ArchivedTable, LoggedTable> as `archive.${T}`]: Read<[session: number], PortableRow> };
 
+/** A version of an invocation, its event, and the one that began it. */
+export interface NamingRow {
+  readonly session: string;
+  readonly seq: number;
+  readonly first_seq: number;
+  readonly body: Uint8Array;
+  readonly first: Uint8Array;
+}
+
 export interface LineageQueries extends ArchiveQueries {
   /** Sessions that are here and inherit from one, also through others that are not. */
   "session.heirs": Read<[session: number, limit: number], { readonly id: string }>;
-  /** Events of invocations that name a session without being linked with it. */
-  "invocations.unlinked": Read<[], { readonly session: string; readonly seq: number; readonly body: Uint8Array }>;
+  /** Invocations that name a session as callee or source, given twice, with their events. */
+  "invocations.naming": Read<[session: string, same: string], NamingRow>;
+  /** Changes whenever one is added to them. */
+  "invocations.marked": Read<[session: string], { readonly value: string }>;
   /** Sessions that one was made from, that were made from it, that it invoked or that invoked it: its number four times. */
   "session.linked": Read<[number, number, number, number], { readonly id: string }>;
   /** In the order of their ids. */
   "heads.between": Read<[from: string, to: string, limit: number], HeadRow>;
+  "heads.beginning": Read<[session: number, from: string, to: string, limit: number], { readonly id: string }>;
   /** Calls by session, provider and model; of each its newest version. One session, or (null) all. */
   "calls.spending": Read<[session: string | null, sameSession: string | null], SpendingRow>;
   /** Blobs a payload names, in the order of the names. */

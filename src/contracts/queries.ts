@@ -239,6 +239,8 @@ export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQ
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
   "session.byAlias": Read<[name: string], SessionRow>;
+  /** "" when the session it names is no longer there. */
+  "alias.get": Read<[name: string], { readonly session: string }>;
   "session.aliases": Read<[session: string], { readonly name: string }>;
   "sessions.list": Read<SessionListParams, SessionRow>;
   "sessions.byAgent": Read<[agent: string, ...SessionListParams], SessionRow>;

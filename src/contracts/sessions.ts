@@ -30,6 +30,10 @@ export interface Session {
   /** Length of the log and its chain head, hex. */
   readonly seq: number;
   readonly chain: string;
+  /**
+   * Those it shows where it stands: of its line and of what it inherits, without what was cleared. The answer of fork() says
+   * what the head counted, also when some of it was cleared since.
+   */
   readonly messages: number;
   /** Grows with every change of the fields above that update() can change. */
   readonly version: number;

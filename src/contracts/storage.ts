@@ -94,12 +94,17 @@ export type GuardName =
   /** Expected to be null: no session has this id, nor gets it while the commit happens. */
   | "session.id"
   | "session.version"
+  /** Of one that is not here as a whole: it was deleted here, or came in part. */
+  | "session.tombstone"
+  /** Which invocations name it. */
+  | "session.named"
   | "session.branch"
   | "session.head"
   | "turn.version"
   | "call.version"
   | "eval.version"
   | "invocation.version"
+  /** What it says is of a moment after "store.turn". */
   | "invocation.waits"
   | "run.version"
   | "run.epoch"
@@ -108,6 +113,8 @@ export type GuardName =
   | "checkpoint.last"
   | "decision.answered"
   | "signal.taken"
+  /** Names a row that is always there, and locks it: of the commits with this guard in a store, one happens at a time. */
+  | "store.turn"
   | "state.version"
   | "alias.session"
   | "message.key"

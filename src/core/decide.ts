@@ -75,7 +75,7 @@ export function refusalError(refused: Refusal): HoldfastError {
     case "session-partial":
       return new HoldfastError(
         "SessionDeleted",
-        `the session ${quote(refused.session)} is here only in part, as far as others inherit it`,
+        `the session ${quote(refused.session)} is here only in part, as far as others inherit or name it`,
         {
           details: { kind: "session", id: refused.session },
           hint: "Importing its own archive completes it; until then use another id, or a fork of it that is here.",

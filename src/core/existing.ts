@@ -2,11 +2,10 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { headIn } from "./locator.ts";
 
 /**
- * The version of a session of which only a part came, with a fork. It has a tombstone's row, and was never deleted here: one
- * that was deleted has a higher version.
+ * The version of a session of which only a part came, with a fork, or nothing but the name, with one that invoked it. It has
+ * a tombstone's row, and was never deleted here: one that was deleted has a higher version.
  */
 export const IN_PART = 1;
 
@@ -22,13 +21,13 @@ export async function existingSession(storage: Storage, id: string): Promise<Ses
   });
 }
 
-/** What looks like a session at a head, and is none because a head is named by its whole id. */
+/** What looks like a session at a head, and is none because a head's id begins otherwise, or with more. */
 function refuseHead(name: string): void {
   const [, session, head] = /^(.+)@(hd-.*|[0-9a-f]{4,64})$/s.exec(name) ?? [];
   if (session === undefined) return;
   throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(name)}, and ${head} is no head's id`, {
     details: { kind: "head", id: head, session },
-    hint: "A head is named by its whole id, hd- and 64 hex digits; heads.find() finds it by how it begins.",
+    hint: "A head is named by its id, hd- and 64 hex digits, or the first four or more of them; heads.list() shows them.",
   });
 }
 
@@ -38,6 +37,12 @@ const NAMED = 10;
 /** What is left of a session may be what others inherit: of one that was deleted, or that never came as a whole. */
 export async function deletedSession(storage: Storage, { no, id, version }: SessionRow): Promise<HoldfastError> {
   const heirs = (await storage.query("session.heirs", no, NAMED)).map((heir) => heir.id);
+  if (heirs.length === 0 && version === IN_PART) {
+    return new HoldfastError("SessionDeleted", `of the session ${JSON.stringify(id)} only the name is here`, {
+      details: { kind: "session", id, deleted: false },
+      hint: "Others that were imported name it; importing its own archive brings it.",
+    });
+  }
   if (heirs.length === 0) {
     return new HoldfastError("SessionDeleted", `there is no longer a session ${JSON.stringify(id)}`, {
       details: { kind: "session", id },
@@ -59,27 +64,10 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
 }
 
 /**
- * History, state and boards name a session by its id, and make the one they do not find. What names a head that is here is
- * not meant to become a session of that name.
- */
-export async function refuseAtHead(storage: Storage, name: string): Promise<void> {
-  const head = headIn(name);
-  if (head === null) return;
-  const [called] = await storage.query("session.get", name);
-  const [found] = called === undefined ? await storage.query("head.get", head) : [];
-  if (found === undefined) return;
-  throw new HoldfastError("InvalidArgument", `${JSON.stringify(name)} names a head, and this takes a session's id`, {
-    details: { kind: "head", id: head, session: found.session },
-    hint: "sessions.at() shows messages and state at a head; sessions.fork() goes on from one.",
-  });
-}
-
-/**
  * For reads that found nothing: what looks empty may have been asked for by an alias, which only sessions.get takes. An
  * alias is never a session's id, so nothing that is there is refused.
  */
 export async function refuseAlias(storage: Storage, name: string): Promise<void> {
-  await refuseAtHead(storage, name);
   const [row] = await storage.query("session.byAlias", name);
   if (row === undefined) return;
   const [alias, id] = [JSON.stringify(name), JSON.stringify(row.id)];

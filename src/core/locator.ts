@@ -5,9 +5,9 @@ import { checkFields, checkId, checkPlain, invalid } from "./check.ts";
 
 const SCHEME = "holdfast:";
 const HEAD = /^hd-[0-9a-f]{64}$/;
-/** Of "@", "hd-" and the digits. */
-const HEAD_CHARS = 68;
-const AT_HEAD = /@(hd-[0-9a-f]{64})$/;
+/** Fewer digits name too much to be meant. What tables show ends with an ellipsis. */
+const BEGINNING = /^hd-[0-9a-f]{4,64}$/;
+const AT_HEAD = /@(hd-[0-9a-f]{4,64})…?$/;
 
 export function isHeadId(value: unknown): value is string {
   return typeof value === "string" && HEAD.test(value);
@@ -18,6 +18,12 @@ export function checkHeadId(value: unknown, what = "head"): string {
   return value;
 }
 
+function checkBeginning(value: unknown, what: string): string {
+  if (typeof value === "string" && BEGINNING.test(value)) return value;
+  throw invalid(what, "a head's id: hd- and 64 hex digits, or the first four or more of them", value);
+}
+
+/** Its head may be no more than the beginning of an id. */
 export function parseLocator(at: unknown, what = "locator"): Locator {
   if (typeof at !== "string") return checkLocator(at, what);
   if (!at.startsWith(SCHEME)) return splitHead(at, what, (session) => session);
@@ -33,7 +39,7 @@ function checkLocator(at: unknown, what: string): Locator {
   return {
     session: checkId(given.session, `${what}.session`),
     ...(given.store === undefined ? {} : { store: checkId(given.store, `${what}.store`) }),
-    ...(given.head === undefined ? {} : { head: checkHeadId(given.head, `${what}.head`) }),
+    ...(given.head === undefined ? {} : { head: checkBeginning(given.head, `${what}.head`) }),
   };
 }
 
@@ -59,15 +65,10 @@ export function formatLocator({ store, session, head }: Locator): string {
   return `${SCHEME}${encodeURIComponent(store ?? "")}#${encodeURIComponent(session)}${at}`;
 }
 
-/** The head that a text ends with; null when it names none. */
-export function headIn(text: string): string | null {
-  // Looked at for every message that is added: a short id is none.
-  return text.length <= HEAD_CHARS ? null : (AT_HEAD.exec(text)?.[1] ?? null);
-}
-
 /** A text that says more than an id does. A session may still be called so: ids are plain data. */
 export function isLocatorText(text: string): boolean {
-  return text.startsWith(SCHEME) || AT_HEAD.test(text);
+  // Looked at for every message that is added: most ids have no such part.
+  return text.startsWith(SCHEME) || (text.includes("@hd-") && AT_HEAD.test(text));
 }
 
 /** A locator of another store is refused: its ids mean something else here. */

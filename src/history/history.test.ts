@@ -9,12 +9,14 @@ import { createHistory } from "./history.ts";
 
 const scope = { session: "chat", agent: "helper" };
 
+const byId = (session: string) => session;
+
 for (const engine of ENGINES) {
   describe(`history on ${engine.name}`, () => {
     test("BL2 a ref that is another one when it is read again is not kept dangling", async () => {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
-      const history = createHistory(storage, createPayloads(storage));
+      const history = createHistory(storage, createPayloads(storage), byId);
       try {
         const { ref } = await history.append(scope, { role: "user", content: "real" });
         for (const honest of [1, 2, 3]) {
@@ -36,7 +38,7 @@ for (const engine of ENGINES) {
     test("ST7 a scope that cannot be read is InvalidArgument", async () => {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
-      const history = createHistory(storage, createPayloads(storage));
+      const history = createHistory(storage, createPayloads(storage), byId);
       const hostile = {
         agent: "a",
         get session(): string {
@@ -55,7 +57,7 @@ for (const engine of ENGINES) {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
       const other = new SqlStorage(await ground.another(), realEnvironment());
-      const theirs = createHistory(other, createPayloads(other));
+      const theirs = createHistory(other, createPayloads(other), byId);
       try {
         // Before our first commit is judged, another handle takes the key; before we look again, it is free again.
         let meddled = false;
@@ -74,6 +76,7 @@ for (const engine of ENGINES) {
         const ours = createHistory(
           { ...meddling, query, engine: kind, environment } as Storage,
           createPayloads(storage),
+          byId,
         );
         const [keyed, behind] = await Promise.allSettled([
           ours.append(scope, { role: "user", content: "ours", key: "k" }),

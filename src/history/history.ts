@@ -16,10 +16,10 @@ import {
   invalid,
 } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
-import { refuseAlias, refuseAtHead } from "../core/existing.ts";
-import { headIn } from "../core/locator.ts";
+import { refuseAlias } from "../core/existing.ts";
 import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
+import { type Called, SHOWN_AT } from "../sessions/locate.ts";
 import {
   type Appending,
   appendCommit,
@@ -38,7 +38,10 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 
 const NOTHING: readonly never[] = [];
 
-export function createHistory(storage: Storage, payloads: Payloads): History {
+const ADDED = "messages are added";
+const READ = "a history is read";
+
+export function createHistory(storage: Storage, payloads: Payloads, called: Called): History {
   const turns = new Turns();
   const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
     const made = inputs.map((one) => prepareMessage(one, prepare));
@@ -57,11 +60,14 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       return appending;
     });
   };
+  const cleared = async ({ session, agent }: HistoryScope, run: string | undefined) =>
+    clear(storage, payloads, { session: await called(session, "messages are cleared"), agent }, run);
   return {
     async append(scope, message, options) {
-      const appending = checkAppending(storage, scope, options);
+      const asked = checkAppending(storage, scope, options);
       const ready = readyMessage(message);
-      if (headIn(appending.session) !== null) await refuseAtHead(storage, appending.session);
+      const id = called(asked.session, ADDED);
+      const appending = typeof id === "string" ? asked : { ...asked, session: await id };
       // Most messages: nothing to prepare, nothing to wait for, nothing to let go of.
       const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
       const payload = isPlain && !turns.taken(appending.session) ? payloads.short(ready.bytes) : null;
@@ -75,31 +81,34 @@ export function createHistory(storage: Storage, payloads: Payloads): History {
       return appended as Message;
     },
     async appendMany(scope, messages, options) {
-      const appending = checkAppending(storage, scope, options);
+      const asked = checkAppending(storage, scope, options);
       const inputs = checkArray(messages, "messages", "messagesPerAppend") as readonly MessageInput[];
       if (inputs.length === 0) return [];
       const ready = inputs.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
-      if (headIn(appending.session) !== null) await refuseAtHead(storage, appending.session);
+      const id = called(asked.session, ADDED);
+      const appending = typeof id === "string" ? asked : { ...asked, session: await id };
       return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
     async get(scope, range) {
-      const checked = checkScope(scope);
+      const asked = checkScope(scope);
+      const checked = { ...asked, session: await called(asked.session, READ, SHOWN_AT) };
       const messages = await readHistory(storage, payloads, checked, range);
       if (messages.length === 0) await refuseAlias(storage, checked.session);
       return messages;
     },
     async count(scope, range) {
-      const { session, agent } = checkScope(scope);
+      const { session: name, agent } = checkScope(scope);
       const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
+      const session = await called(name, READ, SHOWN_AT);
       const count = await countMessages(storage, { session, agent, run });
       if (count === 0) await refuseAlias(storage, session);
       return count;
     },
-    clear: async (scope) => clear(storage, payloads, checkScope(scope), undefined),
-    clearRun: async (scope, run) => clear(storage, payloads, checkScope(scope), checkId(run, "run")),
+    clear: async (scope) => cleared(checkScope(scope), undefined),
+    clearRun: async (scope, run) => cleared(checkScope(scope), checkId(run, "run")),
     async session(session, range) {
-      const id = checkId(session, "session");
+      const id = await called(checkId(session, "session"), READ, SHOWN_AT);
       const messages = await readHistory(storage, payloads, { session: id }, range);
       if (messages.length === 0) await refuseAlias(storage, id);
       return messages;

@@ -54,6 +54,15 @@ async function continued(storage: Storage, no: number, after: number, upTo: numb
   );
 }
 
+/** What a session inherits on any of its branches that begin behind a seq. */
+export async function inheritedBy(
+  storage: Storage,
+  { id, no }: Pick<SessionRow, "id" | "no">,
+  after = 0,
+): Promise<Needed> {
+  return neededBy(storage, await continued(storage, no, after, NOW), (session) => session === id);
+}
+
 /**
  * The first damage in each session that this one inherits from, on any of its branches that begin behind `after`.
  * `of`: only what deleted sessions left, for whoever looks at the others anyway.
@@ -64,8 +73,7 @@ export async function* verifyInherited(
   of: "all" | "deleted",
   after = 0,
 ): AsyncGenerator<BadInherited> {
-  const needed = await neededBy(storage, await continued(storage, session.no, after, NOW), (id) => id === session.id);
-  for (const [id, branches] of needed) {
+  for (const [id, branches] of await inheritedBy(storage, session, after)) {
     const bad = await verifySource(storage, id, branches, of);
     if (bad !== null) yield { session: id, ...bad };
   }

@@ -2,6 +2,7 @@
 // division by zero, a part of a text that is not there) is no fact.
 import type { Argument, Constant, FunctionCall, FunctionName, Predicate, Rows } from "./ast.ts";
 import { invalidQuery, type Place } from "./form.ts";
+import { checkLength, isLong, level } from "./levels.ts";
 import { addItem, type Build, bind, type Scope, unlike } from "./scope.ts";
 import { and, FALSE, join, lift, param, raw, type Sql, sql } from "./sql.ts";
 import {
@@ -18,8 +19,9 @@ import {
   valueFrom,
 } from "./values.ts";
 
-/** From this many cells on, a table is one parameter: engines count parameters, not bytes. */
+/** From this many cells on, of a table or of all of them, a table is one parameter: engines count parameters, not bytes. */
 const MANY_CELLS = 2000;
+const ALL_CELLS = 10_000;
 
 function argument(arg: Argument, scope: Scope): Value {
   if (arg.kind === "constant") return constantValue(arg.value, scope.build.words);
@@ -30,8 +32,14 @@ function argument(arg: Argument, scope: Scope): Value {
 
 const describe = (arg: Argument) => (arg.kind === "variable" ? arg.name : "a constant");
 
+/** The arguments as something that can be written several times. */
+function argumentsOf({ args, at }: Predicate | FunctionCall, scope: Scope): readonly Value[] {
+  if (args.some((arg) => isLong(argument(arg, scope)))) level(scope, at);
+  return args.map((arg) => argument(arg, scope));
+}
+
 export function compilePredicate(clause: Predicate, scope: Scope): void {
-  const values = clause.args.map((arg) => argument(arg, scope));
+  const values = argumentsOf(clause, scope);
   if (values.some((value) => value.type.is === "nothing")) {
     scope.where.push(FALSE);
     return;
@@ -84,13 +92,14 @@ function number(value: Value, name: string, at: Place | undefined, words: Build[
 }
 
 export function compileFunction(clause: FunctionCall, scope: Scope): void {
-  const values = clause.args.map((arg) => argument(arg, scope));
+  const values = argumentsOf(clause, scope);
   if (values.some((value) => value.type.is === "nothing")) {
     scope.where.push(FALSE);
     bind(scope, clause.to, { type: { is: "nothing" }, columns: [raw("NULL")] }, clause.at);
     return;
   }
   const { result, type, partial } = call(clause.name, values, clause.at, scope.build);
+  checkLength(result, clause.at);
   if (partial) scope.where.push(sql`${result} IS NOT NULL`);
   bind(scope, clause.to, { type, columns: [result] }, clause.at);
 }
@@ -175,7 +184,7 @@ export function compileGround(table: Rows, scope: Scope): void {
   const types = columns.map((name, i) => columnType(rows, i, name ?? "_", at));
   const alias = addItem(
     scope,
-    sql`(${tableText(rows, types, words)})`,
+    sql`(${tableText(rows, types, scope.build)})`,
     "v",
     types.map((_, i) => `column${i + 1}`),
   );
@@ -214,9 +223,12 @@ function cell(constant: Constant | undefined): number | string {
   return constant.type === "keyword" ? constant.value.slice(1) : constantParam(constant);
 }
 
-function tableText(rows: Rows["rows"], types: readonly Type[], words: Build["words"]): Sql {
+function tableText(rows: Rows["rows"], types: readonly Type[], build: Build): Sql {
   const plain = types.map(plainType);
-  if (rows.length * types.length > MANY_CELLS) {
+  const { words } = build;
+  const cells = rows.length * types.length;
+  build.cells += cells;
+  if (cells > MANY_CELLS || build.cells > ALL_CELLS) {
     const data = JSON.stringify(rows.map((row) => row.map(cell)));
     const named = plain.map((_, i) => `c${i} AS column${i + 1}`).join(", ");
     return sql`SELECT ${raw(named)} FROM (${{ text: words.jsonRows(plain), params: [data] }}) AS j`;

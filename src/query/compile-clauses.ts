@@ -14,6 +14,7 @@ import {
   type Build,
   bind,
   bodyText,
+  type Domain,
   equate,
   exists,
   insideCondition,
@@ -22,7 +23,7 @@ import {
   type Scope,
   unlike,
 } from "./scope.ts";
-import { join, raw, type Sql, sql } from "./sql.ts";
+import { join, or, raw, type Sql, sql, unite } from "./sql.ts";
 import {
   attributeValue,
   columnsAs,
@@ -57,9 +58,16 @@ export function compileBody(clauses: readonly Clause[], scope: Scope): void {
     if (first === undefined) throw new Error("bug: clauses wait for what nothing binds");
     const next = others.reduce((best, one) => (RANK[one.kind] < RANK[best.kind] ? one : best), first);
     compileClause(next, scope);
+    checkJoins(next, scope);
     scope.done.push(next);
     waiting = waiting.filter((clause) => clause !== next);
   }
+}
+
+/** Engines join so many and no more, and one of them counts only when it runs. */
+function checkJoins({ at }: Clause, { items }: Scope): void {
+  if (items.length <= LIMITS.queryJoins) return;
+  throw overLimit(at, "queryJoins", "the number of tables that are joined", items.length);
 }
 
 /** Rules that do not call themselves are written out where they are called. */
@@ -238,7 +246,7 @@ function compileOr(clause: Or, scope: Scope): void {
       compileBody(branch, inside);
       return exists(inside);
     });
-    scope.where.push(sql`(${join(conditions, " OR ")})`);
+    scope.where.push(or(conditions));
     return;
   }
   const branches = clause.branches.map((branch) => {
@@ -261,11 +269,7 @@ function compileOr(clause: Or, scope: Scope): void {
 }
 
 /** The same names out of several SELECTs, as one: types that differ become one that holds both. */
-export function union(
-  branches: readonly Scope[],
-  names: readonly string[],
-  at: Place | undefined,
-): { text: Sql; values: ReadonlyMap<string, { type: Type; columns: readonly string[] }>; columns: readonly string[] } {
+export function union(branches: readonly Scope[], names: readonly string[], at: Place | undefined): Domain {
   const values = new Map<string, { type: Type; columns: readonly string[] }>();
   let width = 0;
   for (const name of names) {
@@ -284,7 +288,7 @@ export function union(
     );
     return sql`SELECT DISTINCT ${cells.length === 0 ? raw("1 AS c0") : join(cells, ", ")}${bodyText(branch)}`;
   });
-  return { text: join(texts, " UNION "), values, columns: Array.from({ length: width }, (_, i) => `c${i}`) };
+  return { text: unite(texts), values, columns: Array.from({ length: width }, (_, i) => `c${i}`) };
 }
 
 export function valueIn(scope: Scope, name: string): Value {
@@ -311,15 +315,24 @@ export function commonType(values: readonly Value[], name: string, at: Place | u
 function addDomain(scope: Scope, inside: Scope, needed: readonly string[], at: Place | undefined): void {
   const around = insideFrom(scope, [...scope.vars.keys()]);
   const domain = newScope(scope.build, { vars: around.vars, outerRows: around.outerRows });
-  compileBody(connected(scope.done, needed), domain);
-  const { text, values, columns } = union([domain], needed, at);
-  const alias = addItem(inside, sql`(${text})`, "n", columns);
-  for (const [name, { type, columns: own }] of values) {
+  const clauses = connected(scope.done, needed);
+  const mentioned = new Set([...needed, ...clauses.flatMap((clause) => [...clause.needs, ...clause.binds])]);
+  for (const one of scope.domains)
+    if ([...one.values.keys()].some((name) => mentioned.has(name))) begin(domain, one, at);
+  compileBody(clauses, domain);
+  begin(inside, union([domain], needed, at), at);
+}
+
+/** What the SELECT begins with no clause of its own says: a query inside it that needs it begins with it as well. */
+function begin(scope: Scope, domain: Domain, at: Place | undefined): void {
+  scope.domains.push(domain);
+  const alias = addItem(scope, sql`(${domain.text})`, "n", domain.columns);
+  for (const [name, { type, columns }] of domain.values) {
     const value = valueFrom(
       type,
-      own.map((column) => `${alias}.${column}`),
+      columns.map((column) => `${alias}.${column}`),
     );
-    bind(inside, name, value, at);
+    bind(scope, name, value, at);
   }
 }
 

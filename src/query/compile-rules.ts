@@ -1,11 +1,12 @@
 // Recursive rules as WITH RECURSIVE: sets, so that circles end. A call whose arguments are narrowed by constants gets a
 // table of its own that begins at them, so that asking for one session's ancestors does not find everybody's.
 
+import { LIMITS } from "../contracts/limits.ts";
 import { type Arm, armsOf } from "./arms.ts";
 import type { Clause, Component, RuleCall } from "./ast.ts";
 import { compileBody, connected, termValue, union, valueIn } from "./compile-clauses.ts";
 import { argumentNames } from "./expand.ts";
-import { invalidQuery } from "./form.ts";
+import { invalidQuery, overLimit } from "./form.ts";
 import {
   addItem,
   type Build,
@@ -17,7 +18,7 @@ import {
   type RuleTable,
   type Scope,
 } from "./scope.ts";
-import { join, raw, type Sql, sql } from "./sql.ts";
+import { join, raw, type Sql, sql, unite } from "./sql.ts";
 import { columnsAs, columnTypes, mergeTypes, type Type, type Value, valueFrom } from "./values.ts";
 
 export function compileRuleCall(call: RuleCall, scope: Scope): void {
@@ -83,6 +84,11 @@ function recursiveTables(
   build: Build,
   begin: (arm: Arm, scope: Scope) => void,
 ): ReadonlyMap<string, RuleTable> {
+  const recurring = arms.filter((arm) => arm.call !== null);
+  if (recurring.length > LIMITS.queryBranches) {
+    const what = "the number of branches that recur";
+    throw overLimit(recurring[0]?.call?.at, "queryBranches", what, recurring.length);
+  }
   const name = newAlias(build, "q");
   const arity = (rule: string) => build.rules.get(rule)?.arity ?? 0;
   let types: Types = new Map(
@@ -188,7 +194,7 @@ function pushRecursive(
 ): void {
   const head = raw(`${name}(${columns.join(", ")})`);
   const none = raw(`SELECT ${columns.map(() => "NULL").join(", ")} WHERE 1 = 0`);
-  let text = bases.length === 0 ? none : join(bases, " UNION ");
+  let text = bases.length === 0 ? none : unite(bases);
   if (bases.length > 0 && again.length > 0) {
     const renamed = (one: Sql) => (given: string) => one.text.replaceAll(`${name} AS `, `${given} AS `);
     const recursive = build.words.recursive(name, again.map(renamed));
@@ -323,8 +329,7 @@ function contextTable(call: RuleCall, arms: readonly Arm[], seed: Seed, build: B
   const places = recursiveTables([begin, ...steps], [rule], inner, (arm, scope) => {
     if (arm.call === null) addSeed(seed, scope, spread(seed, start));
   }).get(rule);
-  build.aliases = inner.aliases;
-  build.clauses = inner.clauses;
+  Object.assign(build, { aliases: inner.aliases, clauses: inner.clauses, cells: inner.cells, chars: inner.chars });
   if (places === undefined) throw new Error("bug: there are no places");
   return answersAt(call, arms, seed, places, build);
 }
@@ -352,11 +357,14 @@ function answersAt(call: RuleCall, arms: readonly Arm[], seed: Seed, places: Rul
         param.columns.map((name) => `${alias}.${name}`),
       );
     };
-    for (const [k, i] of seed.places.entries()) bind(scope, arm.params[i] ?? "", valueAt(width + k), call.at);
+    for (const [k, i] of seed.places.entries()) {
+      bind(scope, arm.params[i] ?? "", valueAt(width + k), call.at);
+      // Bound like any other, so that it goes along when the SELECT becomes a level.
+      bind(scope, names[i] ?? "", valueAt(k), call.at);
+    }
     compileBody(arm.clauses, scope);
     for (const [i, name] of names.entries()) {
-      const k = seed.places.indexOf(i);
-      scope.vars.set(name, k < 0 ? valueIn(scope, arm.params[i] ?? "") : valueAt(k));
+      if (!seed.places.includes(i)) scope.vars.set(name, valueIn(scope, arm.params[i] ?? ""));
     }
     return [scope];
   });

@@ -1,11 +1,13 @@
 // A query to one SELECT with parameters. The set of rows comes first; it is made distinct only where it might not be,
 // aggregated, ordered and cut, and only then are ids written as people read them.
+import { LIMITS } from "../contracts/limits.ts";
 import type { SqlWords } from "../contracts/storage.ts";
 import type { AggregateName, Clause, FindElement, Order, PullPattern, Query } from "./ast.ts";
 import { compileBody, valueIn } from "./compile-clauses.ts";
 import { elementVariable } from "./find.ts";
-import { invalidQuery } from "./form.ts";
+import { invalidQuery, overLimit } from "./form.ts";
 import { KINDS, type KindName } from "./kinds.ts";
+import { checkLength } from "./levels.ts";
 import { type Build, bodyText, isDistinct, newScope, type Scope } from "./scope.ts";
 import { isColumn, join, param, raw, type Sql, sql } from "./sql.ts";
 import { only, textOf, typeName, type Value, valueFrom } from "./values.ts";
@@ -32,6 +34,8 @@ export function newBuild(query: Pick<Query, "rules">, words: SqlWords): Build {
     tables: new Map(),
     aliases: 0,
     clauses: 0,
+    cells: 0,
+    chars: 0,
   };
 }
 
@@ -53,6 +57,10 @@ export function compileQuery(query: Query, words: SqlWords, most: number): Compi
   const isOne = query.find.shape === "tuple" || query.find.shape === "scalar";
   const limit = Math.min(isOne ? 1 : most + 1, query.limit ?? most + 1);
   const text = sql`${namedText(build)}${body.text} LIMIT ${param(limit)} OFFSET ${param(query.offset)}`;
+  checkLength(text, undefined);
+  const values = text.params.length;
+  if (values > LIMITS.queryParams)
+    throw overLimit(undefined, "queryParams", "the number of values in the query", values);
   return { sql: text.text, params: text.params, outputs: body.outputs };
 }
 

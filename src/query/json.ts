@@ -62,11 +62,12 @@ function queryBudget(): Budget {
   return { forms: 0, chars: 0, maxForms: "queryForms", maxChars: "queryBytes" };
 }
 
+export function checkInputs(count: number): void {
+  if (count > LIMITS.queryColumns) throw overLimit({ path: "inputs" }, "queryColumns", "the number of inputs", count);
+}
+
 /** The inputs as forms. `rules` is the place of the one that `%` is given: EDN text, or an array of rules. */
 export function inputForms(inputs: readonly unknown[], rules = -1): readonly Form[] {
-  if (inputs.length > LIMITS.queryColumns) {
-    throw overLimit({ path: "inputs" }, "queryColumns", "the number of inputs", inputs.length);
-  }
   const budget: Budget = { forms: 0, chars: 0, maxForms: "queryInputValues", maxChars: "queryInputChars" };
   return Array.from(inputs, (input, i) => {
     const path = `inputs[${i}]`;

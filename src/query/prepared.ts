@@ -1,9 +1,8 @@
 // Queries read and compiled, of which the last ones are kept: agents ask the same again and again, and reading it costs
 // more than many an answer.
 import { LIMITS } from "../contracts/limits.ts";
-import type { QueryOptions } from "../contracts/query.ts";
 import type { SqlWords } from "../contracts/storage.ts";
-import { checkInt, checkRecord } from "../core/check.ts";
+import { checkInt } from "../core/check.ts";
 import type { Query } from "./ast.ts";
 import { type Compiled, compileQuery } from "./compile.ts";
 import { checkPattern } from "./pulling.ts";
@@ -12,6 +11,8 @@ import { readQuery } from "./query.ts";
 export interface Prepared extends Compiled {
   readonly query: Query;
 }
+
+type Options = Readonly<Record<string, unknown>>;
 
 const KEPT = 100;
 /** Longer ones are not kept. */
@@ -25,15 +26,15 @@ export class PreparedQueries {
     this.#words = words;
   }
 
-  prepare(query: unknown, inputs: readonly unknown[], options: QueryOptions, maxRows: number): Prepared {
-    const key = keyOf(query, inputs, [options.limit ?? null, maxRows]);
+  prepare(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): Prepared {
+    const key = keyOf(query, [...inputs, options.limit ?? 0, maxRows]);
     const known = key === null ? undefined : this.#kept.get(key);
     const made = known ?? this.#make(query, inputs, options, maxRows);
     if (key !== null) this.#keep(key, made);
     return made;
   }
 
-  #make(query: unknown, inputs: readonly unknown[], options: QueryOptions, maxRows: number): Prepared {
+  #make(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): Prepared {
     const read = limited(readQuery(query, inputs), options);
     const compiled = compileQuery(read, this.#words, maxRows);
     for (const output of compiled.outputs) if (output.kind === "pull") checkPattern(output.of, output.pattern);
@@ -50,15 +51,15 @@ export class PreparedQueries {
 }
 
 /** Only of plain values, which JSON tells apart. */
-function keyOf(query: unknown, inputs: readonly unknown[], options: readonly (number | null)[]): string | null {
+function keyOf(query: unknown, values: readonly unknown[]): string | null {
   const isPlain = (one: unknown) => typeof one === "string" || typeof one === "boolean" || Number.isFinite(one);
-  if (typeof query !== "string" || !Array.isArray(inputs) || !inputs.every(isPlain)) return null;
-  const key = JSON.stringify([query, inputs, options]);
+  if (typeof query !== "string" || !values.every(isPlain)) return null;
+  const key = JSON.stringify([query, ...values]);
   return key.length > KEY_CHARS ? null : key;
 }
 
-function limited(query: Query, options: QueryOptions): Query {
-  if (checkRecord(options, "options").limit === undefined) return query;
+function limited(query: Query, options: Options): Query {
+  if (options.limit === undefined) return query;
   const limit = checkInt(options.limit, "limit", 1, LIMITS.queryRows);
   return { ...query, limit: Math.min(limit, query.limit ?? limit) };
 }

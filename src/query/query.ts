@@ -1,9 +1,10 @@
 // The door of Datalog: a query as EDN text or in its JSON form, with its inputs, to the tree that is compiled.
+import { HoldfastError } from "../contracts/errors.ts";
 import { invalid, isList } from "../core/check.ts";
 import type { Query } from "./ast.ts";
 import { readEdn } from "./edn.ts";
 import { invalidQuery } from "./form.ts";
-import { inputForms, queryForm } from "./json.ts";
+import { checkInputs, inputForms, queryForm } from "./json.ts";
 import { parseQuery, rulesPosition } from "./parse.ts";
 
 /**
@@ -11,10 +12,31 @@ import { parseQuery, rulesPosition } from "./parse.ts";
  * `%`, are EDN text or an array. Throws InvalidQuery or LimitExceeded.
  */
 export function readQuery(query: unknown, inputs: readonly unknown[] = []): Query {
-  if (!isList(inputs)) throw invalid("inputs", "an array", inputs);
+  const given = listOf(inputs);
   if (typeof query === "string" && SQL.test(query)) throw notSql();
-  const form = typeof query === "string" ? readEdn(query) : queryForm(query);
-  return parseQuery(form, inputForms(inputs, rulesPosition(form)));
+  const form = typeof query === "string" ? readEdn(query) : reading("the query", () => queryForm(query));
+  const forms = reading("an input of the query", () => inputForms(given, rulesPosition(form)));
+  return parseQuery(form, forms);
+}
+
+/** The inputs, read once: a proxy may say something else the next time. */
+export function listOf(inputs: unknown): readonly unknown[] {
+  if (!isList(inputs)) throw invalid("inputs", "an array", inputs);
+  return reading("the list of inputs", () => {
+    const { length } = inputs;
+    checkInputs(length);
+    return Array.from({ length }, (_, i) => inputs[i]);
+  });
+}
+
+/** What callers hand in may be read by their own code, a getter or a proxy: when that throws, it is their mistake. */
+function reading<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    throw new HoldfastError("InvalidQuery", `${what} cannot be read`, { details: {}, cause });
+  }
 }
 
 const SQL = /^\s*(select|with|insert|update|delete|explain)\s/i;

@@ -4,18 +4,21 @@ import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Explanation, QueryAnswer, Querying, QueryOptions } from "../contracts/query.ts";
 import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
-import { checkFields, checkInt, checkRecord } from "../core/check.ts";
+import { checkInt, checkRecord } from "../core/check.ts";
 import type { Find } from "./ast.ts";
 import { ATTRIBUTES, typeText } from "./catalogue.ts";
 import type { Output } from "./compile.ts";
+import { invalidQuery } from "./form.ts";
 import { type Prepared, PreparedQueries } from "./prepared.ts";
 import { pullAll } from "./pulling.ts";
+import { listOf } from "./query.ts";
 
 export function createQuerying(storage: Storage): Querying {
   const prepared = new PreparedQueries(storage.words);
   const prepare = (query: unknown, inputs: readonly unknown[] = [], options: QueryOptions = {}) => {
-    const limits = limitsOf(options);
-    return [prepared.prepare(query, inputs, options, limits.maxRows), limits] as const;
+    const given = checkRecord(options, "options", ["limit", "timeoutMs", "maxRows"]);
+    const limits = limitsOf(given);
+    return [prepared.prepare(query, listOf(inputs), given, limits.maxRows), limits] as const;
   };
   return {
     query: async (...asked) => run(storage, ...prepare(...asked)),
@@ -24,9 +27,7 @@ export function createQuerying(storage: Storage): Querying {
   };
 }
 
-function limitsOf(options: QueryOptions): InspectLimits {
-  const given = checkRecord(options, "options");
-  checkFields(given, "options", ["limit", "timeoutMs", "maxRows"]);
+function limitsOf(given: Readonly<Record<string, unknown>>): InspectLimits {
   const whole = (name: string, fallback: number, max: number) =>
     given[name] === undefined ? fallback : checkInt(given[name], name, 1, max);
   return {
@@ -81,6 +82,10 @@ function key(value: unknown): number | string {
 export function cell(value: unknown, boolean: boolean): Json {
   if (value === null || value === undefined) return null;
   if (boolean) return Number(value) === 1;
+  // Where an engine does not say it by itself.
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+    throw invalidQuery(undefined, "a number became larger than a double can be");
+  }
   return typeof value === "bigint" ? Number(value) : typeof value === "number" ? value : String(value);
 }
 

@@ -19,6 +19,10 @@ export interface Build {
   readonly tables: Map<string, RuleTable>;
   aliases: number;
   clauses: number;
+  /** Cells of tables that are given one by one. */
+  cells: number;
+  /** Characters of what was given a name. */
+  chars: number;
 }
 
 /** A rule as something to read from. */
@@ -38,6 +42,13 @@ interface Item {
   readonly first: boolean;
 }
 
+/** All values that variables can have, as a query. */
+export interface Domain {
+  readonly text: Sql;
+  readonly values: ReadonlyMap<string, { readonly type: Value["type"]; readonly columns: readonly string[] }>;
+  readonly columns: readonly string[];
+}
+
 export interface Scope {
   readonly build: Build;
   readonly items: Item[];
@@ -51,8 +62,12 @@ export interface Scope {
   readonly equalities: (readonly [Sql, Sql])[];
   /** Clauses this SELECT has taken in. */
   readonly done: Clause[];
+  /** Where variables come from that none of those clauses binds. */
+  readonly domains: Domain[];
   /** It is a term of a recursive query, and may read from what is being made. */
   readonly arm: boolean;
+  /** What was found before, by name: each reads from the one before it, and the SELECT from the last. */
+  readonly levels: { readonly name: string; readonly text: Sql; readonly width: number }[];
 }
 
 export function newScope(build: Build, around: Partial<Pick<Scope, "vars" | "outerRows" | "arm">> = {}): Scope {
@@ -66,7 +81,9 @@ export function newScope(build: Build, around: Partial<Pick<Scope, "vars" | "out
     outerRows: around.outerRows ?? new Map(),
     equalities: [],
     done: [],
+    domains: [],
     arm: around.arm ?? false,
+    levels: [],
   };
 }
 
@@ -156,9 +173,22 @@ function unlikeConstant(
   );
 }
 
-export function bodyText(scope: Scope): Sql {
-  const from = scope.items.length === 0 ? raw("") : sql` FROM ${fromText(scope)}`;
+/** `named` is false where the levels before it have been written already. */
+export function bodyText(scope: Scope, named = true): Sql {
+  const from = scope.items.length === 0 ? raw("") : sql` FROM ${fromText(named ? withLevels(scope) : scope)}`;
   return scope.where.length === 0 ? from : sql`${from} WHERE ${and(scope.where)}`;
+}
+
+function withLevels(scope: Scope): Scope {
+  const { levels, items } = scope;
+  const last = levels.at(-1);
+  if (last === undefined) return scope;
+  const all = join(
+    levels.map(({ text }) => text),
+    ", ",
+  );
+  const text = sql`(WITH ${all} SELECT * FROM ${raw(last.name)}) AS ${raw(last.name)}`;
+  return { ...scope, items: items.map((item) => (item.alias === last.name ? { ...item, text } : item)) };
 }
 
 /** To SQLite a CROSS JOIN says which comes first; to PostgreSQL it is a comma. */

@@ -36,9 +36,39 @@ export function join(parts: readonly Sql[], separator: string): Sql {
 export const TRUE = raw("1 = 1");
 export const FALSE = raw("1 = 0");
 
+/** Conditions joined without brackets: an engine makes of them a tree as deep as they are many, and refuses deep ones. */
+const FLAT = 100;
+
 export function and(conditions: readonly Sql[]): Sql {
   if (conditions.length === 0) return TRUE;
-  return conditions.length === 1 && conditions[0] !== undefined ? conditions[0] : join(conditions, " AND ");
+  return conditions.length === 1 && conditions[0] !== undefined ? conditions[0] : balanced(conditions, " AND ");
+}
+
+export function or(conditions: readonly Sql[]): Sql {
+  return sql`(${balanced(conditions, " OR ")})`;
+}
+
+function balanced(conditions: readonly Sql[], separator: string): Sql {
+  if (conditions.length <= FLAT) return join(conditions, separator);
+  return join(
+    chunks(conditions, FLAT).map((some) => sql`(${join(some, separator)})`),
+    separator,
+  );
+}
+
+export function chunks<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
+
+/** SELECTs of one UNION: engines count them. */
+const UNITED = 200;
+
+export function unite(selects: readonly Sql[]): Sql {
+  if (selects.length <= UNITED) return join(selects, " UNION ");
+  return join(
+    chunks(selects, UNITED).map((some, i) => sql`SELECT * FROM (${join(some, " UNION ")}) AS u${raw(String(i))}`),
+    " UNION ",
+  );
 }
 
 /** Hands pieces to a function of texts, which may use each of them any number of times. */

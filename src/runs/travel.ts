@@ -130,7 +130,8 @@ export async function forkRun(storage: Storage, payloads: Payloads, run: string,
     return decide<Run>(storage, async () => {
       const head = (await placeOf(storage, row, iteration))?.head ?? null;
       const source = await existingSession(storage, row.session);
-      const fork = forkAt(storage, source, head === null ? before(row) : positionOf(head), head, session, described);
+      const from = head === null ? before(row) : positionOf(head);
+      const fork = await forkAt(storage, source, from, head, session, described);
       const begun = beginRun(birth, storage.environment.now());
       const { guards = [], agents = [], events = [], ...rest } = fork.commit;
       return {

@@ -17,7 +17,7 @@ import { derivation, positionOf } from "./branching.ts";
 import { facts, noRow } from "./calls.ts";
 import { type Birth, checkDescribed, createCommit, type Described, INPUT } from "./describe.ts";
 import { type Found, findAt, findHead, findSession } from "./find.ts";
-import { onBranch, onHead } from "./guards.ts";
+import { IN_TURN, onBranch, onHead } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
 const MODES: readonly AttachMode[] = ["continue", "branch"];
@@ -130,9 +130,10 @@ async function continued(
     ...{ type: "attach", caller, at, callee: session.id, calleeNo: session.no, calleeHead: head },
     ...{ source: { session, head }, data: { mode: "continue" } },
     commit: {
-      // Whoever closes a circle with others at the same time shares a session with each of them, and comes after them.
-      sessions: [session.id, ...waiting.filter((id) => id !== caller.id)].map((id) => ({ id, mode: "existing", at })),
-      guards: [onHead(session), { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
+      sessions: [{ id: session.id, mode: "existing", at }],
+      // Those who close a circle together need not share a session: of all who continue one, each looks after the other.
+      // A session that is created with its invocation waits for nobody, so whoever spawns or branches need not.
+      guards: [onHead(session), IN_TURN, { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
     },
   });
 }

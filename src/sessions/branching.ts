@@ -10,10 +10,10 @@ import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { checkOptionalId, checkRecord } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
-import { headOf } from "../core/head.ts";
+import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { parseRowId } from "../core/row-id.ts";
-import { standing } from "./counts.ts";
+import { countMessages, standing } from "./counts.ts";
 import { type Birth, checkDescribed, createCommit, createdSession, type Described } from "./describe.ts";
 import { findAt, findHead } from "./find.ts";
 import { onHead, whileIdle } from "./guards.ts";
@@ -160,17 +160,20 @@ export async function fork(storage: Storage, locator: Locator, input: ForkInput 
 }
 
 /** A new session that goes on from a place in the log of another. */
-export function forkAt(
+export async function forkAt(
   storage: Storage,
   session: SessionRow,
   from: Position,
   head: HeadRow | null,
   id: string,
   described: Described,
-): Decision<Session> {
+): Promise<Decision<Session>> {
   const at = storage.environment.now();
   const inherited = { ...described, agent: described.agent ?? session.agent };
   const birth: Birth = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
+  // What a head counted is known: to count anew would make a fork as slow as its past is long.
+  const messages =
+    head === null ? await countMessages(storage, await lineageAt(storage, from)) : rootOf(head).counts.messages;
   const derived = derivation("fork", id, from, head, at);
   const created = createCommit(id, inherited, birth, at, derived.data, derived.branch);
   return {
@@ -180,7 +183,7 @@ export function forkAt(
       guards: [{ check: "session.version", key: [session.id], expect: session.version }],
       events: [...(created.events ?? []), derived.event],
     },
-    answer: ({ events }) => createdSession(id, inherited, birth, at, events),
+    answer: ({ events }) => ({ ...createdSession(id, inherited, birth, at, events), messages }),
   };
 }
 

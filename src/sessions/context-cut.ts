@@ -25,13 +25,33 @@ export function cut(messages: readonly ContextMessage[], room: number, count: To
   const fitting = firstWithRoom(units, room, count);
   const oldest = fitting === 0 ? -1 : (starts[fitting - 1] ?? 0);
   const isSettled = fitting > 0 && unseen.every((message) => message < oldest);
-  for (let first = fitting; ; first++) {
-    const from = starts[first] ?? messages.length;
-    const shown = repairFrom(messages, from).units.slice(first).flat();
-    // Other ids are longer: then one more has to go.
-    if (shown.length > 0 && sum(shown, count) > room) continue;
-    return { messages: shown, leftOut: first === 0 ? 0 : from, isSettled };
+  const shownFrom = (first: number) =>
+    repairFrom(messages, starts[first] ?? messages.length)
+      .units.slice(first)
+      .flat();
+  const first = firstThat(fitting, units.length, (one) => sum(shownFrom(one), count) <= room);
+  const leftOut = first === 0 ? 0 : (starts[first] ?? messages.length);
+  return { messages: shownFrom(first), leftOut, isSettled };
+}
+
+/**
+ * The first from `low` on that holds, or else `most`. Other ids are longer than those stored, so that more may have to go,
+ * mostly few: each step is twice as far as the one before, until one holds; then it is halved. With the oldest call gone no
+ * later id gets longer, so what holds once holds from there on.
+ */
+function firstThat(low: number, most: number, holds: (one: number) => boolean): number {
+  let fails = low - 1;
+  let held = low;
+  for (let step = 1; held < most && !holds(held); step *= 2) {
+    fails = held;
+    held = Math.min(most, held + step);
   }
+  while (held - fails > 1) {
+    const middle = Math.floor((fails + held) / 2);
+    if (holds(middle)) held = middle;
+    else fails = middle;
+  }
+  return held;
 }
 
 /** Under the ids that they were stored with. */

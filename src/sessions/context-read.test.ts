@@ -51,7 +51,7 @@ const run = fc.constantFrom("r1", "r2");
 const said = fc.array(message, { minLength: 1, maxLength: 90, size: "max" });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("say" as const), agent, run, said }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("compact" as const), keep: fc.nat(80) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("compact" as const), keep: fc.nat(80) }) },
   { weight: 2, arbitrary: fc.constant({ kind: "fork" } as const) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("clear" as const), agent }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("clearRun" as const), agent, run }) },

@@ -113,12 +113,12 @@ describe("repair", () => {
   });
 
   /** Every way to cut, the longest first: all is read, and what is before the cut is known. */
-  function naive(messages: readonly ContextMessage[], room: number) {
+  function naive(messages: readonly ContextMessage[], room: number, count = estimate) {
     const { units, starts } = repairFrom(messages, messages.length);
     for (let first = 0; ; first++) {
       const from = first === 0 ? 0 : (starts[first] ?? messages.length);
       const kept = repairFrom(messages, from).units.slice(first).flat();
-      const fits = sum(kept, estimate) <= room && sum(units.slice(first).flat(), estimate) <= room;
+      const fits = sum(kept, count) <= room && sum(units.slice(first).flat(), count) <= room;
       if (fits || kept.length === 0) return { messages: kept, leftOut: from };
     }
   }
@@ -165,6 +165,50 @@ describe("repair", () => {
       }),
       { numRuns: 1000 },
     );
+  });
+
+  const again = fc.array(fc.tuple(fc.constantFrom("a", "a", "a", "a-2", "a-3", "b"), fc.boolean()), {
+    ...{ minLength: 20, maxLength: 120, size: "max" as const },
+  });
+  const called = (calls: readonly (readonly [id: string, isAnswered: boolean])[]) =>
+    calls.flatMap(([id, isAnswered]): readonly ContextMessage[] => {
+      const from = { id: "s#1", agent: "ada", repaired: false } as const;
+      const use: ContentBlock = { type: "tool_use", id, name: "x", input: {} };
+      const result: ContentBlock = { type: "tool_result", toolUseId: id, content: "r" };
+      const answer: ContextMessage = { ...from, role: "tool", content: [result] };
+      return [{ ...from, role: "assistant", content: [use] }, ...(isAnswered ? [answer] : [])];
+    });
+  /** A token for every byte: there every longer id is felt. */
+  const bytesOf = ({ content }: ContextMessage) => JSON.stringify(content).length;
+
+  test("SE8 where ids are used again and again, a budget leaves out no more than it must", () => {
+    let shortened = 0;
+    fc.assert(
+      fc.property(again, fc.double({ min: 0, max: 1, noNaN: true }), (calls, share) => {
+        const messages = called(calls);
+        const room = Math.floor(sum(repair(messages).flat(), bytesOf) * share);
+        const expected = naive(messages, room, bytesOf);
+        expect(cut(messages, room, bytesOf)).toMatchObject(expected);
+        const { units, starts } = repairFrom(messages, messages.length);
+        const next = starts.indexOf(expected.leftOut) - 1;
+        if (next >= 0 && sum(units.slice(next).flat(), bytesOf) <= room) shortened += 1;
+      }),
+      { numRuns: 200 },
+    );
+    expect(shortened).toBeGreaterThan(3);
+  });
+
+  test("SE8 an id that is used thousands of times costs a budget no more than a few looks at each message", () => {
+    const messages = called(Array.from({ length: 3000 }, () => ["a", true] as const));
+    const stored = sum(repairFrom(messages, messages.length).units.flat(), bytesOf);
+    let looks = 0;
+    const counting = (message: ContextMessage) => {
+      looks += 1;
+      return bytesOf(message);
+    };
+    const { leftOut } = cut(messages, stored, counting);
+    expect(leftOut).toBeGreaterThan(200);
+    expect(looks).toBeLessThan(40 * messages.length);
   });
 
   test("SE8 the estimate is what its promise says", () => {

@@ -69,7 +69,11 @@ async function whole(storage: Storage, payloads: Payloads, asked: Behind): Promi
   return { messages: repair(messages).flat(), leftOut: 0 };
 }
 
-/** From the newest back, until one unit more would be too much. */
+/**
+ * From the newest back, until one unit more would be too much. Cutting looks at all that was read: it waits until that is
+ * as much as there is room for and, when that did not settle it, until twice as much was read, or a long past would be
+ * looked at again with every page.
+ */
 async function tail(
   storage: Storage,
   payloads: Payloads,
@@ -77,16 +81,21 @@ async function tail(
   room: number,
   count: Tokenizer,
 ): Promise<Made> {
-  let messages: readonly ContextMessage[] = [];
+  const pages: (readonly ContextMessage[])[] = [];
+  let [size, tokens, enough] = [0, 0, 1];
   for await (const rows of pagesBack(storage, asked)) {
-    if (rows.length === 0) continue;
-    messages = [...(await read(rows, payloads)), ...messages];
-    const made = cut(messages, room, count);
+    const page = await read(rows, payloads);
+    pages.push(page);
+    size += page.length;
+    tokens += sum(page, count);
+    if (tokens <= room || size < enough) continue;
+    const made = cut(pages.toReversed().flat(), room, count);
+    enough = 2 * size;
     if (!made.isSettled) continue;
-    const before = (await countRows(storage, asked)) - messages.length;
+    const before = (await countRows(storage, asked)) - size;
     return { messages: made.messages, leftOut: Math.max(0, before) + made.leftOut };
   }
-  return cut(messages, room, count);
+  return cut(pages.toReversed().flat(), room, count);
 }
 
 function checkTokenizer(given: unknown): Tokenizer {

@@ -13,6 +13,9 @@ export function onHead({ id, head }: SessionRow): Guard {
   return { check: "session.head", key: [id], expect: head };
 }
 
+/** Holds always, and makes those who rely on it in one store wait for each other until each is done. */
+export const IN_TURN: Guard = { check: "store.turn", key: ["store_id"], expect: "store_id" };
+
 /** No run is at work in the session (rule RU2): only it moves heads and clears messages meanwhile. */
 export async function whileIdle(storage: Storage, session: string): Promise<Guard> {
   const [busy] = await storage.query("run.active", session);

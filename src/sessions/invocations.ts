@@ -6,7 +6,7 @@ import type { Invocation, InvocationStatus } from "../contracts/lineage.ts";
 import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft, Guard, SessionUse, Storage } from "../contracts/storage.ts";
 import { checkArray, checkOneOf, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
@@ -150,7 +150,8 @@ export async function finishInvocation(
     const [row] = await storage.query("invocation.get", name, first);
     if (row === undefined) throw noRow("invocation", rowId(name, first));
     if (row.status !== "running") throw isOver("invocation", rowId(name, first), row.status);
-    const callee = await aliveSession(storage, row.callee);
+    const [named] = row.callee === null ? [] : await storage.query("session.get", row.callee);
+    const callee = named === undefined || named.deleted_at !== null ? null : named;
     const heads = { caller: await headNow(storage, caller), callee: await headNow(storage, callee) };
     const at = storage.environment.now();
     const branch = await lineOf(storage, caller, row);
@@ -159,12 +160,18 @@ export async function finishInvocation(
       ...{ caller_after: heads.caller?.id ?? null, callee_after: heads.callee?.id ?? null },
     };
     const used = callee === null || callee.id === caller.id ? [] : [callee];
+    const away = named === undefined || callee !== null ? [] : [named.id];
     return {
       commit: {
-        sessions: [caller, ...used].map((one) => ({ id: one.id, mode: "existing", at })),
+        sessions: [
+          ...[caller, ...used].map((one): SessionUse => ({ id: one.id, mode: "existing", at })),
+          // An import may bring it just now, and link what is here: then its heads are read again.
+          ...away.map((callee): SessionUse => ({ id: callee, mode: "still", at })),
+        ],
         guards: [
           { check: "invocation.version", key: [first, name], expect: row.seq },
           ...[onBranch(caller), onHead(caller), ...used.map(onHead)],
+          ...away.map((callee): Guard => ({ check: "session.version", key: [callee], expect: null })),
         ],
         ...(failure === null ? {} : { blobs: failure.blobs, writes: failure.writes, uses: failure.uses }),
         events: [endEvent(next, heads), ...(failure === null ? [] : [failureEvent(next, failure, at)])],
@@ -205,11 +212,6 @@ function failureEvent({ session, first_seq }: InvocationRow, payload: PreparedPa
     ...{ session, type: "annotation", at, data: { invocation: first_seq }, payloads: { note: payload } },
     writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
   };
-}
-
-async function aliveSession(storage: Storage, id: string | null): Promise<SessionRow | null> {
-  const [row] = id === null ? [] : await storage.query("session.get", id);
-  return row === undefined || row.deleted_at !== null ? null : row;
 }
 
 async function headNow(storage: Storage, session: SessionRow | null): Promise<HeadRow | null> {

@@ -5,31 +5,85 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/lineage.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkId } from "../core/check.ts";
-import { checkStore, formatLocator, isLocatorText } from "../core/locator.ts";
+import { checkStore, formatLocator, isHeadId, isLocatorText } from "../core/locator.ts";
+import { findSession } from "./find.ts";
 
-/** With the store checked. It says nothing yet about whether there is such a session or head. */
+/** With the store checked and the head's id whole. Whether there is such a session or head is for others to say. */
 export type Locate = (at: unknown) => Promise<Locator>;
 
 export function createLocate(
   storage: Storage,
   info: { readonly url: string; readonly storeId: string },
-): { readonly locate: Locate; readonly standing: Standing } {
-  const locate = async (at: unknown): Promise<Locator> => {
+): { readonly locate: Locate; readonly standing: Standing; readonly called: Called } {
+  const parse = async (at: unknown): Promise<Locator> => {
     if (typeof at !== "string" || !isLocatorText(at)) return checkStore(at, info);
     // A session that is called like a locator is meant first: whoever has its id has to reach it.
     const [called] = Buffer.byteLength(at) > LIMITS.idBytes ? [] : await storage.query("session.get", at);
     return called === undefined ? checkStore(at, info) : { session: at };
   };
-  const standing: Standing = (at, what) => {
-    if (typeof at !== "string") return withoutHead(checkStore(at, info), `${what} where a session stands`);
-    // Ids go to the verb at once, which checks them: what was called first is written first.
-    return isLocatorText(at) ? locate(at).then((found) => withoutHead(found, `${what} where a session stands`)) : at;
+  const locate = async (at: unknown): Promise<Locator> => {
+    const found = await parse(at);
+    if (found.head === undefined || isHeadId(found.head)) return found;
+    return { ...found, head: await wholeHead(storage, found.session, found.head) };
   };
-  return { locate, standing };
+  const standing: Standing = (at, what, hint) => {
+    const named = (found: Locator) => withoutHead(found, `${what} where a session stands`, hint);
+    if (typeof at !== "string") return named(checkStore(at, info));
+    // Ids go to the verb at once, which checks them: what was called first is written first.
+    return isLocatorText(at) ? locate(at).then(named) : at;
+  };
+  return { locate, standing, called: createCalled(standing) };
 }
 
+/** Heads that an error names. */
+const NAMED = 10;
+
+/** The id of the only head of the session that begins so. */
+async function wholeHead(storage: Storage, name: string, beginning: string): Promise<string> {
+  const { no, id } = await findSession(storage, name);
+  // Behind every hex digit.
+  const rows = await storage.query("heads.beginning", no, beginning, `${beginning}g`, NAMED);
+  const [head, ...others] = rows.map((row) => row.id);
+  if (head !== undefined && others.length === 0) return head;
+  if (head === undefined) {
+    throw new HoldfastError("NotFound", `no head of ${JSON.stringify(id)} begins with ${beginning}`, {
+      details: { kind: "head", id: beginning, session: id },
+      hint: "List a session's heads with heads.list().",
+    });
+  }
+  throw new HoldfastError("InvalidArgument", `more than one head of ${JSON.stringify(id)} begins with ${beginning}`, {
+    details: { kind: "head", id: beginning, session: id, heads: [head, ...others] },
+    hint: `Give more digits: ${[head, ...others].map((one) => one.slice(0, beginning.length + 4)).join(", ")}.`,
+  });
+}
+
+/** For nouns that take a session's id, or a text that names one: what changes a session happens in the order of the calls. */
+export type Called = (session: string, what: string, hint?: string) => string | Promise<string>;
+
+/** An id that comes behind a text that is still looked up waits for it; otherwise it goes to the verb at once. */
+function createCalled(standing: Standing): Called {
+  let last: Promise<string> | null = null;
+  return (session, what, hint) => {
+    if (last === null && !isLocatorText(session)) return session;
+    const before: Promise<unknown> = last ?? Promise.resolve();
+    const found = before.then(
+      () => standing(session, what, hint),
+      () => standing(session, what, hint),
+    );
+    const over = () => {
+      if (last === found) last = null;
+    };
+    last = found;
+    found.then(over, over);
+    return found;
+  };
+}
+
+/** For what reads, which a view does at a head. */
+export const SHOWN_AT = "sessions.at() shows messages and state at a head; sessions.fork() goes on from one.";
+
 /** The id of a session that is taken as it stands. */
-export type Standing = (at: unknown, what: string) => string | Promise<string>;
+export type Standing = (at: unknown, what: string, hint?: string) => string | Promise<string>;
 
 const GO_ON =
   "Go on from that head first, with sessions.fork() in a session of its own or with sessions.resume() in this one.";

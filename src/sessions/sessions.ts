@@ -24,9 +24,11 @@ import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
+import { removeAlias, setAlias } from "./aliases.ts";
 import { checkAttach, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";
 import { contextAt } from "./context.ts";
+import { shownMessages } from "./counts.ts";
 import {
   type Birth,
   changes,
@@ -95,11 +97,8 @@ export function createSessions(
 const AT_A_HEAD = "sessions.at() shows what there was at that head, heads.get() the head itself.";
 
 async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
-  const aliases = await storage.query("session.aliases", row.id);
-  return sessionOf(
-    row,
-    aliases.map((alias) => alias.name),
-  );
+  const aliases = (await storage.query("session.aliases", row.id)).map((alias) => alias.name);
+  return { ...sessionOf(row, aliases), messages: await shownMessages(storage, row) };
 }
 
 async function create(storage: Storage, input: unknown): Promise<Session> {
@@ -219,7 +218,7 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
     const at = storage.environment.now();
     const next = { ...row, ...changed, updated_at: at, version: row.version + 1 };
     // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
-    const session = sessionOf(next, aliases);
+    const session = { ...sessionOf(next, aliases), messages: await shownMessages(storage, row) };
     const { agent, status, tags, request, version } = session;
     const described: Described = { agent, title: next.title, status, tags, metadata: next.metadata, request };
     return {
@@ -249,66 +248,5 @@ function versionConflict(id: string, expected: number, actual: number): Holdfast
   return new HoldfastError("Conflict", `session ${JSON.stringify(id)} has version ${actual}, not ${expected}`, {
     details: { kind: "session", id, expected, actual },
     hint: "Read it again and decide anew.",
-  });
-}
-
-async function setAlias(storage: Storage, id: string, name: string, move: boolean): Promise<void> {
-  await decide<void>(storage, async () => {
-    await existingSession(storage, id);
-    // An alias that looks like a session's id would never be found.
-    const [taken] = await storage.query("session.get", name);
-    const [holder] = await storage.query("session.byAlias", name);
-    if (taken !== undefined || (holder !== undefined && holder.id !== id && !move)) {
-      throw new HoldfastError("AlreadyExists", `the name ${JSON.stringify(name)} is taken`, {
-        details: { kind: "alias", id: name, session: taken?.id ?? holder?.id },
-        hint: taken === undefined ? "Pass move: true to point it here." : "It is a session's id; choose another name.",
-      });
-    }
-    if (holder?.id === id) return { answer: undefined };
-    const at = storage.environment.now();
-    return {
-      commit: {
-        sessions: [{ id, mode: "existing", at }],
-        guards: [
-          { check: "alias.session", key: [name], expect: holder?.id ?? null },
-          { check: "session.id", key: [name], expect: null },
-        ],
-        events: [
-          {
-            session: id,
-            type: "alias/set",
-            at,
-            data: { name },
-            // A name nobody had is inserted: should another take it in between, the insert must lose, not replace it.
-            writes: [{ op: holder === undefined ? "insert" : "put", table: "aliases", row: { name, created_at: at } }],
-          },
-        ],
-      },
-      answer: () => undefined,
-    };
-  });
-}
-
-async function removeAlias(storage: Storage, name: string): Promise<boolean> {
-  return decide(storage, async () => {
-    const [holder] = await storage.query("session.byAlias", name);
-    if (holder === undefined) return { answer: false };
-    const at = storage.environment.now();
-    return {
-      commit: {
-        sessions: [{ id: holder.id, mode: "existing", at }],
-        guards: [{ check: "alias.session", key: [name], expect: holder.id }],
-        events: [
-          {
-            session: holder.id,
-            type: "alias/removed",
-            at,
-            data: { name },
-            writes: [{ op: "remove", table: "aliases", row: { name } }],
-          },
-        ],
-      },
-      answer: () => true,
-    };
   });
 }

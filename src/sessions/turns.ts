@@ -105,7 +105,7 @@ async function end(
     const from = await backTo(storage, session, open);
     return decideHead(storage, {
       ...plan,
-      after: [{ ...branchEvent(session, "branch/begun", from, at, { verb: "abort" }), namesHead: true }],
+      after: [{ ...goingOn(session, open, from, at), namesHead: true }],
       guards: [...(plan.guards ?? []), onHead(session)],
     });
   });
@@ -135,6 +135,14 @@ async function openTurn(storage: Storage, session: SessionRow, first: number): P
 function endRow({ first_seq, agent, run }: TurnRow, status: "done" | "aborted", at: number): Write {
   const by = agent === null ? null : { agent };
   return { op: "insert", table: "turns", row: { first_seq, status, run, at, agent_no: by } };
+}
+
+/** A line that goes on from a head inside the turn would show it as open: its end stands there, too. */
+function goingOn(session: SessionRow, turn: TurnRow, from: Position, at: number): EventDraft {
+  const isInside = from.seq >= turn.first_seq;
+  const said = { verb: "abort", ...(isInside ? { turn: turn.first_seq } : {}) };
+  const begun = branchEvent(session, "branch/begun", from, at, said);
+  return isInside ? { ...begun, writes: [...(begun.writes ?? []), endRow(turn, "aborted", at)] } : begun;
 }
 
 /** As if the turn had not been: from before it; or from the current head, if that was published since on the same line. */

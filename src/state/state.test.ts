@@ -9,6 +9,8 @@ import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { createState } from "./state.ts";
 
+const byId = (session: string) => session;
+
 for (const engine of ENGINES) {
   describe(`state on ${engine.name}`, () => {
     test("ST2 a patch is answered from its decision, not by reading back", async () => {
@@ -16,10 +18,10 @@ for (const engine of ENGINES) {
       const storage = new SqlStorage(ground.driver, realEnvironment());
       const payloads = createPayloads(storage);
       try {
-        const before = await createState(storage, payloads).set("s", { a: 1, b: [2], "10": 3 });
-        const answer = await createState(lostAfterCommit(storage), payloads).patch("s", { a: { z: -0 } });
+        const before = await createState(storage, payloads, byId).set("s", { a: 1, b: [2], "10": 3 });
+        const answer = await createState(lostAfterCommit(storage), payloads, byId).patch("s", { a: { z: -0 } });
         expect(answer.version).toBe(before.version + 1);
-        const read = await createState(storage, payloads).getVersioned("s");
+        const read = await createState(storage, payloads, byId).getVersioned("s");
         expect(read).toEqual(answer);
         expect(JSON.stringify(answer.value)).toBe(JSON.stringify(read.value));
       } finally {
@@ -30,7 +32,7 @@ for (const engine of ENGINES) {
     test("ME1 a patch that others keep overtaking steps back, and is not lost", async () => {
       const ground = await engine.fresh();
       const other = new SqlStorage(await ground.another(), realEnvironment());
-      const theirs = createState(other, createPayloads(other));
+      const theirs = createState(other, createPayloads(other), byId);
       const waits: number[] = [];
       const sleep = async (ms: number) => void waits.push(ms);
       const storage = new SqlStorage(ground.driver, { ...realEnvironment(), sleep });
@@ -44,7 +46,11 @@ for (const engine of ENGINES) {
       const { engine: kind, environment } = storage;
       try {
         await theirs.set("s", {});
-        const ours = createState({ commit, query, engine: kind, environment } as Storage, createPayloads(storage));
+        const ours = createState(
+          { commit, query, engine: kind, environment } as Storage,
+          createPayloads(storage),
+          byId,
+        );
         const { value } = await ours.patch("s", { ours: true });
         expect(Object.keys(value)).toHaveLength(9);
         expect(waits.length).toBeGreaterThan(0);

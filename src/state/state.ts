@@ -6,33 +6,37 @@ import type { State, Versioned } from "../contracts/state.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
 import { decide, refusalError } from "../core/decide.ts";
-import { refuseAlias, refuseAtHead } from "../core/existing.ts";
-import { headIn } from "../core/locator.ts";
+import { refuseAlias } from "../core/existing.ts";
 import { Turns } from "../core/turns.ts";
+import { type Called, SHOWN_AT } from "../sessions/locate.ts";
 import { type Change, changeCommit, type Encoded, type Given, prepareValues, textOf, wholeOf } from "./changes.ts";
 import { Patches } from "./patches.ts";
 import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
-export function createState(storage: Storage, payloads: Payloads): State {
+const CHANGED = "state is changed";
+
+export function createState(storage: Storage, payloads: Payloads, called: Called): State {
   const turns = new Turns();
   const patches = new Patches(storage, payloads, turns);
-  const read = (session: string) => current(storage, payloads, session);
+  const idToRead = (session: string) => called(checkId(session, "session"), "state is read", SHOWN_AT);
   // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
   return {
-    get: async (session) => (await read(checkId(session, "session"))).value,
-    getVersioned: async (session) => read(checkId(session, "session")),
+    get: async (session) => (await current(storage, payloads, await idToRead(session))).value,
+    getVersioned: async (session) => current(storage, payloads, await idToRead(session)),
     async getKey(session, key) {
-      const id = checkId(session, "session");
-      const row = await readKey(storage, id, checkId(key, "key"));
+      const asked = checkId(key, "key");
+      const id = await idToRead(session);
+      const row = await readKey(storage, id, asked);
       if (row === undefined) await refuseAlias(storage, id);
       return row === undefined ? undefined : decodeValue(await readValue(payloads, id, row));
     },
     async set(session, value, options) {
-      const id = checkId(session, "session");
+      const name = checkId(session, "session");
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
-      if (headIn(id) !== null) await refuseAtHead(storage, id);
+      const found = called(name, CHANGED);
+      const id = typeof found === "string" ? found : await found;
       const replace = (values: readonly Given[]) =>
         replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
       return payloads.preparing(async (prepare) => {
@@ -47,22 +51,25 @@ export function createState(storage: Storage, payloads: Payloads): State {
       });
     },
     async patch(session, patch, options) {
-      const id = checkId(session, "session");
+      const name = checkId(session, "session");
       const encoded = encode(patch, "patch");
       const given = checkRecord(options, "options", ["ttlMs", "remove"]);
       const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
       const at = storage.environment.now();
-      const change = { session: id, type: "state/patched", at, removed, expiresAt: expiry(given.ttlMs, at) } as const;
-      if (headIn(id) !== null) await refuseAtHead(storage, id);
+      const expiresAt = expiry(given.ttlMs, at);
+      const found = called(name, CHANGED);
+      const id = typeof found === "string" ? found : await found;
+      const change = { session: id, type: "state/patched", at, removed, expiresAt } as const;
       return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, encoded)));
     },
     async compareAndSet(session, version, value, options) {
-      const id = checkId(session, "session");
+      const name = checkId(session, "session");
       const expected = checkInt(version, "version", 0, Number.MAX_SAFE_INTEGER);
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
-      if (headIn(id) !== null) await refuseAtHead(storage, id);
+      const found = called(name, CHANGED);
+      const id = typeof found === "string" ? found : await found;
       return payloads.preparing((prepare) =>
         turns.take(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
           decide<Versioned | null>(storage, async () => {
@@ -79,8 +86,10 @@ export function createState(storage: Storage, payloads: Payloads): State {
       );
     },
     async clear(session) {
-      const id = checkId(session, "session");
+      const name = checkId(session, "session");
       const at = storage.environment.now();
+      const found = called(name, CHANGED);
+      const id = typeof found === "string" ? found : await found;
       const change: Change = { session: id, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
       await turns.take(id, Promise.resolve(), () =>
         decide<void>(storage, async () => {

@@ -9,7 +9,6 @@ import { encodeText } from "../core/bytes.ts";
 import { checkArray, checkBoolean, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
-import { refuseAtHead } from "../core/existing.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, taskGuard } from "./rows.ts";
 import { meaningful } from "./transitions.ts";
 
@@ -20,18 +19,18 @@ type BoardOptions = Partial<Pick<BoardRow, "label" | "parent" | "max_retries">>;
 
 export async function createBoard(
   storage: Storage,
-  conversationId: string,
+  find: (conversation: string) => Promise<string>,
+  conversation: string,
   taskTitles: readonly string[],
   options: TaskListOptions | undefined,
 ): Promise<TaskList> {
-  const session = checkId(conversationId, "conversationId");
   const titles = checkTitles(taskTitles, "taskTitles");
   const known = ["agentId", "agentLabel", "parentAgentId", "maxRetries", "ifAbsent"] as const;
   const given = checkRecord(options, "options", known);
   const isNew = given.ifAbsent !== undefined && checkBoolean(given.ifAbsent, "ifAbsent");
   const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
   const chosen = checkOptions(given);
-  await refuseAtHead(storage, session);
+  const session = await find(conversation);
   const make = () =>
     decide(storage, async () => {
       const boards = await storage.query("boards.bySession", session);

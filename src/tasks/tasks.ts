@@ -8,16 +8,20 @@ import { TASK_STATUSES, type Task, type TaskList, type Tasks } from "../contract
 import { checkId, checkOneOf, checkRecord, checkText, invalid, limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { refuseAlias } from "../core/existing.ts";
+import type { Called } from "../sessions/locate.ts";
 import { checkAgent, checkTitles, createBoard, noBoard } from "./boards.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, putTask, taskGuard, taskOf } from "./rows.ts";
 import { changedFields, moveTo, retitle, retry, revive, settled } from "./transitions.ts";
 
-export function createTasks(storage: Storage): Tasks {
+export function createTasks(storage: Storage, called: Called): Tasks {
+  // Boards belong to a session as a whole, whatever line it is on.
+  const session = async (conversation: string) =>
+    called(checkId(conversation, "conversationId"), "boards are kept", "Name the session without the head.");
   return {
-    createTaskList: (conversation, titles, options) => createBoard(storage, conversation, titles, options),
+    createTaskList: (conversation, titles, options) => createBoard(storage, session, conversation, titles, options),
     getTaskList: (id) => readBoard(storage, id),
-    getByConversation: (conversation) => mainBoard(storage, conversation),
-    getBoardsByConversation: (conversation) => allBoards(storage, conversation),
+    getByConversation: async (conversation) => mainBoard(storage, await session(conversation)),
+    getBoardsByConversation: async (conversation) => allBoards(storage, await session(conversation)),
     updateStatus: async (list, task, status, note, options) => {
       const to = checkOneOf(status, "status", TASK_STATUSES);
       const text = note === undefined ? "" : checkText(note, "note", "noteBytes");
@@ -34,7 +38,7 @@ export function createTasks(storage: Storage): Tasks {
       if (text.trim() === "") throw invalid("title", "a text that is not blank", title);
       return changeTask(storage, list, task, (one) => retitle(one, text));
     },
-    settle: (conversation, to, options) => settle(storage, conversation, to, options),
+    settle: async (conversation, to, options) => settle(storage, await session(conversation), to, options),
   };
 }
 
@@ -44,8 +48,7 @@ async function readBoard(storage: Storage, taskListId: string): Promise<TaskList
   return board === undefined ? null : boardOf(board, tasks.map(taskOf));
 }
 
-async function mainBoard(storage: Storage, conversationId: string): Promise<TaskList | null> {
-  const session = checkId(conversationId, "conversationId");
+async function mainBoard(storage: Storage, session: string): Promise<TaskList | null> {
   const boards = await storage.query("boards.bySession", session);
   if (boards.length === 0) await refuseAlias(storage, session);
   const board = boards.find((one) => one.agent === "") ?? boards[0];
@@ -53,8 +56,7 @@ async function mainBoard(storage: Storage, conversationId: string): Promise<Task
   return boardOf(board, (await storage.query("tasks.byBoard", board.id)).map(taskOf));
 }
 
-async function allBoards(storage: Storage, conversationId: string): Promise<readonly TaskList[]> {
-  const session = checkId(conversationId, "conversationId");
+async function allBoards(storage: Storage, session: string): Promise<readonly TaskList[]> {
   const [boards, rows] = await Promise.all([
     storage.query("boards.bySession", session),
     storage.query("tasks.bySession", session),
@@ -163,11 +165,10 @@ async function deleteTask(storage: Storage, taskListId: string, taskId: string):
 
 async function settle(
   storage: Storage,
-  conversationId: string,
+  session: string,
   status: "failed" | "planned",
   options: { readonly agentId?: string } | undefined,
 ): Promise<number> {
-  const session = checkId(conversationId, "conversationId");
   const to = checkOneOf(status, "to", ["failed", "planned"]);
   const given = checkRecord(options, "options", ["agentId"]).agentId;
   const agent = given === undefined ? undefined : checkAgent(given, "agentId");

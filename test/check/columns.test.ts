@@ -75,6 +75,20 @@ const ROWS: readonly Row[] = [
   set("tasks", "updated_at", "updated_at + 1", TASK),
   ["tasks", "", `DELETE FROM tasks WHERE ${TASK}`, "event-without-row"],
   [
+    "derivations",
+    "",
+    "INSERT INTO derivations (session_no, seq, type, source_session_no, source_branch, source_seq, at) " +
+      `SELECT session_no, 9999, type, source_session_no, source_branch, source_seq, at FROM derivations WHERE ${FORK}`,
+    "row-without-event",
+  ],
+  [
+    "clears",
+    "",
+    `INSERT INTO clears (session_no, seq, branch, agent_no) SELECT session_no, 9999, branch, agent_no FROM clears WHERE ${FORK}`,
+    "row-without-event",
+  ],
+  ["remains", "", `INSERT INTO remains (session_no, branch, upto) VALUES (${of("work")}, 1, 1)`, "remains-left"],
+  [
     "tasks",
     "",
     `INSERT INTO tasks SELECT board_id, 'another', title, status, 9, 0, note, 1, 1, 1 FROM tasks WHERE ${TASK}`,
@@ -132,6 +146,39 @@ const KEPT: readonly (readonly [what: string, sql: string, kind: CheckKind])[] =
   ["a session that was never deleted", "UPDATE sessions SET deleted_at = 1 WHERE id = 'work'", "remains-left"],
 ];
 
+/** What a fork reads through its source, where only the fork is checked. */
+const INHERITED: readonly (readonly [heir: string, what: string, sql: string, kind: CheckKind])[] = [
+  ["fork", "a call's cost", `UPDATE calls SET cost_usd = 9 WHERE ${ENDED}`, "row-mismatch"],
+  ["fork", "a call that goes", `DELETE FROM calls WHERE ${ENDED}`, "event-without-row"],
+  ["fork", "an eval's code", `UPDATE evals SET code = NULL WHERE ${ENDED}`, "commitment-mismatch"],
+  ["fork", "a turn's run", `UPDATE turns SET run = 'another' WHERE ${CHAT} AND run IS NOT NULL`, "row-mismatch"],
+  [
+    "fork",
+    "variables that go",
+    `DELETE FROM snapshots WHERE ${CHAT} AND seq = (SELECT min(x.seq) FROM snapshots x WHERE x.${CHAT})`,
+    "event-without-row",
+  ],
+  ["fork", "a value", `UPDATE state SET salt = NULL WHERE ${CHAT} AND key = 'mood'`, "commitment-mismatch"],
+  ["fork", "a head", `UPDATE heads SET fingerprint = 'x' WHERE ${CHAT} AND fingerprint = 'f-1'`, "head-root-wrong"],
+  [
+    "fork",
+    "a head's final value",
+    `UPDATE heads SET final = 99999 WHERE ${CHAT} AND fingerprint = 'f-1'`,
+    "head-final-missing",
+  ],
+  ["heir", "a call of what is left", `UPDATE calls SET cost_usd = 9 WHERE ${LEFT}`, "row-mismatch"],
+  ["heir", "a value of what is left", `DELETE FROM state WHERE ${LEFT} AND until_seq IS NULL`, "event-without-row"],
+];
+
+/** Of the same source, what came after the fork or lies on another line. */
+const NOT_INHERITED = [
+  `UPDATE invocations SET completed_at = 1 WHERE ${CHAT}`,
+  `UPDATE invocations SET call_seq = 9999 WHERE ${CHAT}`,
+  `UPDATE heads SET fingerprint = 'x' WHERE ${CHAT} AND status = 'aborted'`,
+  `UPDATE snapshots SET at = 1 WHERE ${CHAT} AND seq = (SELECT max(x.seq) FROM snapshots x WHERE x.${CHAT})`,
+  "UPDATE sessions SET messages = 99, status = 'open', cache_id = 'x' WHERE id = 'chat'",
+];
+
 for (const engine of ENGINES) {
   describe(`columns on ${engine.name}`, () => {
     let store: Damaged;
@@ -157,6 +204,48 @@ for (const engine of ENGINES) {
         expect((await store.hf.check()).issues.map((issue) => issue.kind)).toContain(kind);
       });
     }
+
+    const AGAIN = `session_no = ${of("halted")} AND seq = branch`;
+    test.each<readonly [sql: string, kind: CheckKind, column: string | undefined]>([
+      [`DELETE FROM turns WHERE ${AGAIN}`, "event-without-row", undefined],
+      [`UPDATE turns SET status = 'done' WHERE ${AGAIN}`, "row-mismatch", "status"],
+      [`UPDATE turns SET at = at + 1 WHERE ${AGAIN}`, "row-mismatch", "at"],
+      [`UPDATE turns SET run = 'another' WHERE ${AGAIN}`, "row-mismatch", "run"],
+      [`UPDATE turns SET branch = branch + 1 WHERE ${AGAIN}`, "row-mismatch", "branch"],
+      [`UPDATE turns SET first_seq = 3 WHERE ${AGAIN}`, "turn-open-twice", undefined],
+      [
+        `DELETE FROM turns WHERE session_no = ${of("halted")} AND status = 'aborted' AND seq <> branch`,
+        "turn-missing",
+        undefined,
+      ],
+    ])("SE10 a turn aborted behind a head of its own ends on the line that goes on: %s", async (sql, kind, column) => {
+      const { hf } = store;
+      await hf.sessions.create({ id: "halted" });
+      const turn = await hf.turns.begin("halted", { agent: "ada", run: "r" });
+      await hf.heads.publish("halted");
+      await hf.turns.abort(turn.id);
+      expect((await hf.check()).issues).toEqual([]);
+      await store.run(sql);
+      const { issues } = await hf.check();
+      expect(issues.map((issue) => issue.kind)).toContain(kind);
+      if (column !== undefined) expect(issues.map(({ details }) => details.column)).toContain(column);
+    });
+
+    for (const [heir, what, sql, kind] of INHERITED) {
+      test(`SE10 one session is checked with the rows it inherits: ${what}`, async () => {
+        expect((await store.hf.check({ session: heir })).issues).toEqual([]);
+        await store.run(sql);
+        const { issues } = await store.hf.check({ session: heir });
+        const details = expect.objectContaining({ inheritedBy: heir });
+        expect(issues).toContainEqual(expect.objectContaining({ kind, details }));
+      });
+    }
+
+    test.each(NOT_INHERITED)("SE10 one session is checked without what it does not inherit: %s", async (sql) => {
+      await store.run(sql);
+      expect((await store.hf.check({ session: "fork" })).issues).toEqual([]);
+      expect((await store.hf.check()).issues).not.toEqual([]);
+    });
 
     test("SE10 a clear took as many messages as its event says", async () => {
       const clear = (which: string) =>

@@ -9,8 +9,8 @@ import { open } from "../../src/open.ts";
 import { ENGINES } from "../engines.ts";
 import { type Damaged, filledStore } from "./ground.ts";
 
-/** Places in the order of creation: one with everything, one with nothing, one of a fork. */
-const [FULL, BARE, OF_FORK] = [0, 2, 4];
+/** Places in the order of creation: one with everything, one with nothing, one that compacts, one of a fork. */
+const [FULL, BARE, COMPACTED, OF_FORK] = [0, 2, 3, 4];
 const OTHER = Buffer.from("another");
 const SALT = new Uint8Array(16).fill(7);
 const SNAPSHOT = "(SELECT min(s.seq) FROM snapshots s WHERE s.session_no = heads.session_no)";
@@ -55,6 +55,42 @@ const PLANTED: readonly Planted[] = [
   ["at", BARE, "at + 1", "row-mismatch"],
 ];
 
+type Parsed = { readonly counts: Readonly<Record<string, number>>; readonly compaction?: object };
+
+/** What a root says, changed in itself: the kind tells that it was compared with the rows, and not only with the id. */
+const ROOTS: readonly (readonly [what: string, place: number, change: (root: Parsed) => Parsed, kind: CheckKind])[] = [
+  [
+    "the count of messages of a fork's head",
+    OF_FORK,
+    (root) => ({ ...root, counts: { ...root.counts, messages: 99 } }),
+    "head-root-wrong",
+  ],
+  [
+    "the count of calls that a fork's head inherits",
+    OF_FORK,
+    (root) => ({ ...root, counts: { ...root.counts, calls: 99 } }),
+    "head-root-wrong",
+  ],
+  [
+    "the compaction that a head keeps of the one before it",
+    OF_FORK,
+    (root) => ({ ...root, compaction: { ...root.compaction, upTo: "chat#1" } }),
+    "head-root-wrong",
+  ],
+  [
+    "a compaction that nobody made",
+    FULL,
+    (root) => ({ compaction: { summary: "chat#1", upTo: "chat#1" }, ...root }),
+    "head-root-wrong",
+  ],
+  [
+    "what the head that makes a compaction says of it",
+    COMPACTED,
+    (root) => ({ ...root, compaction: { ...root.compaction, upTo: "chat#1" } }),
+    "head-id-wrong",
+  ],
+];
+
 test("SE10 a change of every column of a head is tried", () => {
   const tried = new Set(PLANTED.map(([column]) => column));
   expect([...tried, "no"].sort()).toEqual(Object.keys(TABLES.heads.columns).sort());
@@ -78,6 +114,26 @@ for (const engine of ENGINES) {
       const rows = [id, ...(column === "id" ? [`hd-${"0".repeat(64)}`] : [])];
       const named = issues.filter((issue) => issue.rows.some((row) => rows.includes(row)));
       expect(named.map((issue) => issue.kind)).toContain(kind);
+    });
+  });
+
+  describe(`roots on ${engine.name}`, () => {
+    let store: Damaged;
+    beforeAll(async () => {
+      store = await filledStore(engine);
+    });
+    afterEach(() => store.mend());
+    afterAll(() => store.end());
+
+    test.each(ROOTS)("SE10 %s is derived anew", async (_, place, change, kind) => {
+      const id = store.filled.heads[place] ?? "";
+      const [row] = await store.read("SELECT root FROM heads WHERE id = ?", id);
+      const root = Buffer.from(row?.root as Uint8Array).toString();
+      const changed = JSON.stringify(change(JSON.parse(root)));
+      expect(changed).not.toBe(root);
+      await store.run("UPDATE heads SET root = ? WHERE id = ?", Buffer.from(changed), id);
+      const named = (await store.check("deep")).issues.filter(({ rows }) => rows.includes(id));
+      expect(named.map((issue) => issue.kind)).toEqual([kind]);
     });
   });
 

@@ -17,11 +17,8 @@ const FOLLOWED: Partial<Record<CheckKind, readonly [says: string, follow: Follow
   "current-head-wrong": ["heads.publish()", publish],
   "derived-moved-source": ["heads.publish()", publish],
   "alias-target-missing": [
-    "Delete its row",
-    async ({ hf, run }, { rows: [name = ""] }) => {
-      await run("DELETE FROM aliases WHERE name = ?", name);
-      await hf.sessions.setAlias("chat", name);
-    },
+    "sessions.setAlias() and move: true",
+    ({ hf }, { rows: [name = ""] }) => hf.sessions.setAlias("chat", name, { move: true }),
   ],
   "cache-id-missing": [
     "sessions.cache_id",
@@ -53,6 +50,24 @@ for (const engine of ENGINES) {
     });
     afterEach(() => store.mend());
     afterAll(() => store.end());
+
+    test("ST7 a name whose session is gone is nobody's, moves when asked to and can be taken away", async () => {
+      const { hf, run } = store;
+      const gone = "(SELECT no FROM sessions WHERE id = 'left')";
+      await run("INSERT INTO aliases (name, session_no, created_at) VALUES ('nowhere', 99999, 1)");
+      await run(`INSERT INTO aliases (name, session_no, created_at) VALUES ('deleted', ${gone}, 1)`);
+      for (const name of ["nowhere", "deleted"]) {
+        expect(await hf.sessions.get(name)).toBeNull();
+        await expect(hf.sessions.setAlias("chat", name)).rejects.toMatchObject({ code: "AlreadyExists" });
+        await hf.sessions.setAlias("fork", name, { move: true });
+        expect(await hf.sessions.get(name)).toMatchObject({ id: "fork" });
+        expect(await hf.sessions.removeAlias(name)).toBe(true);
+        await run("INSERT INTO aliases (name, session_no, created_at) VALUES (?, 99999, 1)", name);
+        expect(await hf.sessions.removeAlias(name)).toBe(true);
+        expect(await hf.sessions.removeAlias(name)).toBe(false);
+      }
+      expect((await hf.check()).issues).toEqual([]);
+    });
 
     test.each(Object.keys(FOLLOWED) as CheckKind[])("SE10 %s is over when its hint was followed", async (kind) => {
       const [says, follow] = FOLLOWED[kind] ?? ["", async () => {}];

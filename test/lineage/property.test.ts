@@ -18,7 +18,7 @@ type Command =
   | { readonly do: "append"; readonly on: number; readonly n: number }
   | { readonly do: "state"; readonly on: number; readonly key: number; readonly value: number }
   | { readonly do: "unset"; readonly on: number; readonly key: number }
-  | { readonly do: "publish" | "compact" | "abort" | "clear" | "clearState"; readonly on: number }
+  | { readonly do: "publish" | "compact" | "abort" | "halt" | "clear" | "clearState"; readonly on: number }
   | { readonly do: "delete"; readonly on: number; readonly everywhere: boolean }
   | { readonly do: "fork" | "attach" | "resume" | "rewind"; readonly on: number; readonly head: number };
 
@@ -32,7 +32,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      do: fc.constantFrom("compact" as const, "abort" as const, "clear" as const, "clearState" as const),
+      do: fc.constantFrom(...(["compact", "abort", "halt", "clear", "clearState"] as const)),
       on,
     }),
   },
@@ -139,6 +139,20 @@ class World {
         const head = await hf.turns.abort(turn.id);
         this.model.publish(session, head.id, head.seq, false);
         session.now = before;
+        return;
+      }
+      case "halt": {
+        const turn = await hf.turns.begin(id);
+        await this.#append(session, 1);
+        const inside = await hf.heads.publish(id);
+        const kept = this.model.publish(session, inside.id, inside.seq);
+        await this.#append(session, 1);
+        const head = await hf.turns.abort(turn.id);
+        this.model.publish(session, head.id, head.seq, false);
+        this.model.goTo(session, kept);
+        const statusAt = async (at: string) =>
+          (await (await hf.sessions.at(at)).turns()).find((one) => one.id === turn.id)?.status;
+        expect([await statusAt(`${id}@${inside.id}`), await statusAt(id)]).toEqual(["open", "aborted"]);
         return;
       }
       case "clear": {

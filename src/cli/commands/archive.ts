@@ -70,7 +70,7 @@ export const exported: Command = {
       safe`wrote session ${at.session}${along} to ${out} (${formatBytes(size)})`,
     ]);
     await noteLeftOut(leftOut, context);
-    await output.note(`next: holdfast import ${quoted(out)} --store OTHER`);
+    await output.note(`next: \`holdfast import ${quoted(out)} --store OTHER\``);
     return undefined;
   },
 };

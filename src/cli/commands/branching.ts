@@ -1,10 +1,10 @@
 // holdfast fork, resume, rewind: going on from somewhere else than the end.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { ForkInput, Locator, Moved } from "../../contracts/lineage.ts";
+import type { ForkInput, Locator, MessageAt, Moved } from "../../contracts/lineage.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, locateFork, shortHead } from "../locate.ts";
-import { quoted, safe } from "../terminal.ts";
+import { quoted, safe, wrapWords } from "../terminal.ts";
 import { plural } from "../units.ts";
 
 export const fork: Command = {
@@ -17,8 +17,8 @@ export const fork: Command = {
   ],
   description:
     "Makes a new session that has everything the other one had up to a head or a message; when none is named, up to its " +
-    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A message is named as " +
-    `holdfast messages prints it: chat-1#7. ${LOCATOR_HELP}`,
+    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A " +
+    `message is named by its session and its number, which holdfast messages prints: chat-1#7. ${LOCATOR_HELP}`,
   options: {
     title: { type: "text", summary: "a title for people" },
     agent: { type: "text", value: "ID", summary: "the agent it belongs to (default: the other session's)" },
@@ -54,20 +54,21 @@ export const fork: Command = {
     };
     const session = await holdfast.sessions.fork(at, input);
     const head = message === undefined ? await headBehind(holdfast, session.id) : null;
-    const later = at.head === undefined && head !== null ? await after(holdfast, at.session, head) : null;
+    const later = at.head !== undefined || head === null ? [] : await after(holdfast, at.session, head, session.id);
     const from = {
       ...at,
       ...(head === null ? {} : { head }),
       ...(message === undefined ? {} : { message }),
-      ...(later === null ? {} : { messagesAfter: later.count }),
+      ...(later.length === 0 ? {} : { messagesAfter: later.length }),
     };
-    await output.answer({ ...session, from }, () => [
-      safe`created session ${session.id}, a fork of ${at.session}${where(at, head, message)}`,
-    ]);
-    if (later !== null) {
+    await output.answer({ ...session, from }, () =>
+      wrapWords(safe`created session ${session.id}, a fork of ${at.session}${where(at, head, message)}`, output.width),
+    );
+    const last = later.at(-1);
+    if (last !== undefined) {
+      const [is, them] = later.length === 1 ? ["is", "it"] : ["are", "them"];
       await output.note(
-        `${plural(later.count, "message")} after it ${later.count === 1 ? "is" : "are"} not in it; publish a head first ` +
-          `(holdfast publish ${quoted(at.session)}), or fork ${quoted(later.last)}`,
+        `${plural(later.length, "message")} after it ${is} not in it; \`holdfast fork ${quoted(last.id)}\` makes one with ${them}`,
       );
     }
     return undefined;
@@ -80,16 +81,16 @@ async function headBehind(holdfast: Holdfast, fork: string): Promise<string | nu
   return sessions.find(({ id }) => id === fork)?.from?.head ?? null;
 }
 
-/** Messages that the session shows and showed not yet at its current head. */
-async function after(
-  holdfast: Holdfast,
-  session: string,
-  head: string,
-): Promise<{ readonly count: number; readonly last: string } | null> {
-  const [now, then] = await Promise.all([holdfast.sessions.at({ session }), holdfast.sessions.at({ session, head })]);
-  const count = (await now.counts()).messages - (await then.counts()).messages;
-  const [last] = count > 0 ? await now.messages({ last: 1 }) : [];
-  return last === undefined ? null : { count, last: last.id };
+/**
+ * Messages that the session shows and the fork does not. No difference of counts: those go on counting what was
+ * cleared, and the session may stand on another branch than its current head.
+ */
+async function after(holdfast: Holdfast, session: string, head: string, fork: string): Promise<readonly MessageAt[]> {
+  const [now, then] = [await holdfast.sessions.at({ session }), await holdfast.heads.get(head)];
+  if (then?.session === session && then.branch === now.branch) {
+    return await holdfast.history.session(session, { after: then.seq });
+  }
+  return (await holdfast.diff({ session }, { session: fork })).a.messages;
 }
 
 function where(at: Locator, head: string | null, message: string | undefined): string {
@@ -98,9 +99,10 @@ function where(at: Locator, head: string | null, message: string | undefined): s
   return ` at ${at.head === undefined ? "its current head" : "head"} ${shortHead(head)}`;
 }
 
-function movedLines({ session, head, branch, branched }: Moved, verb: string): string[] {
+function movedLines({ session, head, branch, branched }: Moved, verb: string, width: number): string[] {
   const at = head === null ? "where it stands" : `head ${shortHead(head.id)}`;
-  return [safe`${session} ${verb} ${at}${branched ? `, on branch ${branch}` : " (it stood there already)"}`];
+  const told = safe`${session} ${verb} ${at}${branched ? `, on branch ${branch}` : " (it stood there already)"}`;
+  return wrapWords(told, width);
 }
 
 export const resume: Command = {
@@ -120,7 +122,7 @@ export const resume: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const moved = await holdfast.sessions.resume(await locate(holdfast, context.args.operand(0)));
-    await context.output.answer(moved, () => movedLines(moved, "goes on from"));
+    await context.output.answer(moved, () => movedLines(moved, "goes on from", context.output.width));
     return undefined;
   },
 };
@@ -142,11 +144,11 @@ export const rewind: Command = {
     const at = await locate(holdfast, named);
     if (at.head === undefined) {
       throw new UsageError(
-        `say which head to go back to: ${quoted(`${named}@HEAD`)}; holdfast heads ${quoted(named)} lists them`,
+        `say which head to go back to: ${quoted(`${named}@HEAD`)}; \`holdfast heads ${quoted(named)}\` lists them`,
       );
     }
     const moved = await holdfast.sessions.rewind(at);
-    await context.output.answer(moved, () => movedLines(moved, "is back at"));
+    await context.output.answer(moved, () => movedLines(moved, "is back at", context.output.width));
     return undefined;
   },
 };

@@ -70,3 +70,17 @@ test("check names damage with rows and hints, and exits with 5", async () => {
   expect(JSON.parse(quick.stdout).issues).toMatchObject([{ kind: "current-head-missing", rows: ["chat-1"] }]);
   expect((await cli("check", "--session", "chat-2")).code).toBe(EXIT.ok);
 });
+
+test("check never breaks an id, however narrow the terminal", async () => {
+  const driver = await openSqlite({ ...LIVE, path: path.join(cwd, "holdfast.db") });
+  await driver.transact(function* () {
+    yield { steps: [{ kind: "query", sql: "UPDATE heads SET fingerprint = 'x'", params: [] }], last: true };
+  });
+  const [head] = await driver.read("SELECT id FROM heads", []);
+  await driver.close();
+  for (const columns of [40, 80, 120]) {
+    const { stdout, code } = await capture(main, ["check"], { cwd, columns, env: { NO_COLOR: "1" } });
+    expect(code).toBe(EXIT.damage);
+    expect(stdout, `${columns} columns`).toContain(String(head?.id));
+  }
+});

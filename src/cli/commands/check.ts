@@ -5,7 +5,7 @@ import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
-import { safeLine, wrap } from "../terminal.ts";
+import { displayWidth, safeLine, wrap } from "../terminal.ts";
 import { formatCount, plural } from "../units.ts";
 
 /** Issues of one kind that are listed for people; a program gets all that the report lists. */
@@ -61,18 +61,38 @@ function progressLine({ at, counts, issueCount }: CheckProgress): string {
   return `checking ${at}: ${looked}, ${plural(counts.blobs ?? 0, "blob")}${found} …`;
 }
 
-const COLUMNS: readonly Column<CheckIssue>[] = [
-  { title: "KIND", keep: true, cell: ({ kind }) => kind, colour: (text, _, style) => style.bad(text) },
-  {
-    title: "ROWS",
-    cell: ({ rows }) => rows.join(" "),
-    shrink: 2,
-    min: 16,
-    wrap: true,
-    colour: (text, _, style) => style.name(text),
-  },
-  { title: "DETAILS", cell: ({ details }) => JSON.stringify(details), shrink: 1, min: 24, wrap: true, keep: true },
-];
+/** Details are not made narrower than this. */
+const DETAILS_MIN = 24;
+
+/** A broken id cannot be copied: where ids leave no room for columns, each stands on a line of its own. */
+function issueLines(issues: readonly CheckIssue[], { output }: Context): string[] {
+  const { width, style } = output;
+  const widest = (texts: readonly string[]) => Math.max(0, ...texts.map((text) => displayWidth(safeLine(text))));
+  const id = widest(issues.flatMap(({ rows }) => rows));
+  if (widest(issues.map(({ kind }) => kind)) + id + DETAILS_MIN + 4 <= width) {
+    return table(columns(id), issues, output.frame);
+  }
+  return issues.flatMap(({ kind, rows, details }) => [
+    style.bad(kind),
+    ...rows.map((row) => `  ${style.name(safeLine(row))}`),
+    ...wrap(safeLine(JSON.stringify(details)), width - 2).map((line) => `  ${line}`),
+  ]);
+}
+
+function columns(id: number): readonly Column<CheckIssue>[] {
+  return [
+    { title: "KIND", keep: true, cell: ({ kind }) => kind, colour: (text, _, style) => style.bad(text) },
+    {
+      ...{ title: "ROWS", shrink: 2, min: Math.max(id, 16), wrap: true, keep: true },
+      cell: ({ rows }) => rows.join(" "),
+      colour: (text, _, style) => style.name(text),
+    },
+    {
+      ...{ title: "DETAILS", shrink: 1, min: DETAILS_MIN, wrap: true, keep: true },
+      cell: ({ details }) => JSON.stringify(details),
+    },
+  ];
+}
 
 const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   branches: ["branch", "branches"],
@@ -81,7 +101,8 @@ const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   state: ["value of state", "values of state"],
 };
 
-function lines({ mode, counts, issueCount, issues }: CheckReport, { output }: Context): string[] {
+function lines({ mode, counts, issueCount, issues }: CheckReport, context: Context): string[] {
+  const { output } = context;
   const { style } = output;
   const looked = Object.entries(counts)
     .filter(([name, n]) => n > 0 && name !== "orphanBlobs")
@@ -98,7 +119,7 @@ function lines({ mode, counts, issueCount, issues }: CheckReport, { output }: Co
   const hints = [...byHint].map(([hint, same]) => `${same.join(", ")}: ${hint}`);
   const lines = (text: string) => wrap(safeLine(text), output.width);
   return [
-    ...table(COLUMNS, shown, output.frame),
+    ...issueLines(shown, context),
     ...(more === 0 ? [] : [style.faint(`and ${formatCount(more)} more; --json lists the first 1,000`)]),
     "",
     ...hints.flatMap(lines),

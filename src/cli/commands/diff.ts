@@ -5,7 +5,7 @@ import type { Command, Context } from "../command.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { formatCost, formatTokens } from "../spending.ts";
 import { facts } from "../table.ts";
-import { safe, safeLine, truncate } from "../terminal.ts";
+import { displayWidth, safe, safeLine, truncate } from "../terminal.ts";
 import { blockText } from "../transcript.ts";
 import { formatCount, plural } from "../units.ts";
 
@@ -14,9 +14,9 @@ export const diff: Command = {
   summary: "compare two heads or sessions",
   usage: ["diff A B [--limit N]"],
   description:
-    "Tells the last point that A and B have in common, the messages only one of them has, the state keys that differ, " +
-    "and what calls of one side alone took and cost. Messages are the same when they are the same row: a fork " +
-    `shares them. ${LOCATOR_HELP}`,
+    "Tells the last point that A and B have in common, the messages only one of them has, the state that differs (from A to " +
+    "B), and what calls of one side alone took and cost. Messages are the same when they are the same row: a fork " +
+    `shares them. A and B are each SESSION or SESSION@HEAD. ${LOCATOR_HELP}`,
   options: { limit: { type: "number", min: 0, summary: "so many messages of each side (default 20; --json has all)" } },
   operands: [
     { name: "A", need: "one" },
@@ -44,7 +44,6 @@ function lines(found: Diff, limit: number, context: Context): string[] {
       ? "nothing: they have no common past"
       : `${plural(common, "message")}, up to seq ${formatCount(ancestor.seq)} of ${ancestor.session}` +
         (ancestor.head === null ? "" : ` (head ${shortHead(ancestor.head)})`);
-  const keys = Object.entries(state).filter(([, names]) => names.length > 0);
   return [
     ...facts(
       [
@@ -58,13 +57,49 @@ function lines(found: Diff, limit: number, context: Context): string[] {
     ...sideLines("only in b", "+", b, limit, context),
     "",
     style.heading("state, from a to b"),
-    ...(keys.length === 0
-      ? ["  the same"]
-      : facts(
-          keys.map(([what, names]): [string, string] => [what, names.join(", ")]),
-          { ...frame, indent: 2 },
-        )),
+    ...stateLines(state, context),
   ];
+}
+
+/** One line a key: what it held, and what it holds. */
+function stateLines({ added, removed, changed, values }: Diff["state"], { output }: Context): string[] {
+  const { frame, style } = output;
+  const shown = (mark: string, key: string) => {
+    // A long key leaves room for what it holds.
+    const name = safe`  ${mark} ${truncate(safeLine(key), Math.max(8, Math.floor(frame.width / 3)))}: `;
+    const texts = Object.values(values[key] ?? {}).map((value) => safeLine(JSON.stringify(value)));
+    return name + change(texts, frame.width - displayWidth(name));
+  };
+  const lines = [
+    ...removed.map((key) => style.bad(shown("-", key))),
+    ...changed.map((key) => shown("~", key)),
+    ...added.map((key) => style.good(shown("+", key))),
+  ];
+  return lines.length === 0 ? ["  the same"] : lines;
+}
+
+const ARROW = " → ";
+
+/** "old → new" in so many columns: what does not fit is cut so that the first difference can be seen. */
+function change([first = "", second]: readonly string[], width: number): string {
+  if (second === undefined) return truncate(first, width);
+  const room = width - ARROW.length;
+  if (displayWidth(first) + displayWidth(second) <= room) return first + ARROW + second;
+  const half = Math.floor(room / 2);
+  const same = commonLength(first, second);
+  // Half a surrogate pair is no character.
+  const from = (text: string) => text.slice(same - Math.floor(half / 4)).replace(/^[\udc00-\udfff]/, "");
+  const cut = (text: string) => (same > half / 2 ? `…${from(text)}` : text);
+  const [old, now] = [cut(first), cut(second)];
+  const left = Math.max(half, room - displayWidth(now));
+  const shortened = truncate(old, left);
+  return shortened + ARROW + truncate(now, room - displayWidth(shortened));
+}
+
+function commonLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
 }
 
 function nameOf({ session, head, seq }: DiffSide): string {

@@ -33,9 +33,9 @@ const short = ({ id }: Head) => id.slice(0, 13);
 describe("heads", () => {
   test("are listed, the current one marked", async () => {
     const lines = (await run("heads", "chat")).trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^HEAD +BRANCH +SEQ +MESSAGES +CALLS +PUBLISHED +SUMMARY$/);
-    expect(lines[1]).toMatch(new RegExp(`^${first.id} +1 +3 +1 +0 .*greeted$`));
-    expect(lines[2]).toMatch(new RegExp(`^${second.id} +current +1 +5 +2 +0 `));
+    expect(lines[0]).toMatch(/^HEAD +SEQ +MESSAGES +PUBLISHED +SUMMARY$/);
+    expect(lines[1]).toMatch(new RegExp(`^${first.id} +3 +1 .*greeted$`));
+    expect(lines[2]).toMatch(new RegExp(`^${second.id} +current +5 +2 `));
     const page = await json("heads", "ls", "chat", "--limit", "1");
     expect(page).toMatchObject({ session: "chat", current: second.id, items: [{ id: first.id }] });
     expect((await json("heads", "chat", "--cursor", page.next)).items).toHaveLength(1);
@@ -75,7 +75,7 @@ describe("fork, resume and rewind", () => {
   });
 
   test("refuse what cannot be, with the next step", async () => {
-    expect(await fails("rewind", "chat")).toMatch(/^2 .*chat@HEAD; holdfast heads chat lists them/);
+    expect(await fails("rewind", "chat")).toMatch(/^2 .*chat@HEAD; `holdfast heads chat` lists them/);
     expect(await fails("resume", "chat@hd-0000")).toMatch(
       /^3 .*no head hd-0000 in session "chat"\n.*holdfast heads chat/s,
     );
@@ -127,10 +127,11 @@ describe("names of heads", () => {
     expect(await fails("fork", "chat@09e442fc")).toMatch(/^3 .*no head begins with 09e442fc .*\n.*hd-09e442fc/s);
     expect(await fails("messages", "hd-zz")).toMatch(/^3 .*no head begins with hd-zz\n/s);
     await within(async (store) => {
-      for (const at of [`chat@${short(first)}`, "chat@hd-zz", "chat@09e442fc"]) {
-        const error = { code: "NotFound", hint: expect.stringContaining("heads.find()") };
+      for (const at of ["chat@hd-zz", "chat@09e442fc", "chat@hd-000"]) {
+        const error = { code: "NotFound", hint: expect.stringContaining("heads.list()") };
         await expect(store.sessions.fork(at)).rejects.toMatchObject(error);
       }
+      expect((await store.sessions.at(`chat@${short(first)}`)).head?.id).toBe(first.id);
     });
   });
 
@@ -187,7 +188,7 @@ describe("messages of a fork and after a rewind", () => {
     await run("fork", `chat@${short(first)}`, "twig");
     await within((store) => say(store, "twig", "my own"));
     const { stdout, stderr } = await cli(["messages", "twig"]);
-    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n#\d+ user .*\n {4}my own\n$/);
+    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n● hd-.* of chat: greeted\n\n#\d+ user .*\n {4}my own\n$/);
     expect(stderr).toBe("");
     expect((await cli(["messages", "twig", "--last", "1"])).stderr).toBe("the last 1 of 2; --after 0 shows all\n");
     expect((await json("messages", "twig", "--last", "1")).total).toBe(2);
@@ -201,7 +202,7 @@ describe("messages of a fork and after a rewind", () => {
     await within((store) => store.history.append({ session: "chat", agent: "b" }, { role: "user", content: "c" }));
     expect((await json("messages", "chat", "--last", "1")).total).toBe(2);
     const at = await cli(["messages", `chat@${short(second)}`, "--last", "1"]);
-    expect(at.stderr).toBe("the last 1 of 2; --last 2 shows all\n");
+    expect(at.stderr).toBe("the last 1 of 2; --after 0 shows all\n");
   });
 });
 
@@ -217,11 +218,11 @@ describe("sessions tree and show", () => {
     });
     const lines = (await run("sessions", "tree", "fork")).trimEnd().split("\n");
     expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
-      "chat  3 messages, on branch 6  A \\x1b[31mtitle",
+      "chat  2 messages, on branch 6  A \\x1b[31mtitle",
       "├─ ● HEAD seq 3 greeted",
       "├─ branch 6 from seq 3 the session is here",
       "│  └─ ● HEAD seq 8 current",
-      "├─ fork at seq 3: fork ←  0 messages, on branch 5",
+      "├─ fork at seq 3: fork ←  1 message, on branch 5",
       "│  ├─ branch 5 from seq 2 the session is here",
       "│  └─ ○ HEAD seq 4 aborted",
       "└─ ● HEAD seq 5",
@@ -233,7 +234,7 @@ describe("sessions tree and show", () => {
       sessions: [{ from: { type: "fork", session: "chat", head: first.id } }, {}],
     });
     expect((await cli(["sessions", "tree", "--limit", "1"])).stdout).toContain(
-      "fork  0 messages, on branch 5, a fork of chat at seq 3",
+      "fork  1 message, on branch 5, a fork of chat at seq 3",
     );
   });
 
@@ -279,7 +280,7 @@ describe("diff and cost", () => {
     expect(text).toContain("only in a: 1 message\n  - chat#4 user: and on\n");
     expect(text).toContain("only in b: 1 message\n  + fork#3 user: in the \\x1b[31mfork\n");
     expect(text).toContain("at least $0.5 (1 of 2 calls unknown)");
-    expect(text).toMatch(/state, from a to b\n {2}added {2}k\n$/);
+    expect(text).toMatch(/state, from a to b\n {2}\+ k: 1\n$/);
     expect(await json("diff", `chat@${short(first)}`, "fork")).toMatchObject({ common: 1, a: { messages: [] } });
     expect(await fails("diff", "chat")).toMatch(/^2 .*needs B/);
 
@@ -297,7 +298,7 @@ describe("export and import", () => {
   test("bring a session from store to store", async () => {
     const out = await cli(["export", "chat", "--out", "chat.hf"]);
     expect(out.stdout).toMatch(/^wrote session chat to chat.hf \(\d/);
-    expect(out.stderr).toContain("next: holdfast import chat.hf");
+    expect(out.stderr).toContain("next: `holdfast import chat.hf --store OTHER`");
     expect(readdirSync(cwd).filter((name) => name.includes("partial"))).toEqual([]);
     await run("init", "--store", "other.db");
     expect(await run("import", "chat.hf", "--store", "other.db")).toMatch(

@@ -3,7 +3,7 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
 import { facts } from "../table.ts";
-import { quoted, safe } from "../terminal.ts";
+import { safe } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
 export const init: Command = {
@@ -39,21 +39,10 @@ export const init: Command = {
         { ...context.output.frame, indent: 2 },
       ),
     ]);
-    if (created) await context.output.note(`next: ${firstMessage(context)}`);
+    if (created) await context.output.note('next: `holdfast messages add chat-1 --agent helper "hello"`');
     return undefined;
   },
 };
-
-/** On the same store: what was said on this command line has to be said again. */
-function firstMessage({ args, output, storeName }: Context): string {
-  const command = `${output.command} messages add chat-1 --agent helper "hello"`;
-  const directory = args.text("blob-dir");
-  const options = [
-    ...(args.text("store") === undefined ? [] : ["--store", quoted(storeName)]),
-    ...(directory === undefined ? [] : ["--blob-dir", quoted(directory)]),
-  ];
-  return [command, ...options].join(" ");
-}
 
 async function openOrCreate(context: Context): Promise<{ holdfast: Holdfast; created: boolean }> {
   try {

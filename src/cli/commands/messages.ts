@@ -8,11 +8,14 @@ import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
-import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
+import { type HeadAmong, headLine, headsAmong, type Place, type Stretch } from "../marks.ts";
+import { follow, noteRest, type Range, rangeOptions, readMessageRange } from "../range.ts";
 import { readUpToDamage as read } from "../reading.ts";
 import { findSession, needSession } from "../store.ts";
 import { quoted, safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
+
+type MessageRange = Range<number | string>;
 
 const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
 
@@ -23,15 +26,21 @@ const show: Command = {
   usage: [
     "messages [show] SESSION [--agent A] [--last N | --after SEQ] [--follow]",
     "messages [show] SESSION [--agent A] [--after SEQ] --limit N",
-    "messages [show] SESSION@HEAD [--agent A] [--last N]",
+    "messages [show] SESSION@HEAD [--agent A] [--last N | [--after SEQ] [--limit N]]",
   ],
   description:
     "Prints messages oldest first: the last 50 unless you say otherwise. What models and tools wrote is made safe " +
-    "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref. At a head it is what " +
-    `was there then; what was erased since shows that it was there. ${LOCATOR_HELP}`,
+    "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref. A line with ● is a head " +
+    "that was published there, with ○ an aborted one, and says whether it has a final value or is a compaction. At a head it " +
+    `is what was there then; what was erased since shows that it was there. ${LOCATOR_HELP}`,
   options: {
     agent: { type: "text", value: "ID", summary: "only this agent's messages" },
     ...rangeOptions("messages", LIMITS.historyPage),
+    after: {
+      type: "text",
+      value: "SEQ",
+      summary: "only messages behind this seq, or behind the message with this id (chat-1#7); 0 is from the start",
+    },
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
@@ -39,21 +48,23 @@ const show: Command = {
     { command: "holdfast messages chat-1 --agent helper --after 0", does: "all of one agent's" },
     { command: "holdfast messages chat-1 --follow", does: "watch the conversation" },
     { command: "holdfast messages chat-1@hd-1a2b3c", does: "what was said up to a head" },
+    { command: "holdfast messages chat-1@hd-1a2b3c --after 0 --limit 5", does: "the first five of that" },
   ],
   next: "holdfast log SESSION shows everything else that happened; holdfast blobs get REF fetches an attachment.",
   run: async (context) => {
     const { args, output } = context;
-    const range = readRange(args);
+    const range = readMessageRange(args);
     const agent = args.text("agent");
     const holdfast = await context.open();
     const at = await locate(holdfast, args.operand(0));
     if (at.head !== undefined) return await showAt(holdfast, at, range, context);
     const session = await needSession(holdfast, at.session);
     const { messages, damage, total } = await read(holdfast, session, agent, range);
-    if (args.flag("follow")) return await watch(holdfast, session, messages, damage, context);
+    const heads = await headsAmong(holdfast, at, stretchOf(messages, range, session.id, damage !== undefined), output);
+    if (args.flag("follow")) return await watch(holdfast, session, messages, heads, damage, context);
     const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
-    await output.answer({ session: session.id, total, messages, ...damagedSeq }, () => {
-      if (messages.length > 0) return transcript(messages, session.id, context);
+    await output.answer({ session: session.id, total, messages, heads, ...damagedSeq }, () => {
+      if (messages.length > 0) return transcript(messages, heads, session.id, context);
       return damage === undefined ? ["no messages"] : [];
     });
     if (damage !== undefined) throw damage;
@@ -62,42 +73,81 @@ const show: Command = {
   },
 };
 
-/** What was there at a head: its end, or all of it. */
-async function showAt(holdfast: Holdfast, at: Locator, range: Range, context: Context): Promise<undefined> {
+/** What was there at a head. */
+async function showAt(holdfast: Holdfast, at: Locator, range: MessageRange, context: Context): Promise<undefined> {
   const { args, output } = context;
   if (args.flag("follow")) throw new UsageError("a head is an end: --follow goes with a session as it stands");
-  if (range.last === undefined) throw notAfter(args.operand(0));
   const view = await holdfast.sessions.at(at);
   const agent = args.text("agent");
-  const all = agent === undefined ? null : (await view.messages()).filter((message) => message.agent === agent);
-  const total = all === null ? (await view.counts()).messages : all.length;
-  const messages =
-    all === null ? await view.messages({ last: range.last }) : range.last === 0 ? [] : all.slice(-range.last);
-  await output.answer({ session: at.session, head: at.head, total, messages }, () => {
+  const isEnd = agent === undefined && range.last !== undefined;
+  const read = await view.messages(isEnd ? { last: range.last } : {});
+  const all = agent === undefined ? read : read.filter((message) => message.agent === agent);
+  const messages = isEnd ? read : within(all, read, range, at.session);
+  const total = isEnd ? (await view.counts()).messages : all.length;
+  const heads = await headsAmong(holdfast, at, stretchOf(messages, range, at.session), output);
+  await output.answer({ session: at.session, head: at.head, total, messages, heads }, () => {
     if (messages.length === 0) return ["no messages"];
-    return transcript(messages, at.session, context);
+    return transcript(messages, heads, at.session, context);
   });
-  await noteRest(output, range, messages.length, total, `--last ${total}`);
+  await noteRest(output, range, messages.length, total);
   return undefined;
 }
 
-/** A line may lead through several sessions, each with seqs of its own. */
-function notAfter(named: string): UsageError {
-  return new UsageError(
-    "at a head messages are counted from its end: use --last N; to read from a seq on, fork it there, which copies " +
-      `nothing: \`holdfast fork ${quoted(named)} NEW-ID\`, then \`holdfast messages NEW-ID --after SEQ\``,
-  );
+/** Those of a range. A seq is of the session itself, behind all that it inherits; an id may be of any of the line. */
+function within(
+  messages: readonly MessageAt[],
+  line: readonly MessageAt[],
+  { last, after = 0, limit }: MessageRange,
+  session: string,
+): readonly MessageAt[] {
+  if (last !== undefined) return last === 0 ? [] : messages.slice(-last);
+  const point = placeOf(after, session);
+  if (typeof after === "string" && !line.some((message) => message.session === point.session)) {
+    throw new UsageError(`--after ${quoted(after)}: session "${session}" has no such message at that head`);
+  }
+  // The line goes through a session once, so what is behind the last message up to the point is behind the point.
+  const upTo = line.findLast((one) => one.session === point.session && one.seq <= point.seq);
+  const first = line.findIndex((one) => one.session === point.session);
+  const from = after === 0 ? 0 : upTo === undefined ? (first === -1 ? line.length : first) : line.indexOf(upTo) + 1;
+  const behind = new Set(line.slice(from));
+  return messages.filter((message) => behind.has(message)).slice(0, limit);
 }
 
-function transcript(messages: readonly MessageAt[], session: string, { output }: Context): string[] {
+function placeOf(after: number | string, session: string): Place {
+  if (typeof after === "number") return { session, seq: after };
+  const end = after.lastIndexOf("#");
+  return { session: after.slice(0, end), seq: Number(after.slice(end + 1)) };
+}
+
+function stretchOf(messages: readonly MessageAt[], range: MessageRange, session: string, damaged = false): Stretch {
+  const { last, after = 0, limit } = range;
+  const behind = last !== undefined ? "there" : after === 0 ? "start" : placeOf(after, session);
+  return { messages, behind, cut: damaged || messages.length === limit };
+}
+
+/** Messages with the heads that stand among them. */
+function transcript(
+  messages: readonly MessageAt[],
+  heads: readonly HeadAmong[],
+  session: string,
+  { output }: Context,
+): string[] {
   const now = Date.now();
-  return messages.flatMap((message, i) => [...(i === 0 ? [] : [""]), ...messageLines(message, session, now, output)]);
+  const behind = Map.groupBy(heads, ({ after }) => after);
+  const among = (after: string | null) =>
+    (behind.get(after) ?? []).map((head) => [headLine(head, head.current, session, output)]);
+  const blocks = [
+    ...among(null),
+    ...messages.flatMap((message) => [messageLines(message, session, now, output), ...among(message.id)]),
+  ];
+  return blocks.flatMap((block, i) => [...(i === 0 ? [] : [""]), ...block]);
 }
 
 async function watch(
   holdfast: Holdfast,
   session: Session,
   past: readonly Message[],
+  heads: readonly HeadAmong[],
   damage: Error | undefined,
   context: Context,
 ): Promise<number> {
@@ -108,10 +158,18 @@ async function watch(
     if (output.json) await output.record(message);
     else await output.lines([...messageLines(message, session.id, Date.now(), output), ""]);
   };
-  for (const message of past) await print(message);
+  if (output.json) for (const message of past) await print(message);
+  else if (past.length > 0) await output.lines([...transcript(past, heads, session.id, context), ""]);
   if (damage !== undefined) throw damage;
-  const after = Math.max(session.seq, past.at(-1)?.seq ?? 0);
-  return await follow(holdfast, session.id, { after, types: ["message/added"] }, io, async ({ seq }) => {
+  const after = Math.max(session.seq, past.at(-1)?.session === session.id ? (past.at(-1)?.seq ?? 0) : 0);
+  const types = ["message/added", ...(output.json ? [] : ["head/created"])];
+  return await follow(holdfast, session.id, { after, types }, io, async ({ seq, type, data }) => {
+    if (type === "head/created") {
+      const head = await holdfast.heads.get(String(data.head));
+      if (head === null) return;
+      const { head: current } = (await holdfast.sessions.get({ session: session.id })) ?? {};
+      return await output.lines([headLine(head, head.id === current, session.id, output), ""]);
+    }
     // Read by seq: what was cleared meanwhile is not there to print.
     const [message] = await holdfast.history.session(session.id, { after: seq - 1, limit: 1 });
     if (message?.seq === seq) await print(message);

@@ -259,7 +259,7 @@ describe("nothing that is typed goes unheard", () => {
 describe("what is not there is told apart", () => {
   test("a blob directory from a damaged blob", async () => {
     const store = ["--store", "files.db", "--blob-dir", "bytes"];
-    expect((await cli("init", ...store)).stderr).toContain('"hello" --store files.db --blob-dir bytes\n');
+    expect((await cli("init", ...store)).stderr).toContain('"hello" --store files.db --blob-dir bytes`\n');
     await run("messages", "add", "s", "--agent", "a", "long ".repeat(1000), ...store);
     await run("verify", "--blobs", ...store);
     const { code, stdout, stderr } = await cli("verify", "--blobs", "--store", "files.db", "--blob-dir", "nosuch");
@@ -310,7 +310,7 @@ describe("words for what is shown", () => {
     expect(stderr).toContain("hint: `npm run -s holdfast -- sessions` lists those there are\n");
     const made = await capture(main, ["init", "--store", "new.db"], { cwd, env });
     expect(made.stderr).toBe(
-      'next: npm run -s holdfast -- messages add chat-1 --agent helper "hello" --store new.db\n',
+      'next: `npm run -s holdfast -- messages add chat-1 --agent helper "hello" --store new.db`\n',
     );
   });
 });

@@ -4,7 +4,7 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { shortHead } from "../locate.ts";
 import { needSession } from "../store.ts";
-import { quoted, safe } from "../terminal.ts";
+import { quoted, safe, wrapWords } from "../terminal.ts";
 import { plural } from "../units.ts";
 
 export const publish: Command = {
@@ -42,8 +42,8 @@ export const compact: Command = {
   summary: "store a summary from which contexts begin",
   usage: ["compact SESSION [--agent A] --summary TEXT [--keep-last N]"],
   description:
-    "Appends a message that stands for all before it, and publishes a head. A context for a model begins with the summary " +
-    "from then on. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
+    "Appends a message that stands for all before it, or all but the last N, and publishes a head. A context for a model " +
+    "begins with the summary from then on. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
   options: {
     agent: { type: "text", value: "ID", summary: "who sums up (default: the session's agent)" },
     summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
@@ -73,7 +73,9 @@ export const compact: Command = {
 async function tell(head: Head, verb: string, { output }: Context): Promise<undefined> {
   const { id, session, counts } = head;
   const shown = output.interactive ? shortHead(id) : id;
-  await output.answer(head, () => [safe`${verb} head ${shown} of ${session} (${plural(counts.messages, "message")})`]);
-  await output.note(`next: holdfast fork ${quoted(`${session}@${id.slice(0, 11)}`)} goes on from it elsewhere`);
+  await output.answer(head, () =>
+    wrapWords(safe`${verb} head ${shown} of ${session} (${plural(counts.messages, "message")})`, output.width),
+  );
+  await output.note(`next: \`holdfast fork ${quoted(`${session}@${id.slice(0, 11)}`)}\` goes on from it elsewhere`);
   return undefined;
 }

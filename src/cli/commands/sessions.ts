@@ -20,7 +20,7 @@ const ls: Command = {
   usage: ["sessions [ls] [--agent A] [--tag T] [--status open|closed] [--request R] [--limit N] [--cursor C]"],
   description:
     "Lists sessions, newest first, a page at a time; the line below the table tells how to see the next page. MESSAGES " +
-    "are those a session has itself, on all its branches, without what a fork inherits.",
+    "are those a session shows, with what a fork inherits.",
   options: {
     agent: { type: "text", value: "ID", summary: "only sessions of this agent" },
     tag: { type: "text", value: "TAG", summary: "only sessions with this tag" },

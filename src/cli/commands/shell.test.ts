@@ -20,7 +20,7 @@ describe("a head from the shell", () => {
     const none = await cli(["heads", "chat"]);
     expect([none.stdout, none.stderr]).toEqual([
       "no heads\n",
-      expect.stringContaining("holdfast publish chat makes one"),
+      expect.stringContaining("`holdfast publish chat` makes one"),
     ]);
     expect(await run("publish", "chat", "--final", "done", "--summary", "short")).toMatch(
       /^published head hd-[0-9a-f]{64} of chat \(3 messages\)\n$/,
@@ -31,9 +31,7 @@ describe("a head from the shell", () => {
     const { id: last } = await json("messages", "add", "chat", "four");
     const told = await cli(["fork", "chat", "older"]);
     expect(told.stdout).toBe(`created session older, a fork of chat at its current head ${head.id.slice(0, 11)}…\n`);
-    expect(told.stderr).toBe(
-      `1 message after it is not in it; publish a head first (holdfast publish chat), or fork '${last}'\n`,
-    );
+    expect(told.stderr).toBe(`1 message after it is not in it; \`holdfast fork '${last}'\` makes one with it\n`);
     expect((await cli(["fork", `chat@${head.id}`, "named"])).stderr).toBe("");
     expect((await json("fork", "chat")).from).toEqual({ session: "chat", head: head.id, messagesAfter: 1 });
     expect(await json("messages", "older")).toMatchObject({ total: 3 });
@@ -162,7 +160,7 @@ describe("on a terminal of 80 columns", () => {
     await run("publish", "chat");
     await run("messages", "add", "chat", "four");
     const { stderr: note } = await cli(["fork", "chat"], terminal);
-    expect([tooLong(note), note.split("\n").length]).toEqual([[], 3]);
+    expect(tooLong(note)).toEqual([]);
   });
 
   test("sessions show fits, with whole ids", async () => {
@@ -232,11 +230,10 @@ test("cost --children adds up who was invoked, and tells each", async () => {
   expect(await fails("cost", "--children")).toMatch(/^2 .*goes with a SESSION/);
 });
 
-test("messages at a head: of one agent, and what to do for --after", async () => {
+test("messages at a head: of one agent", async () => {
   await run("messages", "add", "chat", "--agent", "other", "mine");
   const at = `chat@${(await json("publish", "chat")).id}`;
   await run("messages", "add", "chat", "--agent", "other", "later");
   expect(await json("messages", at, "--agent", "other")).toMatchObject({ total: 1, messages: [{ agent: "other" }] });
   expect((await json("messages", at, "--agent", "helper", "--last", "2")).messages).toHaveLength(2);
-  expect(await fails("messages", at, "--after", "2")).toMatch(/^2 .*--last N.*holdfast fork chat@hd-\S+ NEW-ID/);
 });

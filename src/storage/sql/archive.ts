@@ -38,10 +38,24 @@ const OWNED: Readonly<Record<string, string>> = {
   remains: "WHERE r.session_no = ? ORDER BY r.branch",
 };
 
-const NAMING = "s.id AS session, r.seq, e.body";
-const NAMED =
+const NAMING =
+  "SELECT s.id AS session, r.seq, r.first_seq, e.body, f.body AS first FROM invocations r " +
   "JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq " +
-  "WHERE s.deleted_at IS NULL";
+  "JOIN events f ON f.session_no = r.session_no AND f.seq = r.first_seq WHERE r.";
+const THIS = "(SELECT no FROM sessions WHERE id = ?)";
+
+function marked(column: string): string {
+  const sums = "count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0)";
+  return `(SELECT ${sums} FROM invocations r WHERE r.${column} = s.no)`;
+}
+
+/** Of those that name a session: numbers and seqs only grow, so that no two sets of them have all these sums. */
+const MARKED =
+  `SELECT ${marked("callee_session_no")} || '/' || ${marked("source_session_no")} AS value ` +
+  "FROM sessions s WHERE s.id = ?";
+
+/** A head by its id, if it is of the session that it should be of. */
+const HEAD_OF = "(SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_no WHERE h.id = ? AND o.id = ?)";
 
 export const queries = {
   ...(Object.fromEntries([
@@ -57,12 +71,8 @@ export const queries = {
     "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
     "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
     "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
-  "invocations.unlinked":
-    `SELECT ${NAMING} FROM invocations r ${NAMED} ` +
-    "AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach') " +
-    // Of one that is here in part not every head may be.
-    `UNION SELECT ${NAMING} FROM remains k JOIN invocations r ON r.callee_session_no = k.session_no ${NAMED} ` +
-    `UNION SELECT ${NAMING} FROM remains k JOIN invocations r ON r.source_session_no = k.session_no ${NAMED} ORDER BY 1, 2`,
+  "invocations.naming": `${NAMING}callee_session_no = ${THIS} UNION ${NAMING}source_session_no = ${THIS} ORDER BY 1, 2`,
+  "invocations.marked": MARKED,
   "session.heirs":
     "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
     "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
@@ -83,23 +93,21 @@ export const queries = {
 
 export const statements = {
   /** Of a session that is here only in part: where it ends now. */
-  "session.remainsTo": "UPDATE sessions SET seq = ?, chain = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?",
+  "session.remainsTo":
+    "UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?",
   /** What was here in part is here whole. */
   "session.complete":
     "UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, " +
     "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +
     "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?) WHERE id = ?",
-  /** What is not known stays as it is. */
+  /** With the heads of others that it names and that are here. */
   "invocation.link":
-    "UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
-    "callee_head_before = coalesce(callee_head_before, (SELECT no FROM heads WHERE id = ?)), " +
-    "callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = ?)), " +
-    "source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = ?)), " +
-    "source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = ?)) " +
-    "WHERE session_no = (SELECT no FROM sessions WHERE id = ?) AND seq = ?",
+    `UPDATE invocations SET callee_head_before = ${HEAD_OF}, callee_head_after = ${HEAD_OF}, source_head = ${HEAD_OF} ` +
+    `WHERE session_no = ${THIS} AND seq = ?`,
 } as const;
 
 export const guards = {
+  "session.named": MARKED,
   "remains.upto":
     "SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?",
 } as const;

@@ -79,6 +79,14 @@ for (const engine of ENGINES) {
       expect(seqs(await Promise.all([begins, onBranch].map((one) => storage.commit(one))))).toEqual([4, "guard"]);
     });
 
+    test("ST2 who relied on a session's current head does not share a batch with who publishes one", async () => {
+      await storage.commit(append("s", "first"));
+      const publish = append("s", "", { events: [{ session: "s", type: "head/created", at, head: HEAD }] });
+      const relies = append("s", "stale", { guards: [{ check: "session.head", key: ["s"], expect: null }] });
+      const outcomes = await Promise.all([publish, relies].map((one) => storage.commit(one)));
+      expect(seqs(outcomes)).toEqual([3, "guard"]);
+    });
+
     test("SE1 a head counts what its batch wrote before it, and not what came after", async () => {
       await storage.commit(append("s", "first"));
       const row = { first_seq: { slot: "seq" }, status: "open", at } as const;

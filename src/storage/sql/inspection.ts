@@ -1,4 +1,4 @@
-// What both engines say when a query of somebody's takes too long or gives too much.
+// What both engines say when a query of somebody's takes too long, gives too much or is too much for them.
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 
@@ -14,4 +14,18 @@ export function tooManyRows(maxRows: number): HoldfastError {
     details: { limit: "queryRows", max: maxRows, most: LIMITS.queryRows },
     hint: "Give it a :limit, or aggregate.",
   });
+}
+
+/** What has a limit of ours is refused before; this is for what shows only when the engine works on it. */
+export function tooMuch(engine: string, cause: unknown): HoldfastError {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new HoldfastError("InvalidQuery", `the query is too much for ${engine}: ${said}`, {
+    details: {},
+    hint: "Ask for less at once: fewer clauses, less nesting, shorter texts.",
+    cause,
+  });
+}
+
+export function outOfRange(cause: unknown): HoldfastError {
+  return new HoldfastError("InvalidQuery", "a number became larger than a double can be", { details: {}, cause });
 }

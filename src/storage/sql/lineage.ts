@@ -167,6 +167,7 @@ export const queries = {
     "ORDER BY h.seq DESC LIMIT 1",
   "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
   "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
+  "heads.beginning": "SELECT h.id FROM heads h WHERE h.session_no = ? AND h.id >= ? AND h.id < ? ORDER BY h.id LIMIT ?",
   "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
   "turns.at": versionsAt(TURNS),
   "turn.get": newest(TURNS),
@@ -199,6 +200,7 @@ export const guards = {
   "invocation.waits":
     `SELECT (${waiting("SELECT c.no FROM sessions c WHERE c.id = ?")} SELECT count(*) FROM up WHERE up.no = s.no) AS value ` +
     "FROM sessions s WHERE s.id = ?",
+  "store.turn": "SELECT name AS value FROM holdfast_meta WHERE name = ?",
 } as const;
 
 export const statements = {

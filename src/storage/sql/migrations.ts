@@ -161,7 +161,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
   { version: 3, up: LATE_LINKS },
-  { version: 4, up: RUNS },
+  // A session that is named has a row: whoever names it is found by that.
+  { version: 4, up: ["DROP INDEX invocations_unlinked"] },
+  { version: 5, up: RUNS },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);

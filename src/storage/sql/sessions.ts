@@ -7,6 +7,9 @@ const COLUMNS =
 
 const FROM = "FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no";
 
+/** The session that an alias names; "" when it is no longer there. */
+const HOLDER = "coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '')";
+
 /** Newest first; parameters: before, status (twice), createdAfter, createdBefore, limit. */
 function listed(number: string): string {
   return (
@@ -17,7 +20,8 @@ function listed(number: string): string {
 
 export const queries = {
   "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = ?`,
-  "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ?`,
+  "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ? AND s.deleted_at IS NULL`,
+  "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = ?`,
   "session.aliases":
     "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = ? ORDER BY l.name",
   "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no")}`,
@@ -42,6 +46,6 @@ export const statements = {
 export const guards = {
   "session.id": "SELECT id AS value FROM sessions WHERE id = ?",
   "session.version": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
-  "alias.session":
-    "SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = ?",
+  "session.tombstone": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NOT NULL",
+  "alias.session": `SELECT ${HOLDER} AS value FROM aliases l WHERE l.name = ?`,
 } as const;

@@ -1,7 +1,9 @@
 -- session.get
 SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.id = $1;
 -- session.byAlias
-SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no JOIN aliases l ON l.session_no = s.no WHERE l.name = $1;
+SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no JOIN aliases l ON l.session_no = s.no WHERE l.name = $1 AND s.deleted_at IS NULL;
+-- alias.get
+SELECT coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '') AS session FROM aliases l WHERE l.name = $1;
 -- session.aliases
 SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = $1 ORDER BY l.name;
 -- sessions.list
@@ -40,6 +42,8 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.seq > $2 ORDER BY h.seq LIMIT $3;
 -- heads.between
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.id >= $1 AND h.id < $2 AND s.deleted_at IS NULL ORDER BY h.id LIMIT $3;
+-- heads.beginning
+SELECT h.id FROM heads h WHERE h.session_no = $1 AND h.id >= $2 AND h.id < $3 ORDER BY h.id LIMIT $4;
 -- heads.at
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq > $3 AND h.seq <= $4 ORDER BY h.seq, h.no;
 -- turns.at
@@ -102,8 +106,10 @@ SELECT r.name, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS sessio
 SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.upto FROM remains r WHERE r.session_no = $1 ORDER BY r.branch;
 -- session.linked
 SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN (SELECT d.source_session_no FROM derivations d WHERE d.session_no = $1 UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = $2 UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = $3 UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = $4) ORDER BY s.no;
--- invocations.unlinked
-SELECT s.id AS session, r.seq, e.body FROM invocations r JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL AND (r.callee_session_no IS NULL OR r.source_session_no IS NULL AND r.type = 'attach') UNION SELECT s.id AS session, r.seq, e.body FROM remains k JOIN invocations r ON r.callee_session_no = k.session_no JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL UNION SELECT s.id AS session, r.seq, e.body FROM remains k JOIN invocations r ON r.source_session_no = k.session_no JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE s.deleted_at IS NULL ORDER BY 1, 2;
+-- invocations.naming
+SELECT s.id AS session, r.seq, r.first_seq, e.body, f.body AS first FROM invocations r JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq JOIN events f ON f.session_no = r.session_no AND f.seq = r.first_seq WHERE r.callee_session_no = (SELECT no FROM sessions WHERE id = $1) UNION SELECT s.id AS session, r.seq, r.first_seq, e.body, f.body AS first FROM invocations r JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq JOIN events f ON f.session_no = r.session_no AND f.seq = r.first_seq WHERE r.source_session_no = (SELECT no FROM sessions WHERE id = $2) ORDER BY 1, 2;
+-- invocations.marked
+SELECT (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.callee_session_no = s.no) || '/' || (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.source_session_no = s.no) AS value FROM sessions s WHERE s.id = $1;
 -- session.heirs
 WITH RECURSIVE d (no) AS (SELECT CAST($1 AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT $2;
 -- calls.spending
@@ -508,11 +514,11 @@ UPDATE sessions SET branch = $1 WHERE no = $2;
 -- session.headTo
 UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = $1) WHERE no = $2;
 -- session.remainsTo
-UPDATE sessions SET seq = $1, chain = $2 WHERE id = $3 AND deleted_at IS NOT NULL AND seq < $4;
+UPDATE sessions SET seq = $1, chain = $2, created_at = $3, kind = $4 WHERE id = $5 AND deleted_at IS NOT NULL AND seq < $6;
 -- session.complete
 UPDATE sessions SET deleted_at = NULL, agent_no = CAST($1 AS BIGINT), title = $2, status = $3, tags = $4, metadata = $5, request = $6, created_at = $7, updated_at = $8, version = $9, branch = $10, seq = $11, chain = $12, messages = $13, state_seq = $14, kind = $15, origin = $16, cache_id = $17, head_no = (SELECT no FROM heads WHERE id = $18) WHERE id = $19;
 -- invocation.link
-UPDATE invocations SET callee_session_no = coalesce(callee_session_no, (SELECT no FROM sessions WHERE id = $1)), callee_head_before = coalesce(callee_head_before, (SELECT no FROM heads WHERE id = $2)), callee_head_after = coalesce(callee_head_after, (SELECT no FROM heads WHERE id = $3)), source_session_no = coalesce(source_session_no, (SELECT no FROM sessions WHERE id = $4)), source_head = coalesce(source_head, (SELECT no FROM heads WHERE id = $5)) WHERE session_no = (SELECT no FROM sessions WHERE id = $6) AND seq = $7;
+UPDATE invocations SET callee_head_before = (SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_no WHERE h.id = $1 AND o.id = $2), callee_head_after = (SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_no WHERE h.id = $3 AND o.id = $4), source_head = (SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_no WHERE h.id = $5 AND o.id = $6) WHERE session_no = (SELECT no FROM sessions WHERE id = $7) AND seq = $8;
 -- messages.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- messages.dropLinks
@@ -729,8 +735,10 @@ UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = '
 SELECT id AS value FROM sessions WHERE id = $1 FOR UPDATE;
 -- session.version
 SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+-- session.tombstone
+SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NOT NULL FOR UPDATE;
 -- alias.session
-SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
+SELECT coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '') AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
 -- session.branch
 SELECT branch AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- session.head
@@ -745,6 +753,10 @@ SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq
 SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- invocation.waits
 SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = $1 UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+-- store.turn
+SELECT name AS value FROM holdfast_meta WHERE name = $1 FOR UPDATE;
+-- session.named
+SELECT (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.callee_session_no = s.no) || '/' || (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.source_session_no = s.no) AS value FROM sessions s WHERE s.id = $1 FOR UPDATE;
 -- remains.upto
 SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = $1) AND r.branch = $2 FOR UPDATE;
 -- messages.live

@@ -274,6 +274,49 @@ const forkCases: readonly Case[] = [
     });
   }),
 
+  prove(
+    "AR3 what is here only in part, or by name, takes nothing, and says what completes it",
+    CHECKED,
+    async (given) => {
+      const { import: take } = given.archives;
+      const files = await elsewhere(async (other) => {
+        await other.history.append(scope("source"), { role: "user", content: "before" });
+        await other.sessions.fork("source", { id: "fork" });
+        await other.invocations.spawn("fork", { session: { id: "named" } }, async () => 1);
+        return { fork: await fileOf(other, "fork"), source: await fileOf(other, "source") };
+      });
+      const { inherited, partial } = await take([files.fork]);
+      assert.deepEqual([inherited, partial], [["source"], ["source"]]);
+      const { state, tasks, sessions, lineage } = given;
+      for (const id of ["source", "named"]) {
+        const writes: readonly (() => Promise<unknown>)[] = [
+          () => sessions.create({ id }),
+          () => given.history.append(scope(id), { role: "user", content: "mine" }),
+          () => state.set(id, { a: 1 }),
+          () => tasks.createTaskList(id, ["one"]),
+        ];
+        for (const [i, write] of writes.entries()) {
+          const { message, hint } = await refuses("SessionDeleted", write, `write ${i} to ${id}`);
+          assert.match(message, /only in part|only the name/);
+          assert.match(hint ?? "", /mporting its own archive/);
+        }
+        for (const read of [() => lineage.heads.publish(id), () => lineage.sessions.fork(id)]) {
+          assert.match((await refuses("SessionDeleted", read)).hint ?? "", /mporting its own archive/);
+        }
+        assert.equal(await sessions.get(id), null);
+        assert.equal(await sessions.delete(id), null);
+      }
+      assert.deepEqual(
+        (await sessions.list()).items.map(({ id }) => id),
+        ["fork"],
+      );
+      const { issues, counts } = await given.check();
+      assert.deepEqual([issues, counts.partialSessions], [[], 2]);
+      await take([files.source]);
+      assert.equal((await sessions.get("source"))?.messages, 1);
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
   prove("AR3 a session that came in part with a fork is completed by its own archive", CHECKED, async (given) => {
     const { import: take } = given.archives;
     const made = await elsewhere(async (other) => {
@@ -490,7 +533,10 @@ const forPeople: readonly Case[] = [
     assert.equal(diff.ancestor?.head, head.id);
     assert.deepEqual([diff.ancestor?.session, diff.common], ["a", 1]);
     assert.deepEqual([diff.a.messages, diff.b.messages], [[mine], [theirs]]);
-    assert.deepEqual(diff.state, { added: ["added"], removed: ["removed"], changed: ["changed"] });
+    assert.deepEqual(diff.state, {
+      ...{ added: ["added"], removed: ["removed"], changed: ["changed"] },
+      values: { added: { b: 1 }, removed: { a: 1 }, changed: { a: 1, b: 2 } },
+    });
     assert.deepEqual(diff.b.spent, {
       ...{ calls: 2, inputTokens: 3, outputTokens: 4, cachedTokens: 0, unknownTokens: 1 },
       ...{ costUsd: 0.5, unknownCosts: 1 },

@@ -164,6 +164,30 @@ const raceCases: readonly Case[] = [
     },
   ),
 
+  prove(
+    "SE5 aborting and resuming keep a head that is published while they decide, through one handle",
+    NEEDS,
+    async (given) => {
+      const { heads, turns, sessions } = given.lineage;
+      await given.sessions.create({ id: "chat" });
+      await heads.publish("chat");
+      for (const round of range(2 * ROUNDS)) {
+        const turn = await turns.begin("chat");
+        const move = () => (round % 2 === 0 ? turns.abort(turn.id) : sessions.resume("chat"));
+        // Decisions are made in several reads: in each round one is overtaken behind another of them.
+        const isFirst = round % 4 < 2;
+        const first = isFirst ? heads.publish("chat") : move();
+        for (const _ of range(round >> 2)) await Promise.resolve();
+        const second = isFirst ? move() : heads.publish("chat");
+        await Promise.all([first, second]);
+        const head = await heads.current("chat");
+        const shown = await (await sessions.at("chat")).heads();
+        assert.equal(shown.at(-1)?.id, head?.id, `round ${round}`);
+      }
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
   prove("SE3 rewinds at once through two handles never go forward again", [...NEEDS, "another"], async (given) => {
     const [mine, theirs] = [given.lineage, await given.another()];
     await given.sessions.create({ id: "chat" });

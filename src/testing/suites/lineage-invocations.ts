@@ -24,6 +24,30 @@ async function verified(given: Given, ...sessions: readonly string[]): Promise<v
   for (const session of sessions) assert.equal((await given.log.verify(session)).ok, true);
 }
 
+/** Each of a ring of sessions continues the next, all at once; nobody shares a session with those opposite. */
+async function closeCircle(
+  given: Given,
+  handles: readonly Pick<Offers["lineage"], "sessions">[],
+  round: string,
+  size: number,
+): Promise<void> {
+  const names = range(size).map((n) => `${round}.${n}`);
+  for (const id of names) await given.sessions.create({ id });
+  // Those who share no session go first in every other round.
+  const order = range(size).toSorted((a, b) => (Number(round) % 2 === 0 ? 0 : (a % 2) - (b % 2)));
+  const attached = await Promise.allSettled(
+    order.map((n) =>
+      present(handles[n % handles.length]).sessions.attach(present(names[(n + 1) % size]), {
+        ...{ caller: present(names[n]), mode: "continue" },
+      }),
+    ),
+  );
+  const refused = attached.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+  assert.equal(refused.length, 1, `${refused.length} of ${size} were refused in round ${round}`);
+  const error = await refuses("Conflict", () => Promise.reject(refused[0]));
+  assert.equal(error.details.kind, "cycle");
+}
+
 const attachCases: readonly Case[] = [
   prove(
     "SE3 attach continues a session as it stands; a head that is not the current one is refused",
@@ -167,16 +191,19 @@ const attachCases: readonly Case[] = [
   }),
 
   prove("SE3 of those who would close a circle together, one is refused", NEEDS, async (given) => {
-    const { sessions } = given.lineage;
-    for (const round of range(4)) {
-      const names = range(3).map((n) => `${round}.${n}`);
-      for (const id of names) await given.sessions.create({ id });
-      const races = await Promise.allSettled(
-        names.map((caller, n) => sessions.attach(names[(n + 1) % 3] ?? "", { caller, mode: "continue" })),
-      );
-      assert.equal(races.filter(({ status }) => status === "rejected").length, 1);
-    }
+    for (const round of range(12)) await closeCircle(given, [given.lineage], `${round}`, 3 + (round % 4));
   }),
+
+  prove(
+    "SE3 of those who would close a circle together through handles of their own, one is refused",
+    [...NEEDS, "check", "another"],
+    async (given) => {
+      const others = await Promise.all(range(5).map(() => given.another()));
+      const handles = [given.lineage, ...others];
+      for (const round of range(30)) await closeCircle(given, handles, `${round}`, 4 + (round % 3));
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
 
   prove(
     "SE3 of those who would close a circle together through several handles, one is refused",

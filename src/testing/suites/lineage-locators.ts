@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Head } from "../../contracts/lineage.ts";
 import { formatLocator } from "../../core/locator.ts";
-import { present, refuses } from "../expect.ts";
+import { present, range, refuses } from "../expect.ts";
 import { type Case, type Need, type Offers, prove } from "../suite.ts";
 
 const NEEDS = ["history", "state", "log", "trace", "check", "info", "lineage", "archives"] as const satisfies Need[];
@@ -182,6 +182,7 @@ export const locatorCases: readonly Case[] = [
       const { sessions, turns, calls, snapshots, heads } = given.lineage;
       const { info, log } = given;
       for (const id of ["plain", "holdfast:x", "holdfast:x#y", `x@hd-${"0".repeat(64)}`, "a b%20"]) {
+        await sessions.create({ id });
         await say(given, id, "one");
         const forms = [id, { session: id }, { store: info.storeId, session: id }];
         for (const at of [...forms, formatLocator({ store: info.url, session: id })]) {
@@ -199,6 +200,91 @@ export const locatorCases: readonly Case[] = [
       }
     },
   ),
+
+  prove(
+    "SE1 history, state and boards take a text that names a session, and make none that is called so",
+    [...NEEDS, "sessions", "tasks"],
+    async (given) => {
+      const { history, state, tasks, info } = given;
+      await say(given, "chat", "one");
+      for (const text of ["holdfast:#chat", formatLocator({ store: info.storeId, session: "chat" })]) {
+        const scope = { session: text, agent: "helper" };
+        const [added] = await history.appendMany(scope, [{ role: "user", content: "two" }]);
+        assert.equal(added?.session, "chat");
+        assert.equal((await history.append(scope, { role: "user", content: "three" })).session, "chat");
+        assert.deepEqual(await history.get(scope), await history.get({ ...scope, session: "chat" }));
+        assert.deepEqual(await history.session(text), await history.session("chat"));
+        assert.equal(await history.count(scope), await history.count({ ...scope, session: "chat" }));
+        await state.set(text, { a: 1 });
+        await state.patch(text, { b: 2 });
+        const { version } = await state.getVersioned(text);
+        await state.compareAndSet(text, version, { c: 3 });
+        assert.deepEqual([await state.get(text), await state.get("chat")], [{ c: 3 }, { c: 3 }]);
+        assert.equal(await state.getKey(text, "c"), 3);
+        const board = await tasks.createTaskList(text, ["do it"], { agentId: text });
+        assert.equal(board.conversationId, "chat");
+        assert.equal(
+          (await tasks.getBoardsByConversation(text)).length,
+          (await tasks.getBoardsByConversation("chat")).length,
+        );
+        assert.notEqual(await tasks.getByConversation(text), null);
+        assert.equal(await tasks.settle(text, "failed"), 0);
+        await state.clear(text);
+        assert.deepEqual(await state.get("chat"), {});
+      }
+      assert.notEqual((await history.clearRun({ session: "holdfast:#chat", agent: "helper" }, "r")).removed, undefined);
+      assert.equal((await history.clear({ session: "holdfast:#chat", agent: "helper" })).removed.messages, 5);
+      for (const session of ["holdfast:chat", "holdfast:elsewhere#chat", `chat@hd-${"0".repeat(64)}`, "chat@hd-0000"]) {
+        const scope = { session, agent: "helper" };
+        await refuses(["InvalidArgument", "NotFound"], () => history.append(scope, { role: "user", content: "x" }));
+        await refuses(["InvalidArgument", "NotFound"], () => history.get(scope));
+        await refuses(["InvalidArgument", "NotFound"], () => state.set(session, {}));
+        await refuses(["InvalidArgument", "NotFound"], () => tasks.createTaskList(session, ["x"]));
+        assert.equal(await given.sessions.get({ session }), null);
+      }
+    },
+  ),
+
+  prove("HI1 messages come in the order of the calls, however their session is named", NEEDS, async (given) => {
+    await say(given, "chat", "first");
+    const names = range(40).map((n) => (n % 3 === 0 ? "holdfast:#chat" : "chat"));
+    await Promise.all(names.map((session, n) => say(given, session, `${n}`)));
+    const said = (await given.history.session("chat")).map(({ content: [block] }) =>
+      block?.type === "text" ? block.text : "?",
+    );
+    assert.deepEqual(said, ["first", ...range(40).map(String)]);
+  }),
+
+  prove("SE1 the beginning of a head's id names it, unless another of the session begins so", NEEDS, async (given) => {
+    const { sessions, heads } = given.lineage;
+    const { first, now } = await ground(given);
+    for (const digits of [7, 12, 66]) {
+      const head = first.id.slice(0, digits);
+      for (const at of [`chat@${head}`, `holdfast:#chat@${head}`, `chat@${head}…`, { session: "chat", head }]) {
+        assert.equal((await sessions.at(at)).head?.id, first.id);
+        assert.equal((await heads.current(at))?.id, first.id);
+      }
+      await refuses("InvalidArgument", () => say(given, `chat@${head}`, "x"));
+      await refuses("InvalidArgument", () => heads.publish(`chat@${head}`));
+    }
+    assert.equal((await sessions.rewind(`chat@${first.id.slice(0, 9)}`)).head?.id, first.id);
+    assert.equal((await sessions.fork(`chat@${now.id.slice(0, 9)}`, { id: "again" })).id, "again");
+    await refuses("NotFound", () => sessions.at("chat@hd-0000"));
+    await refuses("NotFound", () => sessions.at("chat@hd-000"), "too short to be a head");
+    await refuses("NotFound", () => sessions.at(`nobody@${first.id.slice(0, 9)}`));
+    await refuses("InvalidArgument", () => sessions.at({ session: "chat", head: "hd-000" }));
+    // Among so many, two begin with the same four digits.
+    const ids = new Map<string, string[]>();
+    await sessions.create({ id: "many" });
+    let twins: readonly string[] = [];
+    for (let n = 0; twins.length < 2 && n < 2000; n++) {
+      const { id } = await heads.publish("many");
+      twins = [...(ids.get(id.slice(0, 7)) ?? []), id];
+      ids.set(id.slice(0, 7), [...twins]);
+    }
+    const error = await refuses("InvalidArgument", () => sessions.at(`many@${twins[0]?.slice(0, 7)}`));
+    assert.deepEqual(error.details.heads, twins.toSorted());
+  }),
 
   prove(
     "SE1 nothing is said to be erased of a session that is named in another way",

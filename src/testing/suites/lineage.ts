@@ -189,6 +189,38 @@ const turnCases: readonly Case[] = [
     },
   ),
 
+  prove(
+    "SE5 a turn that is aborted behind a head of its own is aborted from there on, and open at that head",
+    [...NEEDS, "check", "query"],
+    async (given) => {
+      const { heads, turns, sessions } = given.lineage;
+      await say(given, "chat", "before");
+      const turn = await turns.begin("chat", { agent: AGENT, run: "r" });
+      await say(given, "chat", "half");
+      const inside = await heads.publish("chat");
+      await say(given, "chat", "lost");
+      const aborted = await turns.abort(turn.id);
+      const next = await heads.publish("chat");
+      const fork = await sessions.fork("chat", { id: "fork" });
+      const statusAt = async (at: string) =>
+        (await (await sessions.at(at)).turns()).map(({ id, status }) => [id, status]);
+      assert.deepEqual(await statusAt(`chat@${inside.id}`), [[turn.id, "open"]]);
+      for (const at of [`chat@${aborted.id}`, `chat@${next.id}`, "chat", fork.id]) {
+        assert.deepEqual(await statusAt(at), [[turn.id, "aborted"]], at);
+      }
+      assert.deepEqual([inside.counts.turns, aborted.counts.turns, next.counts.turns], [1, 1, 1]);
+      assert.deepEqual(await shown(given, "chat"), ["before", "half"]);
+      await refuses("InvalidTransition", () => turns.finish(turn.id));
+      assert.deepEqual(await given.query("[:find ?status . :where [_ :turn/status ?status]]"), "aborted");
+      const [shownTurn] = await (await sessions.at("chat")).turns();
+      assert.deepEqual([shownTurn?.agent, shownTurn?.run], [AGENT, "r"]);
+      assert.deepEqual((await given.check()).issues, []);
+      await given.sessions.delete("chat");
+      assert.deepEqual(await statusAt(fork.id), [[turn.id, "aborted"]], "also when the source is gone");
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
   prove("SE5 a first turn that is aborted leaves what was there before it", NEEDS, async (given) => {
     const { turns } = given.lineage;
     await say(given, "chat", "before");
@@ -290,6 +322,34 @@ const branchCases: readonly Case[] = [
 ];
 
 const forkCases: readonly Case[] = [
+  prove("SE3 a session counts the messages it shows, its own and those it inherits", NEEDS, async (given) => {
+    const { heads, sessions } = given.lineage;
+    await say(given, "chat", "one", "two");
+    const first = await heads.publish("chat");
+    await say(given, "chat", "three");
+    assert.equal((await sessions.fork("chat", { id: "fork" })).messages, 2);
+    assert.equal((await sessions.fork("chat", { id: "at", message: "chat#2" })).messages, 1);
+    await say(given, "fork", "four");
+    await sessions.fork("fork", { id: "deep" });
+    await sessions.rewind(`chat@${first.id}`);
+    const counted = async () => {
+      const found: Record<string, number> = {};
+      for (const { id, messages } of (await given.sessions.list()).items) {
+        assert.equal((await given.sessions.get(id))?.messages, messages);
+        assert.equal((await sessions.update(id, { title: "t" })).messages, messages);
+        assert.equal((await sessions.at(id)).session.messages, messages);
+        assert.equal((await shown(given, id)).length, messages, id);
+        found[id] = messages;
+      }
+      return found;
+    };
+    assert.deepEqual(await counted(), { chat: 2, fork: 3, at: 1, deep: 3 });
+    await given.history.clear({ session: "fork", agent: AGENT });
+    assert.deepEqual(await counted(), { chat: 2, fork: 0, at: 1, deep: 2 });
+    await say(given, "fork", "five");
+    assert.deepEqual(await counted(), { chat: 2, fork: 1, at: 1, deep: 2 });
+  }),
+
   prove("SE3 fork makes a session that shares what was before and goes its own way", NEEDS, async (given) => {
     const { sessions, heads } = given.lineage;
     await say(given, "chat", "one", "two");
@@ -586,6 +646,7 @@ const hostileCases: readonly Case[] = [
   prove("SE1 a locator is read back from its text, whatever the session is called", NEEDS, async (given) => {
     const { heads } = given.lineage;
     for (const id of ["a@b", "a#1", "holdfast:x#y", "ünï ✓", `x@hd-${"0".repeat(64)}`]) {
+      await given.sessions.create({ id });
       await say(given, id, "one");
       const head = await heads.publish(id);
       assert.equal((await heads.current({ session: id, head: head.id }))?.id, head.id);

@@ -5,9 +5,11 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { LARGE_QUERIES } from "./query-large.ts";
 
 export function runQuerySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  runCases(`query: ${name}`, [...factCases, ...shapeCases, ...pullCases, ...ruleCases, ...hostileCases], make, options);
+  const cases = [...factCases, ...shapeCases, ...pullCases, ...ruleCases, ...hostileCases, ...LARGE_QUERIES];
+  runCases(`query: ${name}`, cases, make, options);
 }
 
 const ALL = ["sessions", "history", "state", "tasks", "agents", "query"] as const;

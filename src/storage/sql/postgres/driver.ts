@@ -14,9 +14,9 @@ import {
   StaleFence,
   type Step,
 } from "../driver.ts";
-import { timedOut, tooManyRows } from "../inspection.ts";
+import { outOfRange, timedOut, tooManyRows, tooMuch } from "../inspection.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
-import { isRace, isStale, isUnreachable, postgresError, sqlState } from "./errors.ts";
+import { isRace, isStale, isTooMuch, isUnreachable, postgresError, sqlState } from "./errors.ts";
 import { openPool, type Pool, type Reserved, type Sql } from "./pool.ts";
 
 export interface PostgresOptions {
@@ -197,6 +197,8 @@ class PostgresDriver implements Driver {
       });
     } catch (error) {
       if (sqlState(error) === "57014") throw timedOut(limits.timeoutMs);
+      if (sqlState(error) === "22003") throw outOfRange(error);
+      if (isTooMuch(error)) throw tooMuch("PostgreSQL", error);
       throw postgresError(error, this.#pool.target);
     }
   }

@@ -10,6 +10,12 @@ export function isStale(error: unknown): boolean {
   return sqlState(error) === "22012";
 }
 
+/** Limits of the server (class 54), its memory, and the length of a value, which has no code of its own. */
+export function isTooMuch(error: unknown): boolean {
+  const code = sqlState(error);
+  return code?.startsWith("54") || code === "53200" || (code === "XX000" && /memory alloc/.test(messageOf(error)));
+}
+
 /** The transaction did not happen and the same plan may well succeed: lost races and deadlocks. */
 export function isRace(error: unknown): boolean {
   const code = sqlState(error);

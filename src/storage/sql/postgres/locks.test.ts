@@ -7,6 +7,7 @@ import { encodeText, sha256 } from "../../../core/bytes.ts";
 import { NONE } from "../../../core/counts.ts";
 import { realEnvironment } from "../../../core/environment.ts";
 import { headOf } from "../../../core/head.ts";
+import { IN_TURN } from "../../../sessions/guards.ts";
 import { type BatchResult, commitPlan } from "../commit.ts";
 import type { Plan } from "../driver.ts";
 import { SqlStorage } from "../store.ts";
@@ -27,6 +28,19 @@ const HEAD: HeadDraft = {
 function append(session: string, extra: Partial<Commit> = {}): Commit {
   const events = [{ session, type: "annotation", at }];
   return { sessions: [{ id: session, mode: "ensure", at }], events, ...extra };
+}
+
+/** An invocation by which the caller waits for the callee. */
+function wait(caller: string, callee: string): Commit {
+  const kind = { type: "attach", status: "running", created_at: at };
+  const row = { ...kind, first_seq: { slot: "seq" }, callee_session_no: { session: callee } } as const;
+  return {
+    sessions: [caller, callee].map((id) => ({ id, mode: "existing", at })),
+    guards: [IN_TURN, { check: "invocation.waits", key: [caller, callee], expect: 0 }],
+    events: [
+      { session: caller, type: "invocation/started", at, writes: [{ op: "insert", table: "invocations", row }] },
+    ],
+  };
 }
 
 for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
@@ -167,6 +181,15 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       expect([ours?.ok, theirs.ok].filter((ok) => ok)).toHaveLength(1);
       const taken = [await storage.query("session.get", "name"), await storage.query("session.byAlias", "name")];
       expect(taken.flat()).toHaveLength(1);
+    });
+
+    test("SE3 another handle that would close a circle looks after this commit, though they share no session", async () => {
+      for (const id of ["a", "b", "c", "d"]) await storage.commit(append(id));
+      await storage.commit(wait("a", "b"));
+      await storage.commit(wait("c", "d"));
+      const { ours, theirs } = await amid(wait("b", "c"), wait("d", "a"));
+      expect(ours).toMatchObject({ ok: true });
+      expect(theirs).toMatchObject({ ok: false, refused: { guard: { check: "invocation.waits" }, actual: 1 } });
     });
 
     test("ST2 of two commits that rely on the same version one is refused", async () => {

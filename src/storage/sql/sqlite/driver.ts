@@ -6,10 +6,11 @@ import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
 import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
+import { tooMuch } from "../inspection.ts";
 import { CHECKPOINT_FRAMES, Checkpoints } from "./checkpoints.ts";
 import { bindable, Connection } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
-import { busyError, isBusy, sqliteError } from "./errors.ts";
+import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
 import { Inspector } from "./inspector.ts";
 import { reclaim, rewrite, type Space } from "./space.ts";
 
@@ -165,6 +166,7 @@ class SqliteDriver implements Driver {
       const image = () => this.#writer.db.serialize();
       return await this.#inspector.run({ image, version }, sql, bindable(params), limits);
     } catch (error) {
+      if (isTooMuch(error)) throw tooMuch("SQLite", error);
       throw sqliteError(error, path);
     }
   }

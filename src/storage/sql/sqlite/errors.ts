@@ -15,6 +15,13 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
+/** SQLite has limits of its own, and no code that tells them from mistakes in a statement. */
+export function isTooMuch(error: unknown): boolean {
+  const code = resultCode(error);
+  const isLimit = /too many|too large|too big|at most \d+|overflow/.test(messageOf(error));
+  return code === 18 || code === 7 || (code === 1 && isLimit);
+}
+
 /** A stored number is larger than any we write. */
 export function isOutOfRange(error: unknown): boolean {
   return error instanceof RangeError && "code" in error && error.code === "ERR_OUT_OF_RANGE";

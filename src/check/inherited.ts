@@ -1,0 +1,69 @@
+// What a session that is checked alone inherits: stretches of other sessions' logs, and every row of those stretches that
+// it reads through them. In a check of everything, each of those sessions is looked at by itself.
+import type { CheckKind } from "../contracts/check.ts";
+import type { CheckedHeadRow } from "../contracts/check-queries.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import { rowId } from "../core/row-id.ts";
+import { inheritedBy, verifyInherited } from "../log/inherited.ts";
+import type { Look } from "./findings.ts";
+import type { Ledger } from "./ledger.ts";
+import { PAGE, rowsOf } from "./pages.ts";
+import { kindOf, readRemains } from "./remains.ts";
+import type { Subject, Survey } from "./subject.ts";
+
+/** What the log itself has wrong is said once, and what lies behind the stretch is nobody's here. */
+const SAID: ReadonlySet<CheckKind> = new Set(["seq-gap", "chain-broken", "event-mismatch", "remains-left"]);
+
+/** `rows` looks at every row of a session, and at what its log announced. */
+export async function checkInherited(
+  { survey, look, session }: Subject,
+  rows: (source: Subject, ledger: Ledger) => Promise<void>,
+): Promise<void> {
+  const { storage } = survey;
+  for await (const { session: source, ...bad } of verifyInherited(storage, session, "all")) {
+    look.report(kindOf(bad), [rowId(source, bad.seq)], { ...bad, inheritedBy: session.id });
+  }
+  for (const [id, kept] of await inheritedBy(storage, session)) {
+    const [source] = await storage.query("check.session", id);
+    if (source === undefined) continue;
+    const place: Place = { source: id, heads: new Set(), ledger: null };
+    const inside = within(look, place, session.id);
+    const quiet: Survey = { ...survey, count: () => {} };
+    place.ledger = await readRemains(quiet, inside, source, kept);
+    await readHeads(survey, source.no, place);
+    await rows({ survey: quiet, look: inside, session: source, ledger: place.ledger }, place.ledger);
+  }
+}
+
+interface Place {
+  readonly source: string;
+  /** Those of the stretches. */
+  readonly heads: Set<string>;
+  /** null while the log is read, of which only what is inherited is looked at. */
+  ledger: Ledger | null;
+}
+
+async function readHeads({ storage }: Survey, no: number, { heads, ledger }: Place): Promise<void> {
+  for await (const row of rowsOf<CheckedHeadRow>((last) =>
+    storage.query("check.heads", no, last?.seq ?? 0, last?.no ?? 0, PAGE),
+  )) {
+    if (ledger?.covers(row.seq)) heads.add(row.id);
+  }
+}
+
+function within(look: Look, place: Place, inheritedBy: string): Look {
+  return {
+    wants: look.wants,
+    report: (kind, rows, details = {}) => {
+      if (!SAID.has(kind) && isInside(rows, details, place)) look.report(kind, rows, { ...details, inheritedBy });
+    },
+  };
+}
+
+function isInside(rows: readonly string[], details: JsonObject, { source, heads, ledger }: Place): boolean {
+  if (ledger === null) return true;
+  const [row = ""] = rows;
+  if (heads.has(row)) return true;
+  const seq = details.seq ?? (row.startsWith(`${source}#`) ? Number(row.slice(source.length + 1)) : details.branch);
+  return typeof seq === "number" && ledger.covers(seq);
+}

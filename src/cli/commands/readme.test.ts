@@ -1,0 +1,42 @@
+// Every command that README.md lists works as it is printed there, with the names filled in.
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { cli, enter, json, leave, run } from "../../../test/shell.ts";
+
+beforeEach(enter);
+afterEach(leave);
+
+const page = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
+
+/** "holdfast heads S | fork S@HEAD    what it is for" are two; what is in brackets is taken. */
+function listed(): string[] {
+  const lines = [...page.matchAll(/^holdfast (.+)$/gm)].map(([, line = ""]) => line.split(/ {4,}/)[0] ?? "");
+  return lines.flatMap((line) => line.split(" | ").map((command) => command.trim()));
+}
+
+test("the commands of README run as printed", async () => {
+  const [session, other] = ["chat-1", "other"];
+  await run("messages", "add", session, "--agent", "helper", "hello");
+  const { id } = await json("publish", session);
+  await run("fork", session, other);
+  const names: Readonly<Record<string, string>> = {
+    S: session,
+    A: session,
+    B: other,
+    FILE: "chat.holdfast",
+    TEXT: "short",
+  };
+  const commands = listed().filter((command) => command !== "demo");
+  expect(commands.length).toBeGreaterThan(20);
+  for (const command of commands) {
+    const argv = command.startsWith("query ")
+      ? ["query", "[:find ?id :where [?s :session/id ?id]]"]
+      : command
+          .replaceAll(/[[\]…]/g, " ")
+          .trim()
+          .split(/ +/)
+          .map((word) => names[word] ?? word.replace("S@HEAD", `${session}@${id}`));
+    const { code, stderr } = await cli(argv, { signal: AbortSignal.timeout(argv.includes("--follow") ? 200 : 60_000) });
+    expect(`${command}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${command}: 0 `);
+  }
+});

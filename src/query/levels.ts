@@ -1,0 +1,79 @@
+// What a function gives is an expression, and whoever uses its result writes it again. Before one grows long, the SELECT so
+// far becomes a level: a query with a name, whose columns are the variables, so that the SQL grows with the clauses and not
+// with the ways through them.
+import { LIMITS } from "../contracts/limits.ts";
+import { overLimit, type Place } from "./form.ts";
+import { bodyText, isDistinct, newAlias, type Scope } from "./scope.ts";
+import { isColumn, join, raw, type Sql, sql } from "./sql.ts";
+import type { Value } from "./values.ts";
+
+/** Longer expressions are not written a second time. */
+const LONG = 400;
+
+export function isLong({ columns, constant }: Value): boolean {
+  return constant === undefined && columns.some((column) => column.text.length > LONG);
+}
+
+/** Makes everything the SELECT has found so far a level of it, unless it reads from a rule that is just being made: engines
+ * allow that in the SELECT itself only. */
+export function level(scope: Scope, at: Place | undefined): void {
+  if (isRecursive(scope)) return;
+  const { build, vars, local, levels } = scope;
+  const alias = newAlias(build, "l");
+  const last = levels.at(-1);
+  const width = last?.width ?? 0;
+  const cells: Sql[] = [];
+  const names = new Map<string, Sql>();
+  const named = (column: Sql): Sql => {
+    // What the level before it holds goes with it as it is.
+    if (last !== undefined && isColumn(column) && column.text.startsWith(`${last.name}.`)) {
+      return raw(`${alias}${column.text.slice(last.name.length)}`);
+    }
+    const key = JSON.stringify([column.text, ...column.params.map(String)]);
+    const known = names.get(key) ?? raw(`${alias}.c${width + names.size}`);
+    if (!names.has(key)) cells.push(sql`${column} AS ${raw(known.text.slice(alias.length + 1))}`);
+    names.set(key, known);
+    return known;
+  };
+  const before = [...vars].filter(([name]) => local.has(name));
+  const after = before.map(([name, value]): [string, Value] => [name, asColumns(value, named)]);
+  if (cells.length === 0) return;
+  const columns = before.flatMap(([, value]) => value.columns);
+  const unique = isDistinct(scope, columns) ? after.flatMap(([, value]) => value.columns.map(nameOf)) : null;
+  const shown = last === undefined ? cells : [raw(`${last.name}.*`), ...cells];
+  const text = sql`${raw(alias)} AS MATERIALIZED (SELECT ${join(shown, ", ")}${bodyText(scope, false)})`;
+  levels.push({ name: alias, text, width: width + cells.length });
+  build.chars += text.text.length;
+  checkChars(build.chars, at);
+  scope.items.splice(0, scope.items.length, { alias, text: sql`${raw(alias)} AS ${raw(alias)}`, unique, first: false });
+  for (const part of [scope.where, scope.equalities]) part.length = 0;
+  scope.rows.clear();
+  for (const [name, value] of after) vars.set(name, value);
+}
+
+function nameOf({ text }: Sql): string {
+  return text.slice(text.indexOf(".") + 1);
+}
+
+function isRecursive({ build, items }: Scope): boolean {
+  return [...build.current.values()].some(({ name }) => items.some(({ text }) => text.text.startsWith(`${name} AS `)));
+}
+
+function asColumns(value: Value, named: (column: Sql) => Sql): Value {
+  const { shown, blob } = value;
+  return {
+    ...value,
+    columns: value.columns.map(named),
+    ...(shown === undefined ? {} : { shown: named(shown) }),
+    ...(blob === undefined ? {} : { blob: named(blob) }),
+  };
+}
+
+/** Where there are no levels, an expression can still double and double again. */
+export function checkLength({ text }: Sql, at: Place | undefined): void {
+  checkChars(text.length, at);
+}
+
+function checkChars(chars: number, at: Place | undefined): void {
+  if (chars > LIMITS.querySql) throw overLimit(at, "querySql", "the length of the query as SQL", chars);
+}
