@@ -158,7 +158,14 @@ async function movingRows(
 ): Promise<readonly (readonly [ArchivedTable, PortableRow])[]> {
   const found: (readonly [ArchivedTable, PortableRow])[] = [];
   for await (const row of logged(storage, "state", no, 0, upTo)) found.push(["state", row]);
-  for (const table of ["boards", "tasks", "session_tags", ...(aliases ? (["aliases"] as const) : [])] as const) {
+  const runs = ["runs", "signals", "decisions", "checkpoints"] as const;
+  for (const table of [
+    "boards",
+    "tasks",
+    "session_tags",
+    ...runs,
+    ...(aliases ? (["aliases"] as const) : []),
+  ] as const) {
     for (const row of await storage.query(`archive.${table}`, no)) found.push([table, row]);
   }
   return found;

@@ -150,7 +150,12 @@ async function decideImport(
       sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
       agents: agentsOf(all).map((id) => ({ id, at })),
       guards: [
-        ...[...sources.guards, ...aliases.guards, ...(await boardGuards(storage, fresh))],
+        ...[
+          ...sources.guards,
+          ...aliases.guards,
+          ...(await boardGuards(storage, fresh)),
+          ...(await runGuards(storage, fresh)),
+        ],
         ...[...completed.flatMap(({ guards }) => guards), ...linked.guards],
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
@@ -206,6 +211,20 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
     else free.add(name);
   }
   return { free, taken, guards: [...free].map((name) => ({ check: "alias.session", key: [name], expect: null })) };
+}
+
+async function runGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {
+  const ids = fresh.flatMap(({ tables }) => (tables.get("runs") ?? []).map((row) => String(row.id)));
+  for (const id of ids) {
+    const [run] = await storage.query("run.get", id);
+    if (run !== undefined) {
+      throw new HoldfastError("AlreadyExists", `there is a run ${JSON.stringify(id)} already`, {
+        details: { kind: "run", id, session: run.session },
+        hint: "It belongs to another session here, which is not the one in the archive.",
+      });
+    }
+  }
+  return ids.map((id) => ({ check: "run.version", key: [id], expect: null }));
 }
 
 async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {

@@ -158,6 +158,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     hint: "Correct state.until_seq of this value: it ended where the next one of its key begins (details.until).",
   },
   "task-board-missing": { mode: "quick", meaning: "a task of a board that is not there", hint: ERASE_REST },
+  "run-ended-twice": { mode: "deep", meaning: "a run has more than one terminal event", hint: RESTORE_LOG },
   "row-without-event": { mode: "deep", meaning: "the log has no such event for a row of its seq", hint: RESTORE },
   "event-without-row": { mode: "deep", meaning: "the row that an event wrote is not there", hint: RESTORE },
   "row-mismatch": { mode: "deep", meaning: "a column is not what the row's event says", hint: RESTORE },

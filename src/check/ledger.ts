@@ -8,6 +8,7 @@ import { sameBytes } from "../core/bytes.ts";
 import { genesis, nextHash } from "../core/chain.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
+import { RunsSaid } from "../core/runs-said.ts";
 import { verifyChain } from "../log/verify.ts";
 import { BoardsSaid } from "./boards.ts";
 import type { Look } from "./findings.ts";
@@ -59,11 +60,16 @@ const TABLE_OF: Readonly<Record<string, EventTable>> = {
 };
 
 const STATE: ReadonlySet<string> = new Set(["state/set", "state/patched", "state/cleared"]);
+const OF_RUNS = /^(run|step|iteration|checkpoint)\//;
 const BRANCHING: ReadonlySet<string> = new Set(["branch/begun", "head/moved"]);
 
 export function dataOf(body: Uint8Array | null): { readonly body: JsonObject; readonly data: JsonObject } | null {
   const found = jsonObject.read(body);
   return found === undefined ? null : { body: found, data: plainObject.read(found.data) ?? {} };
+}
+
+function actors({ run, agent }: JsonObject): { readonly run: string | null; readonly agent: string | null } {
+  return { run: typeof run === "string" ? run : null, agent: typeof agent === "string" ? agent : null };
 }
 
 /** What the session's own rows must say at the end of the log. */
@@ -76,6 +82,7 @@ export interface Standing {
   readonly described: JsonObject;
   readonly columns: Readonly<Record<"agent" | "created_at" | "updated_at" | "version", unknown>>;
   readonly boards: BoardsSaid;
+  readonly runs: RunsSaid;
   /** When each name was given to it last; null: taken away since. */
   readonly aliases: ReadonlyMap<string, unknown>;
 }
@@ -187,6 +194,7 @@ export class Reader {
   readonly heads = new Map<number, string | null | undefined>();
   readonly cuts = new Map<number, Cut>();
   readonly #boards = new BoardsSaid();
+  readonly #runs = new RunsSaid();
   readonly #aliases = new Map<string, unknown>();
   /** For each clear how many messages it took, by its event and by what the messages say. */
   readonly #cleared = new Map<number, { said: unknown; found: number }>();
@@ -227,6 +235,8 @@ export class Reader {
     if (type.startsWith("session/")) this.#describe(type, event.at, body, data);
     else if (type.startsWith("board/") || type.startsWith("task/")) this.#boards.see(type, event.at, data);
     else if (type.startsWith("alias/")) this.#aliases.set(String(data.name), type === "alias/set" ? event.at : null);
+    else if (OF_RUNS.test(type))
+      this.#runs.see({ seq, branch: this.#branch, type, at: event.at, ...actors(body), data });
     else if (type.startsWith("invocation/")) this.heads.set(seq, this.#head);
     else if (type === "messages/cleared") this.#clear(seq, data.count);
     else if (STATE.has(type)) {
@@ -305,7 +315,13 @@ export class Reader {
   standing(): Standing {
     return {
       ...{ messages: this.#messages, stateSeq: this.#stateSeq, branch: this.#branch, head: this.#head ?? null },
-      ...{ described: this.#described, columns: this.#columns, boards: this.#boards, aliases: this.#aliases },
+      ...{
+        described: this.#described,
+        columns: this.#columns,
+        boards: this.#boards,
+        runs: this.#runs,
+        aliases: this.#aliases,
+      },
     };
   }
 }

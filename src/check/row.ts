@@ -5,11 +5,13 @@ import type {
   CheckedBoardRow,
   CheckedSessionRow,
   CheckedTaskRow,
+  RunsBeside,
 } from "../contracts/check-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { jsonTexts } from "../core/decode.ts";
 import type { Standing } from "./ledger.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import { compareRuns } from "./runs.ts";
 import type { Subject } from "./subject.ts";
 
 export interface Beside {
@@ -17,6 +19,7 @@ export interface Beside {
   readonly tasks: readonly CheckedTaskRow[];
   readonly aliases: readonly CheckedAliasRow[];
   readonly tags: readonly string[];
+  readonly runs: RunsBeside;
 }
 
 /** Somebody may write to it all the time; then the rest is checked all the same. */
@@ -52,6 +55,12 @@ async function readRows(storage: Storage, no: number): Promise<Beside> {
     ),
     aliases: await all<CheckedAliasRow>((last) => storage.query("check.namesOf", no, last?.name ?? "", PAGE)),
     tags: tags.map(({ tag }) => tag),
+    runs: {
+      runs: await all((last) => storage.query("check.runs", no, last?.id ?? "", PAGE)),
+      signals: await all((last) => storage.query("check.signals", no, last?.seq ?? BEFORE_ALL, PAGE)),
+      decisions: await all((last) => storage.query("check.decisions", no, last?.seq ?? BEFORE_ALL, PAGE)),
+      checkpoints: await all((last) => storage.query("check.checkpoints", no, last?.seq ?? BEFORE_ALL, PAGE)),
+    },
   };
 }
 
@@ -100,4 +109,5 @@ export function checkBeside({ look, session }: Subject, standing: Standing, besi
     else if (given !== created_at) look.report("row-mismatch", [name], { table: "aliases", column: "created_at" });
   }
   standing.boards.compare(look, beside.boards, beside.tasks);
+  compareRuns(look, session.id, standing.runs, beside.runs);
 }

@@ -20,6 +20,10 @@ const STRAYS: Readonly<Record<OwnedTable, CheckKind>> = {
   annotations: "row-session-missing",
   state: "row-session-missing",
   boards: "row-session-missing",
+  runs: "row-session-missing",
+  signals: "row-session-missing",
+  decisions: "row-session-missing",
+  checkpoints: "row-session-missing",
   session_tags: "row-session-missing",
 };
 

@@ -273,7 +273,30 @@ export type OwnedTable =
   | "annotations"
   | "state"
   | "boards"
+  | "runs"
+  | "signals"
+  | "decisions"
+  | "checkpoints"
   | "session_tags";
+
+/** Of a run every column but its number and its last sign of life, of which the log says nothing. */
+export interface CheckedRunRow {
+  readonly id: string;
+  readonly toolset: Uint8Array;
+  readonly limits: Uint8Array;
+}
+
+export interface CheckedRunPartRow {
+  readonly seq: number;
+}
+
+/** What stands beside a session of its runs. */
+export interface RunsBeside {
+  readonly runs: readonly CheckedRunRow[];
+  readonly signals: readonly CheckedRunPartRow[];
+  readonly decisions: readonly CheckedRunPartRow[];
+  readonly checkpoints: readonly CheckedRunPartRow[];
+}
 
 /** How many blobs "check.refsOf" is asked about at once. */
 export const REFS_ASKED = 16;
@@ -309,6 +332,10 @@ export interface CheckQueries extends Strays {
     [session: number, afterBranch: number, afterKey: string, afterSeq: number, limit: number],
     CheckedStateRow
   >;
+  "check.runs": Read<[session: number, after: string, limit: number], CheckedRunRow>;
+  "check.signals": Read<BySeq, CheckedRunPartRow>;
+  "check.decisions": Read<BySeq, CheckedRunPartRow>;
+  "check.checkpoints": Read<BySeq, CheckedRunPartRow>;
   "check.boards": Read<[session: number, after: string, limit: number], CheckedBoardRow>;
   "check.boardTasks": Read<[session: number, afterBoard: string, afterTask: string, limit: number], CheckedTaskRow>;
   "check.namesOf": Read<[session: number, after: string, limit: number], CheckedAliasRow>;

@@ -54,6 +54,7 @@ export type CheckKind =
   | "version-wrong"
   | "state-held-twice"
   | "task-board-missing"
+  | "run-ended-twice"
   | "row-without-event"
   | "event-without-row"
   | "row-mismatch"

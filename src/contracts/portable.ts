@@ -6,6 +6,7 @@ import { type ColumnType, TABLES, type TableShape } from "./rows.ts";
 export const ARCHIVED_TABLES = [
   ...["sessions", "heads", "branches", "events", "turns", "clears", "evals", "calls", "snapshots"],
   ...["invocations", "derivations", "annotations", "state", "boards", "tasks", "session_tags", "aliases", "remains"],
+  ...["runs", "signals", "decisions", "checkpoints"],
 ] as readonly ArchivedTable[];
 
 export type ArchivedTable =
@@ -26,7 +27,11 @@ export type ArchivedTable =
   | "tasks"
   | "session_tags"
   | "aliases"
-  | "remains";
+  | "remains"
+  | RunTable;
+
+/** Of runs, read whole. */
+export type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
 
 /** Those whose rows belong to an event: read by stretches of the log. The others are read whole. */
 export const LOGGED_TABLES = [
@@ -36,7 +41,7 @@ export const LOGGED_TABLES = [
 
 export type LoggedTable = Exclude<
   ArchivedTable,
-  "sessions" | "boards" | "tasks" | "session_tags" | "aliases" | "remains"
+  "sessions" | "boards" | "tasks" | "session_tags" | "aliases" | "remains" | RunTable
 >;
 
 export type PortableCell = null | number | string | Uint8Array;

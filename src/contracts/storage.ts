@@ -185,6 +185,7 @@ export type StatementName =
   | "journal.erase"
   | "saved.erase"
   | "runs.drop"
+  | `${"runs" | "signals" | "decisions" | "checkpoints"}.removeAll`
   | "signals.drop"
   | "decisions.drop"
   | "checkpoints.drop"

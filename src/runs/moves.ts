@@ -4,12 +4,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { PreparedPayload } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
-
-/** Columns that change while it lives. */
-export const MOVABLE = [
-  ...(["status", "epoch", "owner", "iteration", "wake_at", "waits", "cancel", "pause_at", "stop", "tokens"] as const),
-  ...(["cost_usd", "ended_at"] as const),
-] as const;
+import type { MOVABLE } from "../core/runs-said.ts";
 
 export type Changes = { readonly [C in (typeof MOVABLE)[number]]?: RunRow[C] };
 

@@ -156,9 +156,15 @@ export class Steps {
   }
 
   /** Its end, with the intent it had or without one; `writes` go with the event. */
-  async finish(identity: Identity, value: Json, found?: Record, beside: Beside = {}): Promise<void> {
+  async finish(
+    identity: Identity,
+    value: Json,
+    found?: Record,
+    more: JsonObject = {},
+    beside: Beside = {},
+  ): Promise<void> {
     const bytes = encodeJson(value, identity.name, "payloadBytes");
-    const data = found === undefined ? this.said(identity, 1) : { step: found.seq };
+    const data = { ...(found === undefined ? this.said(identity, 1) : { step: found.seq }), ...more };
     await this.carry(bytes, async (payload) => {
       const draft = this.draft("step/done", data, ["result", payload]);
       const { writes = [], ...rest } = beside;

@@ -97,10 +97,16 @@ export class Waiting {
     const [signal] = await storage.query("signal.next", row.id, name);
     if (signal === undefined) return undefined;
     const payload = await payloadOf(this.#steps.payloads, row.session, entryOf(row.session, signal));
-    await this.#steps.finish(identity, payload, found, {
-      guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
-      writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
-    });
+    await this.#steps.finish(
+      identity,
+      payload,
+      found,
+      { signal: signal.seq },
+      {
+        guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
+        writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
+      },
+    );
     this.#isTaken.add(identity);
     return payload;
   }

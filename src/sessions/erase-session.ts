@@ -136,6 +136,9 @@ function tombstoneWrites(no: number, at: number): readonly Write[] {
   return [
     { op: "run", statement: "tasks.removeAll", params: where },
     { op: "run", statement: "boards.removeAll", params: where },
+    ...(["runs", "signals", "decisions", "checkpoints"] as const).map(
+      (table): Write => ({ op: "run", statement: `${table}.removeAll`, params: where }),
+    ),
     { op: "run", statement: "session.untag", params: where },
     { op: "run", statement: "session.unalias", params: where },
     { op: "run", statement: "session.tombstone", params: [at, no] },

@@ -18,7 +18,7 @@ for (const engine of ENGINES) {
 
     test("SE10 nothing is named where nothing was planted", async () => {
       expect((await store.check("deep")).issues).toEqual([]);
-      expect((await store.hf.check({ mode: "quick" })).counts).toMatchObject({ invocations: 3 });
+      expect((await store.hf.check({ mode: "quick" })).counts).toMatchObject({ invocations: 7 });
     });
 
     test.each(Object.keys(DAMAGES) as CheckKind[])("SE10 %s is named, and nothing else is", async (kind) => {

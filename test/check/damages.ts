@@ -31,6 +31,20 @@ const spawned = (set: string) =>
 const chat = (set: string) => sql(`UPDATE sessions SET ${set} WHERE id = 'chat'`);
 
 export const DAMAGES: Readonly<Record<CheckKind, Plant>> = {
+  "run-ended-twice": async ({ storage, run: change }) => {
+    const [run] = await storage.query("run.get", "run-failed");
+    await storage.commit({
+      sessions: [{ id: "failed", mode: "existing", at: 1 }],
+      events: [
+        {
+          ...{ session: "failed", type: "run/failed", at: 1, run: "run-failed", journal: null },
+          data: { version: (run?.version ?? 0) + 1 },
+        },
+      ],
+    });
+    const end = "(SELECT seq FROM sessions WHERE id = 'failed')";
+    await change(`UPDATE runs SET version = version + 1, updated_at = 1, seq = ${end} WHERE id = 'run-failed'`);
+  },
   "current-head-missing": chat(`head_no = ${NOWHERE}`),
   "current-head-foreign": sql(`UPDATE sessions SET head_no = ${headOf("split")} WHERE id = 'fork'`),
   "current-head-aborted": chat("head_no = (SELECT no FROM heads WHERE status = 'aborted')"),

@@ -9,6 +9,7 @@ import { open } from "../../src/open.ts";
 import { createBlobs } from "../../src/storage/blobs/store.ts";
 import { SqlStorage } from "../../src/storage/sql/store.ts";
 import { type Filled, fillStore } from "../../src/testing/everything.ts";
+import { fillRuns } from "../../src/testing/everything-runs.ts";
 import type { Engine } from "../engines.ts";
 
 type Value = string | number | Uint8Array | null;
@@ -38,6 +39,7 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
   const filled = await fillStore({ ...hf, lineage: hf });
   await addInvocations(hf, filled.rootCall);
   await addWork(hf);
+  await fillRuns(hf.runs);
   await leaveBehind(hf);
   const all = (texts: readonly string[], params: readonly Value[] = []) =>
     ground.driver.transact(function* () {

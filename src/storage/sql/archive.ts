@@ -35,6 +35,10 @@ const OWNED: Readonly<Record<string, string>> = {
   tasks: "JOIN boards b ON b.id = r.board_id WHERE b.session_no = ? ORDER BY r.board_id, r.ord, r.id",
   session_tags: "WHERE r.session_no = ? ORDER BY r.tag",
   aliases: "WHERE r.session_no = ? ORDER BY r.name",
+  runs: "WHERE r.session_no = ? ORDER BY r.first_seq",
+  signals: "WHERE r.session_no = ? ORDER BY r.seq",
+  decisions: "WHERE r.session_no = ? ORDER BY r.seq",
+  checkpoints: "WHERE r.session_no = ? ORDER BY r.seq",
   remains: "WHERE r.session_no = ? ORDER BY r.branch",
 };
 

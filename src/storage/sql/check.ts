@@ -156,6 +156,19 @@ export const queries = {
   "check.events":
     "SELECT r.seq, r.branch, r.type, r.at, r.body, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message, r.erased_seq, " +
     `r.sha256, ${blob("content")} FROM events r ${joinBlob("content")} WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "check.runs":
+    "SELECT r.id, r.first_seq, r.seq, r.branch, r.parent, r.nested, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, " +
+    "r.agent_version, r.toolset, r.status, r.version, r.epoch, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, " +
+    "r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, " +
+    "r.ended_at FROM runs r WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
+  "check.signals":
+    "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?",
+  "check.decisions":
+    "SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r " +
+    "WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?",
+  "check.checkpoints":
+    "SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration " +
+    "FROM checkpoints r WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?",
   "check.boards":
     "SELECT r.id, r.agent, r.ord, r.parent, r.max_retries, r.created_at, r.version FROM boards r " +
     "WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
@@ -211,5 +224,9 @@ export const queries = {
   "check.strays.annotations": strays("annotations"),
   "check.strays.state": strays("state"),
   "check.strays.boards": strays("boards"),
+  "check.strays.runs": strays("runs"),
+  "check.strays.signals": strays("signals"),
+  "check.strays.decisions": strays("decisions"),
+  "check.strays.checkpoints": strays("checkpoints"),
   "check.strays.session_tags": strays("session_tags"),
 } as const;

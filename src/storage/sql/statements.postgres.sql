@@ -102,6 +102,14 @@ SELECT r.board_id, r.id, r.title, r.status, r.ord, r.retry_count, r.note, r.vers
 SELECT r.tag, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session FROM session_tags r WHERE r.session_no = $1 ORDER BY r.tag;
 -- archive.aliases
 SELECT r.name, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.created_at FROM aliases r WHERE r.session_no = $1 ORDER BY r.name;
+-- archive.runs
+SELECT r.id, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.parent, r.nested, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r WHERE r.session_no = $1 ORDER BY r.first_seq;
+-- archive.signals
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = $1 ORDER BY r.seq;
+-- archive.decisions
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = $1 ORDER BY r.seq;
+-- archive.checkpoints
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.run, r.seq, r.branch, r.iteration FROM checkpoints r WHERE r.session_no = $1 ORDER BY r.seq;
 -- archive.remains
 SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.upto FROM remains r WHERE r.session_no = $1 ORDER BY r.branch;
 -- session.linked
@@ -439,6 +447,14 @@ SELECT r.seq, r.payload AS note_no, b.sha256 AS note, r.salt, e.type AS event_ty
 SELECT r.branch, r.key, r.seq, r.ord, r.until_seq, r.expires_at, r.value AS value_no, b_value.sha256 AS value, r.salt, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM state r LEFT JOIN blobs b_value ON b_value.no = r.value LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = $1 AND (r.branch, r.key, r.seq) > ($2, $3, $4) ORDER BY r.branch, r.key, r.seq LIMIT $5;
 -- check.events
 SELECT r.seq, r.branch, r.type, r.at, r.body, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message, r.erased_seq, r.sha256, r.content AS content_no, b_content.sha256 AS content FROM events r LEFT JOIN blobs b_content ON b_content.no = r.content WHERE r.session_no = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3;
+-- check.runs
+SELECT r.id, r.first_seq, r.seq, r.branch, r.parent, r.nested, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r WHERE r.session_no = $1 AND r.id > $2 ORDER BY r.id LIMIT $3;
+-- check.signals
+SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3;
+-- check.decisions
+SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3;
+-- check.checkpoints
+SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration FROM checkpoints r WHERE r.session_no = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3;
 -- check.boards
 SELECT r.id, r.agent, r.ord, r.parent, r.max_retries, r.created_at, r.version FROM boards r WHERE r.session_no = $1 AND r.id > $2 ORDER BY r.id LIMIT $3;
 -- check.boardTasks
@@ -491,6 +507,14 @@ WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no)
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM state r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM state r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- check.strays.boards
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM boards r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM boards r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.runs
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM runs r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM runs r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.signals
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM signals r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM signals r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.decisions
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM decisions r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM decisions r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.checkpoints
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM checkpoints r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM checkpoints r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- check.strays.session_tags
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > $1) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < $2) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- trace.events
@@ -635,6 +659,14 @@ UPDATE runs SET iteration = $1, checkpoint_seq = $2, seq = $3, version = 2 WHERE
 UPDATE runs SET beat = beat + 1 WHERE id = $1 AND epoch = $2;
 -- signal.take
 UPDATE signals SET taken_seq = $1 WHERE session_no = $2 AND seq = $3;
+-- runs.removeAll
+DELETE FROM runs WHERE session_no = $1;
+-- signals.removeAll
+DELETE FROM signals WHERE session_no = $1;
+-- decisions.removeAll
+DELETE FROM decisions WHERE session_no = $1;
+-- checkpoints.removeAll
+DELETE FROM checkpoints WHERE session_no = $1;
 -- runs.drop
 DELETE FROM runs WHERE id = $1;
 -- signals.drop
@@ -1302,6 +1334,22 @@ INSERT INTO aliases (name, session_no, created_at) SELECT u.c0, (SELECT no FROM 
 INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
 -- remains.restore × 2
 INSERT INTO remains (session_no, branch, upto) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u(c0, c1, c2) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
+-- runs.restore × 1
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES ($1, (SELECT no FROM sessions WHERE id = $2), $3, $4, $5, $6, $7, (SELECT no FROM agents WHERE id = $8), $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30);
+-- runs.restore × 2
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) SELECT u.c0, (SELECT no FROM sessions WHERE id = u.c1), u.c2, u.c3, u.c4, u.c5, u.c6, (SELECT no FROM agents WHERE id = u.c7), u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14, u.c15, u.c16, u.c17, u.c18, u.c19, u.c20, u.c21, u.c22, u.c23, u.c24, u.c25, u.c26, u.c27, u.c28, u.c29 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::bytea[], $24::bigint[], $25::bigint[], $26::bigint[], $27::float8[], $28::bigint[], $29::bigint[], $30::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20, c21, c22, c23, c24, c25, c26, c27, c28, c29);
+-- signals.restore × 1
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, $6);
+-- signals.restore × 2
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5);
+-- decisions.restore × 1
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES ((SELECT no FROM sessions WHERE id = $1), $2, $3, $4, $5, $6);
+-- decisions.restore × 2
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) SELECT (SELECT no FROM sessions WHERE id = u.c0), u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5);
+-- checkpoints.restore × 1
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES ((SELECT no FROM sessions WHERE id = $1), (SELECT no FROM agents WHERE id = $2), $3, $4, $5, $6);
+-- checkpoints.restore × 2
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) SELECT (SELECT no FROM sessions WHERE id = u.c0), (SELECT no FROM agents WHERE id = u.c1), u.c2, u.c3, u.c4, u.c5 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5);
 -- heads.restore.basis_no × 1
 UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = $1) WHERE id = $2;
 -- heads.restore.basis_no × 2

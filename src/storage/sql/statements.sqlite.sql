@@ -102,6 +102,14 @@ SELECT r.board_id, r.id, r.title, r.status, r.ord, r.retry_count, r.note, r.vers
 SELECT r.tag, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session FROM session_tags r WHERE r.session_no = ? ORDER BY r.tag;
 -- archive.aliases
 SELECT r.name, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.created_at FROM aliases r WHERE r.session_no = ? ORDER BY r.name;
+-- archive.runs
+SELECT r.id, (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.first_seq, r.seq, r.branch, r.parent, r.nested, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r WHERE r.session_no = ? ORDER BY r.first_seq;
+-- archive.signals
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ? ORDER BY r.seq;
+-- archive.decisions
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = ? ORDER BY r.seq;
+-- archive.checkpoints
+SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, (SELECT x.id FROM agents x WHERE x.no = r.agent_no) AS agent, r.run, r.seq, r.branch, r.iteration FROM checkpoints r WHERE r.session_no = ? ORDER BY r.seq;
 -- archive.remains
 SELECT (SELECT x.id FROM sessions x WHERE x.no = r.session_no) AS session, r.branch, r.upto FROM remains r WHERE r.session_no = ? ORDER BY r.branch;
 -- session.linked
@@ -439,6 +447,14 @@ SELECT r.seq, r.payload AS note_no, b.sha256 AS note, r.salt, e.type AS event_ty
 SELECT r.branch, r.key, r.seq, r.ord, r.until_seq, r.expires_at, r.value AS value_no, b_value.sha256 AS value, r.salt, e.type AS event_type, e.body AS event_body, e.branch AS event_branch FROM state r LEFT JOIN blobs b_value ON b_value.no = r.value LEFT JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq WHERE r.session_no = ? AND (r.branch, r.key, r.seq) > (?, ?, ?) ORDER BY r.branch, r.key, r.seq LIMIT ?;
 -- check.events
 SELECT r.seq, r.branch, r.type, r.at, r.body, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message, r.erased_seq, r.sha256, r.content AS content_no, b_content.sha256 AS content FROM events r LEFT JOIN blobs b_content ON b_content.no = r.content WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?;
+-- check.runs
+SELECT r.id, r.first_seq, r.seq, r.branch, r.parent, r.nested, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?;
+-- check.signals
+SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?;
+-- check.decisions
+SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?;
+-- check.checkpoints
+SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration FROM checkpoints r WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?;
 -- check.boards
 SELECT r.id, r.agent, r.ord, r.parent, r.max_retries, r.created_at, r.version FROM boards r WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?;
 -- check.boardTasks
@@ -491,6 +507,14 @@ WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no)
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM state r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM state r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- check.strays.boards
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM boards r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM boards r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.runs
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM runs r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM runs r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.signals
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM signals r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM signals r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.decisions
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM decisions r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM decisions r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- check.strays.checkpoints
+WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM checkpoints r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM checkpoints r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- check.strays.session_tags
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- trace.events
@@ -635,6 +659,14 @@ UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id
 UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?;
 -- signal.take
 UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?;
+-- runs.removeAll
+DELETE FROM runs WHERE session_no = ?;
+-- signals.removeAll
+DELETE FROM signals WHERE session_no = ?;
+-- decisions.removeAll
+DELETE FROM decisions WHERE session_no = ?;
+-- checkpoints.removeAll
+DELETE FROM checkpoints WHERE session_no = ?;
 -- runs.drop
 DELETE FROM runs WHERE id = ?;
 -- signals.drop
@@ -1302,6 +1334,22 @@ INSERT INTO aliases (name, session_no, created_at) VALUES (?, (SELECT no FROM se
 INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
 -- remains.restore × 2
 INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
+-- runs.restore × 1
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- runs.restore × 2
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- signals.restore × 1
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?);
+-- signals.restore × 2
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?);
+-- decisions.restore × 1
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?);
+-- decisions.restore × 2
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?);
+-- checkpoints.restore × 1
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES ((SELECT no FROM sessions WHERE id = ?), (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?);
+-- checkpoints.restore × 2
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES ((SELECT no FROM sessions WHERE id = ?), (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?);
 -- heads.restore.basis_no × 1
 UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;
 -- heads.restore.basis_no × 2
