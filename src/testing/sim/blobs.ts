@@ -10,9 +10,12 @@ export function sharedBlobs(held: SharedBytes): BlobBackend {
   return {
     name: "simulated",
     put: async (key, bytes) => {
-      held.set(key, bytes.slice());
+      held.set(key, copy(bytes));
     },
-    get: async (key) => held.get(key)?.slice() ?? null,
+    get: async (key) => {
+      const bytes = held.get(key);
+      return bytes === undefined ? null : copy(bytes);
+    },
     delete: async (key) => {
       held.delete(key);
     },
@@ -20,6 +23,11 @@ export function sharedBlobs(held: SharedBytes): BlobBackend {
       for (const [key, { length }] of [...held]) yield { key, bytes: length, ageMs: 0 };
     },
   };
+}
+
+/** A Buffer's slice() would be the same memory. */
+function copy(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes);
 }
 
 /** Damage of what is read passes: what is kept stays as it is, so that a run can go on when it is read again. */

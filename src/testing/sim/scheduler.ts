@@ -18,6 +18,15 @@ interface Sleeping extends Ready {
   readonly due: number;
 }
 
+/** When a simulation that is not over is given up. */
+export interface Limits {
+  readonly steps: number;
+  /** By its own clock. */
+  readonly ms: number;
+  /** Without a commit that brings it further. */
+  readonly quietMs: number;
+}
+
 /** A number from 0 to 1, a different stream for every name. */
 export function dice(seed: number, name: string): () => number {
   const next = xorshift128(new DataView(sha256(encodeText(`${seed} ${name}`)).buffer).getUint32(0));
@@ -32,6 +41,7 @@ export class Scheduler {
   #sleeping: Sleeping[] = [];
   #monotonic = 0;
   #steps = 0;
+  #stirredAt = 0;
   /** Asked before each step: true when it was the last moment of the process. */
   readonly #kills: (process: Process, what: string) => boolean;
   /** What happened, in words; the newest of it. */
@@ -51,14 +61,20 @@ export class Scheduler {
     return this.#steps;
   }
 
+  /** Something happened that brings it nearer to its end. */
+  stirred(): void {
+    this.#stirredAt = this.#monotonic;
+  }
+
   note(text: string): void {
     this.log.push(`${(this.#monotonic / 1000).toFixed(3)} ${text}`);
     if (this.log.length > 2000) this.log.splice(0, 1000);
   }
 
   /** Until that promise is settled. Throws when nothing is left to do before, or it takes too long. */
-  async drive(goal: Promise<unknown>, limits: { readonly steps: number; readonly ms: number }): Promise<void> {
+  async drive(goal: Promise<unknown>, limits: Limits): Promise<void> {
     let isOver = false;
+    this.stirred();
     const over = () => {
       isOver = true;
     };
@@ -70,6 +86,7 @@ export class Scheduler {
       if (this.#ready.length === 0 && !this.#wake()) throw new Stuck("nothing is left to do, and it is not over");
       if (this.#steps++ >= limits.steps) throw new Stuck(`it is not over after ${limits.steps} steps`);
       if (this.#monotonic >= limits.ms) throw new Stuck(`it is not over after ${limits.ms} ms of its time`);
+      if (this.#monotonic - this.#stirredAt >= limits.quietMs) throw new Stuck(`nothing happened for ${limits.quietMs} ms`);
       this.#step();
     }
   }

@@ -13,7 +13,7 @@ import { type Committed, faultyDriver } from "./driver.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { brokenInvariants, readAll } from "./invariants.ts";
 import { Place } from "./place.ts";
-import { dice, Process, Scheduler, Stuck } from "./scheduler.ts";
+import { dice, type Limits, Process, Scheduler, Stuck } from "./scheduler.ts";
 import { type Effect, World } from "./world.ts";
 
 export interface Simulation {
@@ -30,7 +30,7 @@ export interface Simulation {
   readonly person?: (decision: Decision, world: World) => AnswerInput | null;
   /** Blobs live outside the database, where they can be damaged. */
   readonly blobs?: boolean;
-  readonly limits?: { readonly steps?: number; readonly ms?: number };
+  readonly limits?: Partial<Limits>;
   /** For bugs that are planted to see them found: between the rules and storage, or around the engine's driver. */
   readonly plant?: { readonly storage?: (storage: Storage) => Storage; readonly driver?: (driver: Driver) => Driver };
 }
@@ -65,7 +65,8 @@ const LEASE_MS = 30_000;
 const POLL_MS = 2000;
 /** How long who steals a lease waits for a sign of life, and lives. */
 const THIEF = { leaseMs: 3000, pollMs: 500, livesMs: 20_000 };
-const LIMITS = { steps: 400_000, ms: 12 * 3_600_000 };
+/** A pause takes an hour at most. */
+const LIMITS: Limits = { steps: 400_000, ms: 12 * 3_600_000, quietMs: 4_000_000 };
 
 export function simulate(simulation: Simulation): Promise<Simulated> {
   return new Simulator(simulation).play();
@@ -205,6 +206,8 @@ class Simulator {
 
   #committed(commit: Committed): void {
     this.#commits.push(commit);
+    // Signs of life have no events.
+    if (commit.events.length > 0) this.#scheduler.stirred();
     this.#scheduler.note(`${commit.process} commits ${commit.events.join(", ") || "without events"}`);
     if (!commit.process.startsWith("worker") || this.#hasThief) return;
     const at = { process: commit.process, what: "commit", names: commit.events };

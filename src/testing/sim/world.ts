@@ -1,7 +1,7 @@
 // The world outside the store, as the tools and models of agents change it: it counts what was really done under each key,
 // and makes them fail.
 import type { Json } from "../../contracts/json.ts";
-import type { AgentDefinition, Model, ModelReply, StepCall, Tool } from "../../contracts/runs.ts";
+import type { AgentDefinition, Iteration, Model, ModelReply, StepCall, Tool } from "../../contracts/runs.ts";
 import type { FaultKind, Faults } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 
@@ -50,6 +50,21 @@ export class World {
       ...agent,
       ...(agent.tools === undefined ? {} : { tools: Object.fromEntries(tools) as Record<string, Tool> }),
       ...(agent.models === undefined ? {} : { models: Object.fromEntries(models) as Record<string, Model> }),
+      iterate: (iteration, state) => agent.iterate(this.#seen(process, iteration), state),
+    };
+  }
+
+  /** What it spawns is seen, too. */
+  #seen(process: Process, iteration: Iteration): Iteration {
+    return {
+      ...iteration,
+      spawn: (child, options) => iteration.spawn(this.agentIn(process, child), options),
+      parallel: <T extends readonly unknown[]>(
+        ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
+      ) => {
+        const seen = branches.map((branch) => (inner: Iteration) => branch(this.#seen(process, inner)));
+        return iteration.parallel<T>(...(seen as unknown as typeof branches));
+      },
     };
   }
 
