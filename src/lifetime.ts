@@ -5,11 +5,13 @@ export class Lifetime {
   #underWay = 0;
   #whenNone: (() => void) | null = null;
   readonly #end: () => Promise<void>;
+  readonly #hurry: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
-  /** `end` runs once, when nothing is under way any more. */
-  constructor(end: () => Promise<void>) {
+  /** `end` runs once, when nothing is under way any more; `hurry` before, so that what is under way comes to its end. */
+  constructor(end: () => Promise<void>, hurry: () => Promise<void> = async () => {}) {
     this.#end = end;
+    this.#hurry = hurry;
   }
 
   /** The same noun, each of whose calls is counted while it runs. What is iterated over ends by itself. */
@@ -41,6 +43,7 @@ export class Lifetime {
   }
 
   async #finish(): Promise<void> {
+    await this.#hurry();
     if (this.#underWay > 0) {
       await new Promise<void>((none) => {
         this.#whenNone = none;

@@ -18,7 +18,6 @@ import { createLog } from "./log/log.ts";
 import { createTracing } from "./log/trace.ts";
 import { createQuerying } from "./query/run.ts";
 import { createRuns } from "./runs/runs.ts";
-import { createWorkers } from "./runs/worker.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
@@ -105,7 +104,8 @@ async function openDriver(
 
 function compose(storage: Storage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast {
   const payloads = createPayloads(storage, options.blobs);
-  const lifetime = new Lifetime(() => storage.close());
+  const { runs, close: giveBack } = createRuns(storage, payloads);
+  const lifetime = new Lifetime(() => storage.close(), giveBack);
   const close = () => lifetime.close();
   const blobs = createBlobs(storage, {
     ttlMs: settings.blobTtlMs,
@@ -128,8 +128,7 @@ function compose(storage: Storage, info: StoreInfo, settings: Settings, options:
     evals: lifetime.of(evals),
     snapshots: lifetime.of(snapshots),
     invocations: lifetime.of(createInvocations(storage, payloads, locate, standing)),
-    runs: lifetime.of(createRuns(storage, payloads)),
-    worker: createWorkers(storage, payloads),
+    runs: lifetime.of(runs),
     history: options.history ?? lifetime.of(createHistory(storage, payloads)),
     state: options.state ?? lifetime.of(createState(storage, payloads)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage)),

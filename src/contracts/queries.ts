@@ -282,20 +282,28 @@ export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQ
   "messages.erasable": Read<[session: number, agent: number, upTo: number], ErasableRow>;
   "run.erasable": Read<[session: number, agent: number, run: string, upTo: number], ErasableRow>;
   "allMessages.erasable": Read<[session: number], ErasableRow>;
+  "journal.erasable": Read<[session: number, run: string], ErasableRow>;
+  "saved.erasable": Read<[session: number, agent: number], ErasableRow>;
   "allState.erasable": Read<[session: number], ErasableRow>;
   "allAnnotations.erasable": Read<[session: number], ErasableRow>;
   "messages.named": Read<[session: number, agent: number, upTo: number], DiscardedRow>;
   "run.named": Read<[session: number, agent: number, run: string, upTo: number], DiscardedRow>;
   "allMessages.named": Read<[session: number], DiscardedRow>;
+  "journal.named": Read<[session: number, run: string], DiscardedRow>;
+  "saved.named": Read<[session: number, agent: number], DiscardedRow>;
   "allState.named": Read<[session: number], DiscardedRow>;
   "allAnnotations.named": Read<[session: number], DiscardedRow>;
 
   "messages.words": Read<[session: number, agent: number, upTo: number], WordsRow>;
   "run.words": Read<[session: number, agent: number, run: string, upTo: number], WordsRow>;
   "allMessages.words": Read<[session: number], WordsRow>;
+  "journal.words": Read<[session: number, run: string], WordsRow>;
+  "saved.words": Read<[session: number, agent: number], WordsRow>;
   "messages.copies": Read<[now: number, session: number, agent: number, upTo: number], CopyRow>;
   "run.copies": Read<[now: number, session: number, agent: number, run: string, upTo: number], CopyRow>;
   "allMessages.copies": Read<[now: number, session: number], CopyRow>;
+  "journal.copies": Read<[now: number, session: number, run: string], CopyRow>;
+  "saved.copies": Read<[now: number, session: number, agent: number], CopyRow>;
 
   // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
   "words.lag": Read<[], { readonly upto: number; readonly newest: number }>;

@@ -11,7 +11,7 @@ export interface RunRow {
   readonly seq: number;
   readonly branch: number;
   readonly parent: string | null;
-  /** 1: it works in its parent's session. */
+  /** 1: it works in its parent's session. 2: and its messages are cleared when it ends. */
   readonly nested: number;
   readonly agent: string;
   readonly agent_version: string;
@@ -27,9 +27,12 @@ export interface RunRow {
   readonly wake_at: number | null;
   readonly waits: string | null;
   readonly cancel: number;
+  /** Asked to pause until then, when its iteration ends. */
+  readonly pause_at: number | null;
   readonly stop: string | null;
   readonly limits: Uint8Array;
   readonly priority: number;
+  readonly lease_ms: number;
   readonly tokens: number;
   readonly cost_usd: number | null;
   readonly created_at: number;
@@ -61,6 +64,7 @@ export interface CheckpointRow extends JournalRow {
   /** "" when it belongs to no run. */
   readonly run: string;
   readonly iteration: number;
+  readonly branch: number;
 }
 
 export type Listed = [
@@ -81,6 +85,8 @@ export interface RunQueries {
   "runs.byAgent": Read<[agent: string, ...Listed], RunRow>;
   "runs.byStatus": Read<[status: string, ...Listed], RunRow>;
   "runs.children": Read<[parent: string], RunRow>;
+  /** Somebody has their lease. */
+  "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
   "run.journal": Read<[session: number, run: string, after: number, limit: number], JournalRow>;
   "run.event": Read<[session: string, seq: number], JournalRow>;

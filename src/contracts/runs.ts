@@ -1,6 +1,6 @@
 // Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
-import type { Json, Jsonable, Page } from "./json.ts";
+import type { Json, Page } from "./json.ts";
 import type { Message, MessageInput } from "./messages.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
@@ -18,7 +18,7 @@ export type StopReason = "done" | "failed" | "cancelled" | `limit:${keyof RunLim
 
 /** What a run that is not at work waits for. */
 export type Waits =
-  | { readonly kind: "signal"; readonly name: string; readonly until: number | null }
+  | { readonly kind: "signal"; readonly name: string }
   | { readonly kind: "decision"; readonly decision: string }
   | { readonly kind: "run"; readonly run: string };
 
@@ -46,12 +46,22 @@ export interface Run {
   /** Iterations completed. */
   readonly iteration: number;
   readonly pausedUntil: number | null;
-  readonly waitsFor: Waits | null;
+  /** Any of these wakes it. */
+  readonly waitsFor: readonly Waits[];
+  /** When it goes on by itself, if it does. */
+  readonly wakesAt: number | null;
   readonly cancelRequested: boolean;
+  /** It pauses until then when its iteration ends. */
+  readonly pauseRequested: number | null;
   readonly stopReason: StopReason | null;
   readonly error: RunError | null;
   readonly limits: RunLimits;
   readonly priority: number;
+  /** How long its worker may show no sign of life before another takes over. */
+  readonly leaseMs: number;
+  /** Of its model calls, up to the last checkpoint. */
+  readonly tokens: number;
+  readonly costUsd: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly endedAt: number | null;
@@ -151,6 +161,8 @@ export interface Recovery {
   readonly inDoubt: readonly Step[];
   readonly needsPerson: boolean;
 }
+
+export type Recovered = Recovery | { readonly run: Run; readonly error: RunError };
 
 export interface RetryPolicy {
   /** Tries in all; 1 is none more. */
@@ -274,6 +286,60 @@ export interface RunInput {
   readonly limits?: RunLimits;
   /** Higher goes first. */
   readonly priority?: number;
+  /** How long its worker may show no sign of life before another takes over; 30 s. */
+  readonly leaseMs?: number;
+}
+
+export interface ForkRunInput {
+  /** Goes on after this iteration; 0: from its beginning. The last one completed when not given. */
+  readonly iteration?: number;
+  /** Instead of the state it had there. */
+  readonly state?: unknown;
+  /** Of the new session; made up when not given. */
+  readonly session?: string;
+  readonly id?: string;
+  readonly limits?: RunLimits;
+}
+
+export interface RewindRunInput {
+  /** 1 or more. */
+  readonly iteration: number;
+  readonly state?: unknown;
+  readonly id?: string;
+  readonly limits?: RunLimits;
+}
+
+export interface RetryInput {
+  readonly id?: string;
+  /** Instead of those it had, one by one. */
+  readonly limits?: RunLimits;
+}
+
+export interface WorkerOptions extends ResumeOptions {
+  readonly agents: readonly AgentDefinition[];
+  /** Runs at a time; 16. */
+  readonly concurrency?: number;
+  /** How often it looks for work when nobody tells it; 1 s. */
+  readonly pollMs?: number;
+}
+
+/** Works on runs of its agents until it is stopped. */
+export interface Worker {
+  readonly id: string;
+  /** Runs it works on right now. */
+  readonly working: readonly string[];
+  start(): void;
+  /** Looks for work once; how many were begun. */
+  look(): Promise<number>;
+  /** Takes nothing new; those at work get so long to reach the end of their iteration, 10 s, and are given back then. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/** What is said of a run while it works; nothing of it is stored. */
+export interface Token {
+  readonly run: string;
+  readonly path: string;
+  readonly text: string;
 }
 
 export interface ResumeOptions {
@@ -295,11 +361,31 @@ export interface Runs {
   steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;
   result(id: string): Promise<RunResult | null>;
   signal(id: string, name: string, payload?: unknown): Promise<Run>;
+  /** At work: its worker stops it at the next sign of life. */
   cancel(id: string): Promise<Run>;
+  /** 1 to 60 minutes, 2 when not given. At work: when its iteration ends. */
   pause(id: string, minutes?: number): Promise<Run>;
   unpause(id: string): Promise<Run>;
+  /** A new run in the same session that goes on from the step the run failed at; what it had done is not done again. */
+  retry(id: string, input?: RetryInput): Promise<Run>;
+  /** A new session and a run in it that goes on after one of the run's iterations. */
+  fork(id: string, input?: ForkRunInput): Promise<Run>;
+  /** Takes the session back to after one of the run's iterations, and begins a run from there. */
+  rewind(id: string, input: RewindRunInput): Promise<Run>;
+  /** What it carried goes; that it was stays in the log. Of runs that have ended. */
+  delete(id: string): Promise<boolean>;
+  /** Frees a run whose worker is gone, for the next one to take; tells what was found. Conflict when it is alive. */
+  recover(id: string, options?: Pick<ResumeOptions, "verify">): Promise<Recovery>;
+  /** Every run whose worker is gone. A run that cannot go on is named, and holds up no other. */
+  recoverAll(options?: Pick<ResumeOptions, "verify">): Promise<readonly Recovered[]>;
+  createWorker(options: WorkerOptions): Worker;
+  /** What models say while they are asked, of this handle's runs; ends when the signal does. */
+  tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
   pending(filter?: { readonly run?: string; readonly limit?: number }): Promise<readonly Decision[]>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;
+  /** Where the run stood after an iteration, the last one when none is named; null: before its first. */
+  checkpoint(id: string, iteration?: number): Promise<Checkpoint | null>;
+  /** Checkpoints of loops that are not ours, by session and agent; the last one counts. */
   saveCheckpoint(checkpoint: CheckpointInput): Promise<Checkpoint>;
   loadCheckpoint(session: string, agent: string): Promise<Checkpoint | null>;
   deleteCheckpoint(session: string, agent: string): Promise<boolean>;

@@ -9,6 +9,9 @@ import type { RestoredRow } from "./portable.ts";
 import type { Queries, QueryName } from "./queries.ts";
 import type { RowOf, Slot, TableName } from "./rows.ts";
 
+/** What Storage.changed() is asked for by who waits for runs to work on. No session has this id. */
+export const DUE = "";
+
 export interface Storage {
   readonly engine: "sqlite" | "postgres";
   /** How this engine says what its SQL says in its own way. */
@@ -102,6 +105,7 @@ export type GuardName =
   | "run.epoch"
   | "run.beat"
   | "run.active"
+  | "checkpoint.last"
   | "decision.answered"
   | "signal.taken"
   | "state.version"
@@ -139,7 +143,17 @@ export type Found = { readonly [N in QueryName]?: readonly Queries[N]["row"][] }
  * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
  * what evals, calls, snapshots and heads carry.
  */
-export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "allAnnotations" | "allWork";
+export type ErasedScope =
+  | "messages"
+  | "run"
+  | "allMessages"
+  | "allState"
+  | "allAnnotations"
+  | "allWork"
+  /** What the events of a run carry. */
+  | "journal"
+  /** Checkpoints of loops that are not ours. */
+  | "saved";
 
 /** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
 export type StatementName =
@@ -154,12 +168,20 @@ export type StatementName =
   | "session.complete"
   | "invocation.link"
   | "run.move"
+  | "run.takeUp"
   | "run.beat"
   | "signal.take"
   | "decision.answer"
   | "messages.erase"
   | "run.erase"
   | "allMessages.erase"
+  | "journal.erase"
+  | "saved.erase"
+  | "runs.drop"
+  | "signals.drop"
+  | "decisions.drop"
+  | "checkpoints.drop"
+  | "checkpoints.dropSaved"
   | "state.close"
   | "state.closeAll"
   | "state.hide"
@@ -169,7 +191,7 @@ export type StatementName =
   | "words.index"
   | "words.indexed"
   | "words.shorten"
-  | `${"messages" | "run" | "allMessages"}.unindex`
+  | `${"messages" | "run" | "allMessages" | "journal" | "saved"}.unindex`
   | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
   | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
   | "remains.clear"
@@ -302,6 +324,8 @@ export interface HeadDraft {
 export type PublishedHead = Omit<HeadRow, "no">;
 
 export interface Commit {
+  /** A run may be there to be worked on: workers are told. */
+  readonly wakes?: boolean;
   /** Shares its transaction with no other commit: it removes rows others may be about to use. */
   readonly solo?: boolean;
   readonly sessions?: readonly SessionUse[];

@@ -186,16 +186,18 @@ function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
 
 /** Events of runs have no message, and carry one payload or none. */
 const JOURNAL = /^(run|step|iteration|checkpoint)\//;
-const OF_MESSAGES_ONLY = ["role", "agent", "key", "chars", "erased_seq"] as const;
+const OF_MESSAGES_ONLY = ["role", "agent", "key", "chars"] as const;
 
 function wrongInJournal(event: WholeEventRow, body: Envelope): string | null {
-  const { run, sha256: digest, salt, words, content: blob } = event;
+  const { run, sha256: digest, salt, words, content: blob, erased_seq } = event;
   const strange = OF_MESSAGES_ONLY.find((name) => event[name] !== null);
   if (strange !== undefined) return strange;
   if (run !== (body.run ?? null)) return "run";
   const [carried, ...more] = Object.values((body.commitments ?? {}) as Envelope);
   if (more.length > 0) return "sha256";
-  if (carried === undefined) return [digest, salt, words, blob].every((cell) => cell === null) ? null : "sha256";
+  const isEmpty = [digest, salt, words, blob].every((cell) => cell === null);
+  if (carried === undefined) return erased_seq !== null ? "erased_seq" : isEmpty ? null : "sha256";
+  if (erased_seq !== null) return isEmpty ? null : "erased_seq";
   if (digest === null || salt?.byteLength !== SALT_BYTES || commitment(salt, digest) !== carried) return "sha256";
   if ((words === null) === (blob === null)) return "content";
   return words === null || sameBytes(sha256(words), digest) ? null : "words";
@@ -212,9 +214,12 @@ export class Clears {
     this.#session = session;
   }
 
-  async cover({ seq, agent, run }: WholeEventRow, by: number): Promise<boolean> {
+  async cover({ seq, type, agent, run, body }: WholeEventRow, by: number): Promise<boolean> {
     const clear = by > seq ? await this.#find(by) : null;
-    return clear !== null && clear.agent === agent && (clear.run === undefined || clear.run === run);
+    if (JOURNAL.test(type)) return clear !== null && coversJournal(clear, run, body);
+    return (
+      clear?.type === "messages/cleared" && clear.agent === agent && (clear.run === undefined || clear.run === run)
+    );
   }
 
   /** Whether there is an event that clears at this seq. */
@@ -235,7 +240,16 @@ export class Clears {
 /** By the envelope alone: it is what is hashed, and the columns are compared with it in their turn. */
 function clearOf(event: PlacedEventRow | undefined): Envelope | null {
   const body = event === undefined ? null : parse(event.body);
-  return body?.type === "messages/cleared" ? body : null;
+  return CLEARS.has(body?.type) ? body : null;
+}
+
+const CLEARS: ReadonlySet<unknown> = new Set(["messages/cleared", "run/deleted", "checkpoint/deleted"]);
+
+/** What a run carried goes when it is deleted, what a loop of somebody's saved when he says so. */
+function coversJournal(clear: Envelope, run: string | null, body: Uint8Array): boolean {
+  const data = (clear.data ?? {}) as Envelope;
+  if (run !== null) return clear.type === "run/deleted" && data.run === run;
+  return clear.type === "checkpoint/deleted" && clear.agent === parse(body)?.agent;
 }
 
 function parse(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {

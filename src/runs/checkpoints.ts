@@ -1,5 +1,6 @@
 // Checkpoints: where a loop stands after an iteration. Ours are written by the loop; loops that are not ours save and load
 // them by session and agent.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
@@ -8,7 +9,8 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkArray, checkId, checkInt, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
-import { entryOf, payloadOf } from "./journal.ts";
+import { rowId } from "../core/row-id.ts";
+import { type Entry, entryOf, payloadOf, readJournal, recordsOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -36,9 +38,15 @@ export async function loadEventPayload(
   session: string,
   seq: number,
 ): Promise<Json> {
+  return payloadOf(payloads, session, await eventOf(storage, session, seq));
+}
+
+export async function eventOf(storage: Storage, session: string, seq: number): Promise<Entry> {
   const [row] = await storage.query("run.event", session, seq);
-  if (row === undefined) return null;
-  return payloadOf(payloads, session, entryOf(session, row));
+  if (row !== undefined) return entryOf(session, row);
+  throw new HoldfastError("StoreCorrupted", `event ${seq} of ${JSON.stringify(session)} is not there`, {
+    details: { kind: "event", session, seq },
+  });
 }
 
 const INPUT = [
@@ -86,6 +94,38 @@ export async function saveCheckpoint(
       };
     });
   });
+}
+
+/** What was under way since is told by the journal: tools that were called and have not answered, the last answer. */
+export async function runCheckpoint(
+  storage: Storage,
+  payloads: Payloads,
+  row: RunRow,
+  iteration?: number,
+): Promise<Checkpoint | null> {
+  const [point] =
+    iteration === undefined
+      ? await storage.query("checkpoint.last", row.session, row.agent, row.id)
+      : await storage.query("checkpoint.at", row.session, row.agent, row.id, iteration);
+  if (point === undefined) return null;
+  const found = await checkpointOf(payloads, point);
+  const journal = await readJournal(storage, row, row.first_seq);
+  const tools = [...recordsOf(row.session, journal).values()].filter(({ kind }) => kind === "tool");
+  const open = tools.filter((one) => one.iteration === point.iteration + 1 && one.status === "started");
+  const last = tools.findLast((one) => one.iteration <= point.iteration && one.status === "done");
+  const isLast = point.seq === row.checkpoint_seq;
+  return {
+    ...found,
+    pendingToolCalls: await Promise.all(
+      open.map(async ({ seq, name, startedAt }) => ({
+        ...{ id: rowId(row.session, seq), tool: name, startedAt },
+        input: await loadEventPayload(storage, payloads, row.session, seq),
+      })),
+    ),
+    lastToolResult: last?.end == null ? null : await payloadOf(payloads, row.session, last.end),
+    pauseUntil: isLast && row.status === "paused" ? row.wake_at : null,
+    stopReason: isLast ? row.stop : null,
+  };
 }
 
 const KEPT = {

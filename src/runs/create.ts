@@ -1,9 +1,10 @@
-// Beginning a run, and taking the lease of one.
+// Beginning a run: its row and its first event, and where it takes up another one the checkpoint it goes on from.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, RunInput } from "../contracts/runs.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { AgentDefinition, RunInput, RunLimits } from "../contracts/runs.ts";
+import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
@@ -11,123 +12,166 @@ import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { checkLimits, defineAgent, toolsetOf } from "./agents.ts";
-import { leaseLost } from "./errors.ts";
-import { atEpoch, atVersion, carried, carriedBlobs, moveRun } from "./moves.ts";
-import { existingRun } from "./rows.ts";
+import { carried, carriedBlobs } from "./moves.ts";
 
-const INPUT = ["session", "input", "id", "limits", "priority"];
+const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
+const LEASE_MS = 30_000;
+const HOUR = 3_600_000;
+export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
 
-export interface Begun {
-  readonly parent?: string;
-  readonly isNested?: boolean;
+/** All there is to say of a run that begins. */
+export interface Birth {
+  readonly id: string;
+  readonly session: string;
+  readonly agent: string;
+  readonly agentVersion: string;
+  readonly toolset: Uint8Array;
+  readonly limits: RunLimits;
+  readonly priority: number;
+  readonly leaseMs: number;
+  readonly parent: string | null;
+  /** As in the row. */
+  readonly nested: 0 | 1 | 2;
   /** Who works on it from the first moment; null: whoever comes. */
   readonly owner: string | null;
+  readonly input: PreparedPayload;
+  /** Goes on after this iteration of that run; `isRetry`: and takes what it had done since for done. */
+  readonly from?: {
+    readonly run: string;
+    readonly session: string;
+    readonly iteration: number;
+    /** null: from the beginning. */
+    readonly state: PreparedPayload | null;
+    readonly isRetry: boolean;
+  };
+}
+
+export interface Begun {
+  readonly events: readonly EventDraft[];
+  readonly commit: Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "wakes">;
+  /** The row, given the seq of the first of its events. */
+  readonly row: (seq: number) => RunRow;
+}
+
+export function beginRun(birth: Birth, at: number): Begun {
+  const { id, session, agent, agentVersion, toolset, limits, priority, leaseMs, parent, nested, owner } = birth;
+  const { input, from } = birth;
+  const epoch = owner === null ? 0 : 1;
+  const state = from?.state ?? null;
+  const iteration = state === null ? 0 : (from?.iteration ?? 0);
+  const first = {
+    ...{ id, parent, nested, agent_version: agentVersion, toolset, status: "running", version: 1, epoch, beat: 0 },
+    ...{ owner, iteration: 0, checkpoint_seq: null, wake_at: 0, waits: null, cancel: 0, pause_at: null, stop: null },
+    ...{ limits: encodeText(canonicalJson(limits)), priority, lease_ms: leaseMs, tokens: 0, cost_usd: null },
+    ...{ created_at: at, updated_at: at, ended_at: null },
+  };
+  const created: EventDraft = {
+    ...{ session, type: "run/created", at, agent, run: id },
+    data: {
+      ...{ agentVersion, toolset: toHex(toolset), limits: { ...limits }, priority, leaseMs, epoch, version: 1, nested },
+      ...{ ...(owner === null ? {} : { owner }), ...(parent === null ? {} : { parent }) },
+      ...(from === undefined ? {} : { from: fromData(from) }),
+    },
+    ...carried(["input", input]),
+    writes: [{ op: "insert", table: "runs", row: { ...first, first_seq: { slot: "seq" }, agent_no: { agent } } }],
+  };
+  const taken = state === null ? [] : [takenUp(birth, state, iteration, at)];
+  return {
+    events: [created, ...taken],
+    commit: {
+      ...{ agents: [{ id: agent, at }], wakes: owner === null },
+      guards: [
+        { check: "run.version", key: [id], expect: null },
+        ...(nested === 0 ? [{ check: "run.active", key: [session], expect: null } as const] : []),
+      ],
+      ...carriedBlobs(state === null ? [input] : [input, state]),
+    },
+    row: (seq) => ({
+      ...{ no: 0, session_no: 0, branch: 0, session, agent, ...first, first_seq: seq },
+      ...(state === null ? { seq } : { iteration, version: 2, seq: seq + 1, checkpoint_seq: seq + 1 }),
+    }),
+  };
+}
+
+function fromData({ run, session, iteration, isRetry }: NonNullable<Birth["from"]>): JsonObject {
+  return { run, session, iteration, ...(isRetry ? { retry: true } : {}) };
+}
+
+/** The checkpoint of another run as its own. */
+function takenUp({ id, session, agent }: Birth, state: PreparedPayload, iteration: number, at: number): EventDraft {
+  return {
+    ...{ session, type: "checkpoint/taken", at, run: id, data: { version: 2, checkpoint: true, iteration } },
+    ...carried(["state", state]),
+    writes: [
+      { op: "run", statement: "run.takeUp", params: [iteration, { slot: "seq" }, { slot: "seq" }, id] },
+      { op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: id, iteration } },
+    ],
+  };
+}
+
+export interface Setting {
+  readonly parent?: string;
+  readonly nested?: 0 | 1 | 2;
+  readonly owner: string | null;
+}
+
+/** What a caller says of a run he begins, checked. */
+export async function birthOf(
+  storage: Storage,
+  prepare: Prepare,
+  definition: AgentDefinition,
+  input: RunInput,
+  { parent = undefined, nested = 0, owner }: Setting,
+): Promise<Birth> {
+  const { id: agent, version: agentVersion } = defineAgent(definition);
+  const given = checkRecord(input, "run", INPUT);
+  const session = checkId(given.session, "run.session");
+  const id = checkOptionalId(given.id, "run.id") ?? newId(storage.environment, "run");
+  const limits = { ...definition.limits, ...checkLimits(given.limits, "run.limits") };
+  const priority = given.priority === undefined ? 0 : checkInt(given.priority, "run.priority", -1000, 1000);
+  const leaseMs = given.leaseMs === undefined ? LEASE_MS : checkInt(given.leaseMs, "run.leaseMs", 100, HOUR);
+  const kept = await prepare(encodeJson(given.input ?? null, "run.input", "payloadBytes"), JSON_IN_ROW);
+  return {
+    ...{ id, session, agent, agentVersion, toolset: toolsetOf(definition), limits, priority, leaseMs },
+    ...{ parent: parent ?? null, nested, owner, input: kept },
+  };
 }
 
 export async function createRun(
   storage: Storage,
   payloads: Payloads,
-  agent: AgentDefinition,
+  definition: AgentDefinition,
   input: RunInput,
-  { parent, isNested = false, owner }: Begun,
+  setting: Setting,
 ): Promise<RunRow> {
-  const { id: agentId, version: agentVersion } = defineAgent(agent);
-  const given = checkRecord(input, "run", INPUT);
-  const session = checkId(given.session, "run.session");
-  const id = checkOptionalId(given.id, "run.id") ?? newId(storage.environment, "run");
-  const limits = { ...agent.limits, ...checkLimits(given.limits, "run.limits") };
-  const priority = given.priority === undefined ? 0 : checkInt(given.priority, "run.priority", -1000, 1000);
-  const bytes = encodeJson(given.input ?? null, "run.input", "payloadBytes");
-  const toolset = toolsetOf(agent);
   return payloads.preparing(async (prepare) => {
-    const payload = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
+    const birth = await birthOf(storage, prepare, definition, input, setting);
     return decide<RunRow>(storage, async () => {
-      const [taken] = await storage.query("run.get", id);
-      if (taken !== undefined) throw runExists(id);
-      const [busy] = isNested ? [] : await storage.query("run.active", session);
-      if (busy !== undefined) throw sessionBusy(session, busy.id);
+      await refuseTaken(storage, birth);
       const at = storage.environment.now();
-      const epoch = owner === null ? 0 : 1;
-      const fresh = {
-        ...{ id, parent: parent ?? null, nested: isNested ? 1 : 0, agent_version: agentVersion, toolset },
-        ...{ status: "running", version: 1, epoch, beat: 0, owner, iteration: 0, checkpoint_seq: null },
-        ...{ wake_at: 0, waits: null, cancel: 0, stop: null, limits: encodeText(canonicalJson(limits)), priority },
-        ...{ tokens: 0, cost_usd: null, created_at: at, updated_at: at, ended_at: null },
-      };
-      const event: EventDraft = {
-        ...{ session, type: "run/created", at, agent: agentId, run: id },
-        data: {
-          ...{ agentVersion, toolset: toHex(toolset), limits, priority, epoch, version: 1 },
-          ...{ ...(owner === null ? {} : { owner }), ...(parent === undefined ? {} : { parent }) },
-          ...(isNested ? { nested: true } : {}),
-        },
-        ...carried(["input", payload]),
-        writes: [
-          {
-            ...{ op: "insert", table: "runs" },
-            row: { ...fresh, first_seq: { slot: "seq" }, agent_no: { agent: agentId } },
-          },
-        ],
-      };
+      const { events, commit, row } = beginRun(birth, at);
       return {
         commit: {
-          sessions: [{ id: session, mode: "ensure", agent: agentId, at }],
-          agents: [{ id: agentId, at }],
-          guards: [
-            { check: "run.version", key: [id], expect: null },
-            ...(isNested ? [] : [{ check: "run.active", key: [session], expect: null } as const]),
-          ],
-          events: [event],
-          ...carriedBlobs([payload]),
+          sessions: [{ id: birth.session, mode: "ensure", agent: birth.agent, at }],
+          events,
+          ...commit,
         },
-        answer: ({ events }) => {
-          const seq = events.at(-1)?.seq ?? 0;
-          const known = { no: 0, session_no: 0, branch: 0, session, agent: agentId };
-          return { ...known, ...fresh, first_seq: seq, seq };
-        },
+        answer: (done) => row(done.events.at(-events.length)?.seq ?? 0),
       };
     });
   });
+}
+
+export async function refuseTaken(storage: Storage, { id, session, nested }: Birth): Promise<void> {
+  const [taken] = await storage.query("run.get", id);
+  if (taken !== undefined) throw runExists(id);
+  const [busy] = nested === 0 ? await storage.query("run.active", session) : [];
+  if (busy !== undefined) throw sessionBusy(session, busy.id);
 }
 
 function runExists(id: string): HoldfastError {
   return new HoldfastError("AlreadyExists", `there is a run ${JSON.stringify(id)} already`, {
     details: { kind: "run", id },
     hint: "Leave the id out to be given one; runs.get() shows the one there is.",
-  });
-}
-
-/**
- * The lease of a run, as it was seen: refused when anybody did anything to it since, a sign of life included. Whoever had it
- * before cannot commit any more.
- */
-export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
-  const at = storage.environment.now();
-  const isOrphan = seen.owner !== null;
-  const moved = moveRun(seen, {
-    ...{ type: "run/claimed", at },
-    changes: {
-      ...{ status: isOrphan ? "recovering" : "running", epoch: seen.epoch + 1, owner, wake_at: 0, waits: null },
-    },
-  });
-  const outcome = await storage.commit({
-    sessions: [{ id: seen.session, mode: "existing", at }],
-    guards: [atVersion(seen), atEpoch(seen), { check: "run.beat", key: [seen.id], expect: seen.beat }],
-    events: [moved.event],
-  });
-  if (!outcome.ok) throw leaseLost(seen);
-  return moved.row(outcome.events[0]?.seq ?? 0);
-}
-
-/** Given back, for somebody else to go on at once. */
-export async function releaseRun(storage: Storage, row: RunRow): Promise<void> {
-  const now = await existingRun(storage, row.id);
-  if (now.epoch !== row.epoch || now.owner === null || now.ended_at !== null) return;
-  const at = storage.environment.now();
-  const moved = moveRun(now, { type: "run/released", at, changes: { owner: null, wake_at: 0 } });
-  await storage.commit({
-    sessions: [{ id: now.session, mode: "existing", at }],
-    guards: [atVersion(now)],
-    events: [moved.event],
   });
 }

@@ -1,35 +1,38 @@
 // Working on a run: iteration after iteration under its lease, each one ended by a checkpoint, until the run ends or has to
 // wait. Whoever takes the lease goes on from the last checkpoint in the same way as who begins.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, StopReason, Verdict } from "../contracts/runs.ts";
+import type { AgentDefinition, Iteration, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
 import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
-import { encodeText } from "../core/bytes.ts";
+import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
+import { checkpointBytes, eventOf, loadState } from "./checkpoints.ts";
 import { spawnRun, wakeParent } from "./children.ts";
-import { checkpointBytes, loadEventPayload, loadState } from "./checkpoints.ts";
+import { JSON_IN_ROW } from "./create.ts";
 import { errorOf, leaseLost } from "./errors.ts";
+import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { createIteration } from "./iteration.ts";
-import { type Record, readJournal, recordsOf } from "./journal.ts";
+import { payloadOf, type Record } from "./journal.ts";
+import { beatMs, heartbeat } from "./lease.ts";
 import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
-import { carriedBlobs } from "./moves.ts";
-import { existingRun } from "./rows.ts";
-import { Steps } from "./steps.ts";
+import { type Changes, carriedBlobs } from "./moves.ts";
+import { recordsFor, retriedBy } from "./past.ts";
+import { type Outside, Steps } from "./steps.ts";
+import { Suspension } from "./suspension.ts";
+import type { Tokens } from "./tokens.ts";
 import { askPerson, Waiting } from "./waiting.ts";
 import { type Change, Writer } from "./writer.ts";
 
 export interface Host {
   readonly storage: Storage;
   readonly payloads: Payloads;
-  /** How long a lease holds without a sign of life, as claimers count it. */
-  readonly leaseMs: number;
-  readonly token: (run: string, path: string, text: string) => void;
+  readonly tokens: Tokens;
 }
 
 const NOTHING: Prepared = {
@@ -38,7 +41,7 @@ const NOTHING: Prepared = {
 };
 
 /** Why work on it ends here. */
-type End = { readonly left: true } | Verdict;
+type End = { readonly left: true; readonly again: boolean } | Verdict;
 
 export class Execution {
   readonly #host: Host;
@@ -50,6 +53,9 @@ export class Execution {
   /** Set when something else than the iteration ends the work. */
   #leave: ((error?: unknown) => void) | null = null;
   #input: Json = null;
+  #retried: JsonObject | null = null;
+  #isDraining = false;
+  #poke: AbortController | null = null;
   #spending = new Spending();
 
   /** `row` as the lease was taken. */
@@ -63,7 +69,17 @@ export class Execution {
     return this.#writer.row;
   }
 
-  /** Stops at the next step: somebody else goes on. */
+  /** Lets go when the iteration has ended. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  /** Somebody may have asked for something: looked at now. */
+  poke(): void {
+    this.#poke?.abort();
+  }
+
+  /** Stops at once: somebody else goes on. */
   stop(): void {
     this.#abort.abort();
     this.#leave?.();
@@ -75,17 +91,22 @@ export class Execution {
     try {
       this.#session = await existingSession(storage, this.row.session);
       this.#inherits = await inheritedBy(storage, this.#session);
-      this.#input = await loadEventPayload(storage, payloads, this.row.session, this.row.first_seq);
+      const created = await eventOf(storage, this.row.session, this.row.first_seq);
+      this.#retried = retriedBy(created);
+      this.#input = await payloadOf(payloads, this.row.session, created);
       for (;;) {
         const stop = this.#reached();
         const end: End = stop === null ? await this.#iterate() : { verdict: "fail", error: limitReached(stop) };
         if ("left" in end) {
-          if (this.#abort.signal.aborted || (await this.#writer.reload()).cancel === 0) return;
+          if (this.#abort.signal.aborted || this.row.owner === null) return;
+          await this.#writer.reload();
+          if (!end.again && this.#reached() === null) return;
           continue;
         }
         if (end.verdict !== "next") return await this.#conclude(end, stop);
         const failed = await this.#checkpoint(end.state);
         if (failed !== null) return await this.#conclude(failed, null);
+        if (this.row.owner === null || this.#isDraining) return;
       }
     } finally {
       this.#abort.abort();
@@ -95,51 +116,82 @@ export class Execution {
 
   /** Between two iterations: what ends the run by itself. */
   #reached(): StopReason | null {
-    const { limits, iteration, tokens, cost_usd, created_at, cancel } = this.row;
+    const { iteration, tokens, cost_usd, cancel } = this.row;
     if (cancel === 1) return "cancelled";
-    const most = JSON.parse(Buffer.from(limits).toString("utf8")) as { readonly [name: string]: number | undefined };
+    const most = this.#limits();
     if (most.iterations !== undefined && iteration >= most.iterations) return "limit:iterations";
     if (most.tokens !== undefined && tokens >= most.tokens) return "limit:tokens";
     if (most.costUsd !== undefined && (cost_usd ?? 0) >= most.costUsd) return "limit:costUsd";
-    if (most.wallMs !== undefined && this.#host.storage.environment.now() - created_at >= most.wallMs)
-      return "limit:wallMs";
-    return null;
+    return this.#host.storage.environment.now() >= this.#deadline() ? "limit:wallMs" : null;
+  }
+
+  #limits(): RunLimits {
+    return JSON.parse(decodeText(this.row.limits)) as RunLimits;
+  }
+
+  #deadline(): number {
+    const { wallMs } = this.#limits();
+    return wallMs === undefined ? Number.POSITIVE_INFINITY : this.row.created_at + wallMs;
   }
 
   async #iterate(): Promise<End> {
     const { storage, payloads } = this.#host;
     const { row } = this;
     const iteration = row.iteration + 1;
-    const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
-    const records = [...recordsOf(row.session, journal).values()].filter((one) => one.iteration === iteration);
+    const records = await recordsFor(storage, row, this.#retried);
     const state = await loadState(storage, payloads, row, () => this.#first());
     const left = Promise.withResolvers<End>();
-    this.#leave = (error) => (error === undefined ? left.resolve({ left: true }) : left.reject(error));
+    this.#leave = (error) => (error === undefined ? left.resolve({ left: true, again: false }) : left.reject(error));
     const leave = (error?: unknown): Promise<never> => {
       this.#leave?.(error);
       return new Promise(() => {});
     };
     const { signal } = this.#abort;
+    const suspension = new Suspension(this.#writer, leave, signal);
+    const again = () => left.resolve({ left: true, again: true });
+    const context = this.#context(iteration, records, suspension, leave, again);
+    const running = (async (): Promise<Verdict> => {
+      const verdict = await (async () => checkVerdict(await this.#agent.iterate(context, state)))().catch(
+        (error: unknown): Verdict => ({ verdict: "fail", error }),
+      );
+      await suspension.over();
+      return verdict;
+    })();
+    return Promise.race([left.promise, running]);
+  }
+
+  #context(
+    iteration: number,
+    records: readonly Record[],
+    suspension: Suspension,
+    leave: (error?: unknown) => Promise<never>,
+    again: () => void,
+  ): Iteration {
+    const { storage, payloads, tokens } = this.#host;
     const writer = this.#writer;
-    const outside = { payloads, signal, leave, ask: (record: Record) => askPerson(writer, record).then(() => leave()) };
+    const { row } = writer;
+    const { signal } = this.#abort;
+    const outside: Outside = {
+      ...{ payloads, signal, leave, during: (work) => suspension.during(work) },
+      ask: (record) => askPerson(storage, suspension, steps, row, record, again),
+    };
     const steps = new Steps(writer, outside, iteration, records);
     const spending = new Spending();
     this.#spending = spending;
-    const waiting = new Waiting(writer, steps, leave, signal);
-    const context = createIteration({
+    const waiting = new Waiting(writer, steps, suspension, leave, signal);
+    const work = (of: AgentDefinition, own: RunRow) => new Execution(this.#host, of, own);
+    const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
+    return createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
       now: () => storage.environment.now(),
-      message: (asked, message) => appendMessage(writer, payloads, steps, leave, asked, message),
-      model: (asked, name, model) => askModel({ row, steps, spending, token: this.#host.token }, asked, name, model),
+      isOver: () => suspension.isOver,
+      message: (asked, message) =>
+        suspension.during(() => appendMessage(writer, payloads, steps, leave, asked, message)),
+      model: (asked, name, model) => askModel({ row, steps, spending, tokens }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
       waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
-      spawn: (asked, agent, options) =>
-        spawnRun({ host: this.#host, writer, steps, leave, signal, work: (of, own) => new Execution(this.#host, of, own) }, asked, agent, options),
+      spawn: (asked, agent, options) => spawnRun(parent, asked, agent, options),
     });
-    const running = (async () => checkVerdict(await this.#agent.iterate(context, state)))().catch(
-      (error: unknown): Verdict => ({ verdict: "fail", error }),
-    );
-    return Promise.race([left.promise, running]);
   }
 
   #first(): Json {
@@ -161,7 +213,7 @@ export class Execution {
         const at = this.#host.storage.environment.now();
         return {
           ...{ type: "iteration/complete", at, checkpoint: true, payload: ["state", payload] },
-          changes: { iteration, ...this.#spending.after(row) },
+          changes: { iteration, status: "running", ...pausing(row, at), ...this.#spending.after(row) },
           writes: [
             {
               ...{ op: "insert", table: "checkpoints" },
@@ -180,7 +232,7 @@ export class Execution {
 
   /** The one terminal event. */
   async #conclude(end: Exclude<Verdict, { verdict: "next" }>, stop: StopReason | null): Promise<void> {
-    const { storage, payloads } = this.#host;
+    const { payloads } = this.#host;
     let last = end;
     let bytes: Uint8Array;
     try {
@@ -189,32 +241,50 @@ export class Execution {
       last = { verdict: "fail", error };
       bytes = encodeText("null");
     }
-    const over = { owner: null, wake_at: null, waits: null };
     if (last.verdict === "fail") {
       const error = errorOf(last.error);
       const status = stop === "cancelled" ? "cancelled" : "failed";
-      await this.#writer.move(async (row) => {
-        const at = storage.environment.now();
-        const changes = { ...this.#spending.after(row), ...over, status, stop: stop ?? "failed", ended_at: at };
-        return { type: `run/${status}`, at, changes, data: { error: { ...error } }, ...(await wakeParent(storage, row)) };
-      });
-      return;
+      return this.#end({ status, stop: stop ?? "failed" }, { data: { error: { ...error } } }, [], () => []);
     }
     await payloads.preparing(async (prepare) => {
-      const kept = { media: "application/json", utf8: true, owned: true };
-      const result = await prepare(bytes, { ...kept, inRow: true });
-      const final = await prepare(bytes, kept);
-      await this.#writer.move(async (row) => {
-        const at = storage.environment.now();
-        const woken = await wakeParent(storage, row);
-        return {
-          ...{ type: "run/completed", at, payload: ["result", result] },
-          changes: { ...this.#spending.after(row), ...over, status: "completed", stop: "done", ended_at: at },
-          beside: { ...carriedBlobs([result, final]), ...woken.beside },
-          after: [...this.#head(at, { ...NOTHING, final }), ...(woken.after ?? [])],
-        };
-      });
+      const result = await prepare(bytes, JSON_IN_ROW);
+      const final = await prepare(bytes, { media: "application/json", utf8: true, owned: true });
+      const over = { status: "completed", stop: "done" } as const;
+      await this.#end(over, { payload: ["result", result] }, [result, final], (at) =>
+        this.#head(at, { ...NOTHING, final }),
+      );
     });
+  }
+
+  async #end(
+    over: { readonly status: "completed" | "failed" | "cancelled"; readonly stop: StopReason },
+    said: Pick<Change, "data" | "payload">,
+    kept: readonly PreparedPayload[],
+    heads: (at: number) => readonly EventDraft[],
+  ): Promise<void> {
+    const { storage, payloads } = this.#host;
+    let forgotten: Forgotten | null = null;
+    const moved = await this.#writer.move(async (row) => {
+      const at = storage.environment.now();
+      const woken = await wakeParent(storage, row);
+      forgotten = row.nested === FORGETS ? await forget(storage, row, at) : null;
+      const { guards = [], ...blobs } = { ...carriedBlobs(kept), ...woken.beside };
+      return {
+        ...{ type: `run/${over.status}`, at, ...said },
+        changes: {
+          ...{ ...this.#spending.after(row), owner: null, wake_at: null, waits: null, pause_at: null, ended_at: at },
+          ...over,
+        },
+        beside: {
+          ...blobs,
+          guards: [...guards, ...(forgotten?.guards ?? [])],
+          ...(forgotten === null ? {} : { solo: true }),
+        },
+        before: forgotten?.events ?? [],
+        after: [...heads(at), ...(woken.after ?? [])],
+      };
+    });
+    await (forgotten as Forgotten | null)?.afterwards(payloads, moved?.found ?? {});
   }
 
   #head(at: number, prepared: Prepared): readonly EventDraft[] {
@@ -232,15 +302,20 @@ export class Execution {
 
   /** Signs of life, until the work ends; what the answer says is obeyed at once. */
   async #beat(): Promise<void> {
-    const { storage, leaseMs } = this.#host;
+    const { storage } = this.#host;
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      await storage.environment.sleep(leaseMs / 3, signal);
+      const poke = new AbortController();
+      this.#poke = poke;
+      const left = this.#deadline() - storage.environment.now();
+      // A deadline that has passed is seen to by now, unless the iteration does not listen.
+      const wait = left > 0 ? Math.min(beatMs(this.row), left) : beatMs(this.row);
+      await storage.environment.sleep(wait, AbortSignal.any([signal, poke.signal]));
       if (signal.aborted) return;
       try {
-        const answer = await heartbeat(storage, this.row);
+        const answer = await heartbeat(storage, this.row, this.#deadline());
         if (answer === "lost") this.#leave?.(leaseLost(this.row));
-        if (answer === "cancel-requested") this.#leave?.();
+        else if (answer !== "ok") this.#leave?.();
       } catch (error) {
         storage.environment.log("warn", "runs.beat", { run: this.row.id, error: String(error) });
       }
@@ -248,20 +323,11 @@ export class Execution {
   }
 }
 
-export type Heartbeat = "ok" | "cancel-requested" | "lost";
-
-export async function heartbeat(storage: Storage, { id, epoch }: RunRow): Promise<Heartbeat> {
-  const now = await existingRun(storage, id);
-  if (now.epoch !== epoch || now.ended_at !== null) return "lost";
-  const outcome = await storage.commit({
-    guards: [
-      { check: "run.epoch", key: [id], expect: epoch },
-      { check: "run.beat", key: [id], expect: now.beat },
-    ],
-    writes: [{ op: "run", statement: "run.beat", params: [id, epoch] }],
-  });
-  if (!outcome.ok) return "lost";
-  return now.cancel === 1 ? "cancel-requested" : "ok";
+/** Asked to pause while it was at work: it does so now. */
+function pausing({ pause_at }: RunRow, at: number): Changes {
+  if (pause_at === null) return {};
+  if (pause_at <= at) return { pause_at: null };
+  return { status: "paused", owner: null, wake_at: pause_at, pause_at: null };
 }
 
 function limitReached(stop: StopReason): HoldfastError {

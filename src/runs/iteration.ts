@@ -33,6 +33,8 @@ export interface Setting {
   readonly agent: AgentDefinition;
   readonly steps: Steps;
   readonly now: () => number;
+  /** It has given its verdict. */
+  readonly isOver: () => boolean;
   readonly message: (asked: Asked, message: MessageInput) => Promise<Message>;
   readonly model: (asked: Asked, name: string, model: Model) => Promise<ModelReply>;
   /** Until then; `lets go`: without holding on to the worker. */
@@ -45,10 +47,11 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   const { run, session, iteration, input, signal, agent, steps } = setting;
   let count = 0;
   let drawn = 0;
-  const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => ({
-    ...{ path: `${prefix}${++count}`, kind, name },
-    input: encodeJson(given === undefined ? null : given, name, "payloadBytes"),
-  });
+  const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => {
+    if (setting.isOver()) throw iterationOver(iteration);
+    const input = encodeJson(given === undefined ? null : given, name, "payloadBytes");
+    return { path: `${prefix}${++count}`, kind, name, input };
+  };
   return {
     ...{ run, session, iteration, input, signal },
     async tool(name, given) {
@@ -108,5 +111,12 @@ function found<T>(all: Readonly<Record<string, T>> | undefined, name: string, wh
   throw new HoldfastError("NotFound", `the agent has no ${what} ${JSON.stringify(String(name).slice(0, 80))}`, {
     details: { kind: what, id: String(name).slice(0, 80) },
     hint: known.length === 0 ? `It has no ${what}s.` : `It has ${known.slice(0, 20).join(", ")}.`,
+  });
+}
+
+function iterationOver(iteration: number): HoldfastError {
+  return new HoldfastError("InvalidTransition", `iteration ${iteration} has given its verdict: nothing follows it`, {
+    details: { iteration },
+    hint: "Await every step before next(), done() or fail().",
   });
 }

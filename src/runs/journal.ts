@@ -80,6 +80,10 @@ export interface Record {
   end: End | null;
   /** A person said that it may be tried once more. */
   isAllowed: boolean;
+  /** A person was asked whether it happened, and has not answered. */
+  isAsked: boolean;
+  /** It failed in a run that this one takes up: tried again here, whatever was decided there. */
+  isPast?: boolean;
 }
 
 const STEP = { iteration: whole, path: text, kind: text, name: text, attempt: whole, digest: text, key: text };
@@ -90,10 +94,16 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
   for (const entry of entries) {
     const { seq, type, at, data } = entry;
     const first = typeof data.step === "number" ? records.get(data.step) : undefined;
-    if (type === "run/answered" && data.verdict === "retry" && first !== undefined) first.isAllowed = true;
+    if (type === "run/answered" && first !== undefined) {
+      first.isAsked = false;
+      first.isAllowed = data.verdict === "retry";
+    }
     if (!type.startsWith("step/") && !(type === "message/added" && data.step !== undefined)) continue;
     if (first !== undefined) {
-      if (type === "step/again") continue;
+      if (type === "step/asked") first.isAsked = true;
+      // One permission, one try.
+      if (type === "step/again") first.isAllowed = false;
+      if (type === "step/asked" || type === "step/again") continue;
       first.status = type === "step/failed" ? "failed" : "done";
       first.end = entry;
       continue;
@@ -103,7 +113,7 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
     records.set(seq, {
       ...found,
       kind: found.kind as StepKind,
-      ...{ seq, startedAt: at, data, isAllowed: false },
+      ...{ seq, startedAt: at, data, isAllowed: false, isAsked: false },
       status: type === "step/started" ? "started" : type === "step/failed" ? "failed" : "done",
       end: type === "step/started" ? null : entry,
     });

@@ -8,6 +8,7 @@ import { decodeText } from "../core/bytes.ts";
 import { checkOutcome, newCall } from "../sessions/calls.ts";
 import { preparePayloads } from "../sessions/payload-columns.ts";
 import type { Also, Asked, Steps } from "./steps.ts";
+import type { Tokens } from "./tokens.ts";
 
 const PATIENT: RetryPolicy = { attempts: 4, backoffMs: 500 };
 
@@ -32,11 +33,11 @@ export interface Asking {
   readonly row: RunRow;
   readonly steps: Steps;
   readonly spending: Spending;
-  readonly token: (run: string, path: string, text: string) => void;
+  readonly tokens: Tokens;
 }
 
 export async function askModel(asking: Asking, asked: Asked, name: string, model: Model): Promise<ModelReply> {
-  const { row, steps, spending, token } = asking;
+  const { row, steps, spending, tokens } = asking;
   const about = { type: "leaf", model: model.model ?? name, provider: model.provider ?? null, turnSeq: null } as const;
   const also: Also = async (prepare, end, at) => {
     const outcome = checkOutcome("error" in end ? { error: { ...end.error } } : outcomeOf(end.value as never));
@@ -49,7 +50,8 @@ export async function askModel(asking: Asking, asked: Asked, name: string, model
     checkReply(await model.call(request, call), name);
   const reply = await steps.perform(
     ...([asked, model.retry ?? PATIENT, true] as const),
-    (request, call) => perform(request, { ...call, token: (text) => token(row.id, call.path, text) }),
+    (request, call) =>
+      perform(request, { ...call, token: (text) => tokens.say({ run: row.id, path: call.path, text }) }),
     also,
   );
   spending.add(reply as unknown as ModelReply);

@@ -7,8 +7,8 @@ import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storag
 
 /** Columns that change while it lives. */
 export const MOVABLE = [
-  ...(["status", "epoch", "owner", "iteration", "wake_at", "waits", "cancel", "stop", "tokens", "cost_usd"] as const),
-  "ended_at",
+  ...(["status", "epoch", "owner", "iteration", "wake_at", "waits", "cancel", "pause_at", "stop", "tokens"] as const),
+  ...(["cost_usd", "ended_at"] as const),
 ] as const;
 
 export type Changes = { readonly [C in (typeof MOVABLE)[number]]?: RunRow[C] };
@@ -37,7 +37,17 @@ export function moveRun(row: RunRow, move: Move): Moved {
   const checkpointSeq: Cell = checkpoint === true ? { slot: "seq" } : next.checkpoint_seq;
   const params: Cell[] = [
     ...[next.status, next.version, next.epoch, next.owner, next.iteration, checkpointSeq, next.wake_at, next.waits],
-    ...[next.cancel, next.stop, next.tokens, next.cost_usd, { slot: "seq" } as const, at, next.ended_at, row.id],
+    ...[
+      next.cancel,
+      next.pause_at,
+      next.stop,
+      next.tokens,
+      next.cost_usd,
+      { slot: "seq" } as const,
+      at,
+      next.ended_at,
+      row.id,
+    ],
   ];
   const event: EventDraft = {
     ...{ session: row.session, type, at, run: row.id },

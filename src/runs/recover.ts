@@ -1,30 +1,74 @@
-// Recovery: what a run that was cut off had done, and what nobody knows of it; then it goes on.
+// Recovery: what a run that was cut off had done, and what nobody knows of it; then it is free to go on.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, Recovery, ResumeOptions } from "../contracts/runs.ts";
+import type { Recovered, Recovery } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { recordsOf, stepOf } from "./journal.ts";
-import { runOf } from "./rows.ts";
-import { verifyRun } from "./verify.ts";
+import { errorOf } from "./errors.ts";
+import { stepOf } from "./journal.ts";
+import { atWork, awaitFree, freeRun } from "./lease.ts";
+import { recordsFor, retriedBy } from "./past.ts";
+import { existingRun, refuseEnded, runOf } from "./rows.ts";
+import { type Verified, verifyRun } from "./verify.ts";
+
+const PAGE = 500;
+const AT_A_TIME = 16;
 
 /** Nothing is changed by looking. */
-export async function examine(
-  storage: Storage,
-  row: RunRow,
-  agent: AgentDefinition,
-  { verify = "whole" }: ResumeOptions,
-): Promise<Recovery> {
-  const journal = await verifyRun(storage, row, verify);
-  const iteration = row.iteration + 1;
-  const records = [...recordsOf(row.session, journal).values()].filter((one) => one.iteration === iteration);
+export async function examine(storage: Storage, row: RunRow, verify: Verified): Promise<Recovery> {
+  const [created] = await verifyRun(storage, row, verify);
+  const records = await recordsFor(storage, row, created === undefined ? null : retriedBy(created));
   const step = (one: (typeof records)[number]) => stepOf(row.session, row.id, one);
   const open = records.filter(({ status, kind }) => status === "started" && (kind === "tool" || kind === "model"));
-  const mayRepeat = ({ kind, name, isAllowed }: (typeof records)[number]) =>
-    kind === "model" || isAllowed || agent.tools?.[name]?.effect === "idempotent";
   return {
     run: runOf(row),
-    resumeIteration: iteration,
+    resumeIteration: row.iteration + 1,
     cached: records.filter(({ status }) => status !== "started").map(step),
     inDoubt: open.map(step),
-    needsPerson: open.some((one) => !mayRepeat(one)),
+    needsPerson: open.some(({ isAllowed, data }) => !isAllowed && data.repeatable !== true),
   };
+}
+
+export async function recoverRun(storage: Storage, id: string, verify: Verified): Promise<Recovery> {
+  const first = await existingRun(storage, id);
+  refuseEnded(first, "there is nothing to recover");
+  const seen = await awaitFree(storage, id);
+  if (seen === null) throw atWork(await existingRun(storage, id));
+  refuseEnded(seen, "there is nothing to recover");
+  const found = await examine(storage, seen, verify);
+  if (seen.owner === null) return found;
+  const freed = await freeRun(storage, seen);
+  if (freed === null) throw atWork(await existingRun(storage, id));
+  return { ...found, run: runOf(freed) };
+}
+
+/** Those that are alive are passed over. */
+export async function recoverAll(storage: Storage, verify: Verified): Promise<readonly Recovered[]> {
+  const owned: RunRow[] = [];
+  for (let last = 0; ; ) {
+    const rows = await storage.query("runs.owned", last, PAGE);
+    owned.push(...rows);
+    last = rows.at(-1)?.no ?? last;
+    if (rows.length < PAGE) break;
+  }
+  // All are watched for their lease at once; then a few are read at a time.
+  const gone = (await Promise.all(owned.map(({ id }) => awaitFree(storage, id).catch(() => null)))).filter(
+    (row) => row !== null && row.owner !== null && row.ended_at === null,
+  ) as RunRow[];
+  const found: Recovered[] = [];
+  for (let at = 0; at < gone.length; at += AT_A_TIME) {
+    const some = await Promise.all(gone.slice(at, at + AT_A_TIME).map((row) => recovered(storage, row, verify)));
+    found.push(...some.filter((one) => one !== null));
+  }
+  return found;
+}
+
+async function recovered(storage: Storage, row: RunRow, verify: Verified): Promise<Recovered | null> {
+  try {
+    const recovery = await examine(storage, row, verify);
+    const freed = await freeRun(storage, row);
+    return freed === null ? null : { ...recovery, run: runOf(freed) };
+  } catch (error) {
+    if (error instanceof HoldfastError && error.retryable) return null;
+    return { run: runOf(row), error: errorOf(error) };
+  }
 }

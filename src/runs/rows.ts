@@ -3,8 +3,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Run, RunError, RunLimits, RunStatus, StopReason, Waits } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { toHex } from "../core/bytes.ts";
-import { decodeRow, digest, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
+import { encodeText, toHex } from "../core/bytes.ts";
+import { decodeRow, digest, json, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
 
 export const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
@@ -13,6 +13,7 @@ export const STATUSES: readonly RunStatus[] = [
 const RUN = {
   ...{ id: text, session: text, agent: text, agent_version: text, toolset: digest, status: oneOf(STATUSES) },
   ...{ version: whole, epoch: whole, iteration: whole, cancel: whole, priority: whole, limits: jsonObject },
+  ...{ lease_ms: whole, tokens: whole },
   ...{ created_at: whole, updated_at: whole, parent: optional(text), owner: optional(text), stop: optional(text) },
 };
 
@@ -32,34 +33,52 @@ export function runOf(row: RunRow, error: RunError | null = null): Run {
     owner: found.owner,
     iteration: found.iteration,
     pausedUntil: found.status === "paused" ? row.wake_at : null,
-    waitsFor: found.status === "waiting" ? waitsOf(row) : null,
+    waitsFor: found.status === "waiting" ? waitsOf(row) : [],
+    wakesAt: found.status === "waiting" || found.status === "paused" ? row.wake_at : null,
     cancelRequested: found.cancel === 1,
+    pauseRequested: row.pause_at,
     stopReason: found.stop as StopReason | null,
     error,
     limits: found.limits as RunLimits,
     priority: found.priority,
+    leaseMs: found.lease_ms,
+    tokens: found.tokens,
+    costUsd: row.cost_usd,
     createdAt: found.created_at,
     updatedAt: found.updated_at,
     endedAt: row.ended_at,
   };
 }
 
-/** In the row: the kind and what of it. When it ends by itself is `wake_at`. */
-export function encodeWaits(waits: Waits): string {
-  if (waits.kind === "signal") return `signal ${waits.name}`;
-  return waits.kind === "decision" ? `decision ${waits.decision}` : `run ${waits.run}`;
+/** In the row: a list of kinds and of what. When it ends by itself is `wake_at`. */
+export function encodeWaits(waits: readonly Waits[]): string | null {
+  return waits.length === 0 ? null : JSON.stringify(waits.map((one) => [one.kind, whatOf(one)]));
 }
 
-function waitsOf({ waits, wake_at, id }: RunRow): Waits | null {
-  if (waits === null) return null;
-  const at = waits.indexOf(" ");
-  const kind = waits.slice(0, at);
-  const what = waits.slice(at + 1);
-  if (kind === "signal") return { kind, name: what, until: wake_at };
-  if (kind === "decision") return { kind, decision: what };
-  if (kind === "run") return { kind, run: what };
-  throw new HoldfastError("StoreCorrupted", `the run ${JSON.stringify(id)} waits for something unknown`, {
-    details: { kind: "run", id },
+function whatOf(wait: Waits): string {
+  if (wait.kind === "signal") return wait.name;
+  return wait.kind === "decision" ? wait.decision : wait.run;
+}
+
+/** Whether this is one of what the run waits for. */
+export function waitsFor(row: RunRow, wait: Waits): boolean {
+  if (row.status !== "waiting") return false;
+  return waitsOf(row).some((one) => one.kind === wait.kind && whatOf(one) === whatOf(wait));
+}
+
+export function waitsOf({ waits, id }: Pick<RunRow, "waits" | "id">): readonly Waits[] {
+  if (waits === null) return [];
+  const listed = decodeRow({ kind: "run", id }, { waits: encodeText(waits) }, { waits: json }).waits;
+  return (Array.isArray(listed) ? listed : [null]).map((one): Waits => {
+    const [kind, what] = Array.isArray(one) ? one : [];
+    if (typeof what === "string") {
+      if (kind === "signal") return { kind, name: what };
+      if (kind === "decision") return { kind, decision: what };
+      if (kind === "run") return { kind, run: what };
+    }
+    throw new HoldfastError("StoreCorrupted", `the run ${JSON.stringify(id)} waits for something unknown`, {
+      details: { kind: "run", id },
+    });
   });
 }
 

@@ -1,45 +1,94 @@
 // Runs: begun, worked on, looked at, and told what to do.
-import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions, RunError, RunFilter, RunResult, Runs } from "../contracts/runs.ts";
+import type { Listed, RunRow } from "../contracts/run-queries.ts";
+import type { AgentDefinition, ResumeOptions, RunFilter, RunInput, RunResult, Runs } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkLimit, checkOneOf, checkOptionalId, checkRecord } from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkLimit, checkOneOf, checkOptionalId, checkRecord } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { newId } from "../core/environment.ts";
 import { checkSame, defineAgent } from "./agents.ts";
-import { loadCheckpoint, loadEventPayload, saveCheckpoint } from "./checkpoints.ts";
-import { claimRun, createRun, releaseRun } from "./create.ts";
+import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
+import { createRun } from "./create.ts";
+import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { Execution, type Host } from "./execution.ts";
-import { entryOf, errorIn } from "./journal.ts";
+import { atWork, awaitFree, claimRun, releaseRun } from "./lease.ts";
+import { recoverAll, recoverRun } from "./recover.ts";
 import { errorOf, resultOf } from "./results.ts";
 import { existingRun, refuseEnded, runOf, STATUSES } from "./rows.ts";
-import { answerDecision, cancelRun, pauseRun, pendingDecisions, signalRun, steps, unpauseRun } from "./verbs.ts";
-import { verifyRun } from "./verify.ts";
+import { Tokens } from "./tokens.ts";
+import { forkRun, retryRun, rewindRun } from "./travel.ts";
+import {
+  answerDecision,
+  cancelRun,
+  deliver,
+  pauseRun,
+  pendingDecisions,
+  signalRun,
+  steps,
+  unpauseRun,
+} from "./verbs.ts";
+import { type Verified, verifyRun } from "./verify.ts";
+import { RunWorker } from "./worker.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
+const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
 
-export function createRuns(storage: Storage, payloads: Payloads): Runs {
-  const host: Host = { storage, payloads, leaseMs: 30_000, token: () => {} };
-  const owner = newId(storage.environment, "worker");
-  return {
-    async execute(agent, input) {
-      const row = await createRun(storage, payloads, agent, input, { owner });
-      return work(host, agent, await existingRun(storage, row.id));
-    },
+/** What this handle works on: told when something was asked of it, given back when the handle is closed. */
+class Shop {
+  readonly host: Host;
+  readonly owner: string;
+  readonly #executions = new Map<string, Execution>();
+  readonly #workers = new Set<RunWorker>();
+
+  constructor(storage: Storage, payloads: Payloads) {
+    this.host = { storage, payloads, tokens: new Tokens() };
+    this.owner = newId(storage.environment, "worker");
+  }
+
+  async work(agent: AgentDefinition, row: RunRow): Promise<RunResult> {
+    const { storage, payloads } = this.host;
+    const execution = new Execution(this.host, agent, row);
+    this.#executions.set(row.id, execution);
+    try {
+      await execution.work();
+    } finally {
+      this.#executions.delete(row.id);
+      await releaseRun(storage, execution.row).catch((error: unknown) =>
+        storage.environment.log("warn", "runs.release", { run: row.id, error: String(error) }),
+      );
+    }
+    return resultOf(storage, payloads, await existingRun(storage, row.id));
+  }
+
+  worker(agents: readonly AgentDefinition[], settings: ConstructorParameters<typeof RunWorker>[3]): RunWorker {
+    const worker = new RunWorker(this.host, newId(this.host.storage.environment, "worker"), agents, settings);
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  poke(run: string): void {
+    this.#executions.get(run)?.poke();
+    for (const worker of this.#workers) worker.poke(run);
+  }
+
+  async close(): Promise<void> {
+    for (const execution of this.#executions.values()) execution.stop();
+    await Promise.all([...this.#workers].map((worker) => worker.stop({ graceMs: 0 })));
+  }
+}
+
+export function createRuns(
+  storage: Storage,
+  payloads: Payloads,
+): { readonly runs: Runs; readonly close: () => Promise<void> } {
+  const shop = new Shop(storage, payloads);
+  const { host } = shop;
+  const runs: Runs = {
+    execute: (agent, input) => execute(shop, agent, input),
     async start(agent, input) {
       return runOf(await createRun(storage, payloads, agent, input, { owner: null }));
     },
-    async resume(agent, id, options) {
-      defineAgent(agent);
-      const row = await existingRun(storage, checkId(id, "run"));
-      const asked = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
-      refuseEnded(row, "there is nothing to resume");
-      checkSame(row, agent, asked);
-      await verifyRun(storage, row, asked.verify ?? "whole");
-      return work(host, agent, await claimRun(storage, row, owner));
-    },
+    resume: (agent, id, options) => resume(shop, agent, id, options),
     async get(id) {
       const [row] = await storage.query("run.get", checkId(id, "run"));
       return row === undefined ? null : runOf(row, await errorOf(storage, row));
@@ -47,50 +96,103 @@ export function createRuns(storage: Storage, payloads: Payloads): Runs {
     list: (filter) => list(storage, filter),
     async steps(id, range) {
       const { iteration } = checkRecord(range, "range", ["iteration"]);
-      return steps(
-        storage,
-        checkId(id, "run"),
-        iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER),
-      );
+      const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
+      return steps(storage, checkId(id, "run"), asked);
     },
     async result(id) {
       const [row] = await storage.query("run.get", checkId(id, "run"));
       return row === undefined ? null : resultOf(storage, payloads, row);
     },
     signal: (id, name, payload) => signalRun(storage, payloads, id, name, payload),
-    cancel: (id) => cancelRun(storage, id),
+    async cancel(id) {
+      const run = await cancelRun(storage, id);
+      shop.poke(run.id);
+      return run;
+    },
     pause: (id, minutes) => pauseRun(storage, id, minutes),
     unpause: (id) => unpauseRun(storage, id),
+    retry: (id, input) => retryRun(storage, payloads, id, input),
+    fork: (id, input) => forkRun(storage, payloads, id, input),
+    rewind: (id, input) => rewindRun(storage, payloads, id, input),
+    delete: async (id) => deleteRun(storage, payloads, checkId(id, "run")),
+    recover: async (id, options) => recoverRun(storage, checkId(id, "run"), checkVerify(options)),
+    recoverAll: async (options) => recoverAll(storage, checkVerify(options)),
+    createWorker(options) {
+      const given = checkRecord(options, "worker", ["agents", "concurrency", "pollMs", "allowMismatch", "verify"]);
+      const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AgentDefinition[];
+      const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
+        given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
+      return shop.worker(agents.map(defineAgent), {
+        ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
+        ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify({ verify: given.verify as Verified }) },
+      });
+    },
+    tokens(options) {
+      const given = checkRecord(options, "options", ["run", "signal"]);
+      return host.tokens.listen(checkOptionalId(given.run, "run"), given.signal as AbortSignal | undefined);
+    },
     async pending(filter) {
       const given = checkRecord(filter, "filter", ["run", "limit"]);
-      return pendingDecisions(
-        storage,
-        payloads,
-        checkOptionalId(given.run, "run"),
-        checkLimit(given.limit, "page", 100),
-      );
+      const limit = checkLimit(given.limit, "page", 100);
+      return pendingDecisions(storage, payloads, checkOptionalId(given.run, "run"), limit);
     },
     answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
+    async checkpoint(id, iteration) {
+      const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
+      return runCheckpoint(storage, payloads, await existingRun(storage, checkId(id, "run")), asked);
+    },
     saveCheckpoint: (checkpoint) => saveCheckpoint(storage, payloads, checkpoint),
     loadCheckpoint: async (session, agent) =>
       loadCheckpoint(storage, payloads, checkId(session, "session"), checkId(agent, "agent")),
-    deleteCheckpoint: () => Promise.reject(new HoldfastError("Internal", "not yet")),
+    deleteCheckpoint: async (session, agent) =>
+      deleteCheckpoint(storage, payloads, checkId(session, "session"), checkId(agent, "agent")),
   };
+  return { runs, close: () => shop.close() };
 }
 
-async function work(host: Host, agent: AgentDefinition, row: RunRow): Promise<RunResult> {
-  const execution = new Execution(host, agent, row);
-  try {
-    await execution.work();
-  } catch (error) {
-    if (!(error instanceof HoldfastError) || error.code !== "LeaseLost") {
-      await releaseRun(host.storage, execution.row).catch((later: unknown) =>
-        host.storage.environment.log("warn", "runs.release", { run: row.id, error: String(later) }),
-      );
-    }
-    throw error;
+/** On a session whose run waits or is paused: what it is given is the input. */
+async function execute(shop: Shop, agent: AgentDefinition, input: RunInput): Promise<RunResult> {
+  const { storage, payloads } = shop.host;
+  defineAgent(agent);
+  const session = checkId(checkRecord(input, "run").session, "run.session");
+  const [active] = await storage.query("run.active", session);
+  if (active === undefined || (active.status !== "waiting" && active.status !== "paused")) {
+    const row = await createRun(storage, payloads, agent, input, { owner: shop.owner });
+    return shop.work(agent, await existingRun(storage, row.id));
   }
-  return resultOf(host.storage, host.payloads, await existingRun(host.storage, row.id));
+  checkSame(active, agent, {});
+  const run = await deliver(storage, payloads, active, input.input);
+  if (run.status !== "running") return resultOf(storage, payloads, await existingRun(storage, run.id));
+  return resume(shop, agent, run.id, undefined);
+}
+
+/** A live run is never taken from who works on it. */
+async function resume(
+  shop: Shop,
+  agent: AgentDefinition,
+  id: string,
+  options: ResumeOptions | undefined,
+): Promise<RunResult> {
+  const { storage, payloads } = shop.host;
+  defineAgent(agent);
+  const run = checkId(id, "run");
+  const given = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
+  const verify = checkVerify(given);
+  const first = await existingRun(storage, run);
+  refuseEnded(first, "there is nothing to resume");
+  checkSame(first, agent, given);
+  const row = await awaitFree(storage, run);
+  if (row === null) throw atWork(await existingRun(storage, run));
+  refuseEnded(row, "there is nothing to resume");
+  const isAsleep = row.wake_at === null || row.wake_at > storage.environment.now();
+  if (isAsleep) return resultOf(storage, payloads, row);
+  await verifyRun(storage, row, verify);
+  return shop.work(agent, await claimRun(storage, row, shop.owner));
+}
+
+function checkVerify(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
+  const { verify } = checkRecord(options, "options");
+  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
 }
 
 async function list(storage: Storage, filter: RunFilter | undefined) {
@@ -107,22 +209,16 @@ async function list(storage: Storage, filter: RunFilter | undefined) {
     ...[readCursor(given.cursor) ?? FOREVER, session, session, agent, agent, status, status],
     ...[time("createdAfter", 0), time("createdBefore", FOREVER), limit + 1],
   ] as const;
-  const rows = await chosen(storage, params as never, session, agent, status);
+  const rows = await chosen(storage, params as unknown as Listed, session, agent, status);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const items = page.map((row) => runOf(row));
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
 
-type Params = Parameters<typeof listAll>[1];
-
-function listAll(storage: Storage, params: import("../contracts/run-queries.ts").Listed): Promise<readonly RunRow[]> {
-  return storage.query("runs.list", ...params);
-}
-
 async function chosen(
   storage: Storage,
-  params: Params,
+  params: Listed,
   session: string | null,
   agent: string | null,
   status: string | null,
@@ -130,5 +226,5 @@ async function chosen(
   if (session !== null) return storage.query("runs.bySession", session, ...params);
   if (agent !== null) return storage.query("runs.byAgent", agent, ...params);
   if (status !== null) return storage.query("runs.byStatus", status, ...params);
-  return listAll(storage, params);
+  return storage.query("runs.list", ...params);
 }

@@ -31,8 +31,10 @@ export interface Outside {
   readonly signal: AbortSignal;
   /** Ends the work on this iteration; what is asked for afterwards gets no answer. */
   readonly leave: (error?: unknown) => Promise<never>;
-  /** Asks a person whether a step happened, and leaves. */
+  /** Asks a person whether a step happened; answered when the run is woken. */
   readonly ask: (record: Record) => Promise<never>;
+  /** Counted as at work meanwhile. */
+  readonly during: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export type Ending = { readonly value: Json } | { readonly error: RunError };
@@ -97,16 +99,28 @@ export class Steps {
     also?: Also,
   ): Promise<Json> {
     const identity = this.identify(asked);
-    let record = await this.recorded(identity);
+    const record = await this.recorded(identity);
+    const isOpen = record?.status === "started";
+    if (isOpen && !mayRepeat && !record.isAllowed) return this.#outside.ask(record);
+    return this.#outside.during(() => this.#try(identity, record, policy, mayRepeat, effect, also));
+  }
+
+  async #try(
+    identity: Identity,
+    found: Record | undefined,
+    policy: RetryPolicy,
+    mayRepeat: boolean,
+    effect: (input: Json, call: StepCall) => unknown,
+    also: Also | undefined,
+  ): Promise<Json> {
+    let record = found;
     for (;;) {
       if (record?.status === "done") return this.payload(record);
       const isOpen = record?.status === "started";
-      if (record !== undefined && isOpen) {
-        if (!mayRepeat && !record.isAllowed) return this.#outside.ask(record);
-        await this.#again(record);
-      } else {
+      if (record !== undefined && isOpen) await this.#again(record);
+      else {
         if (record !== undefined) await this.#mayRetry(record, policy);
-        record = await this.#intend(identity, (record?.attempt ?? 0) + 1);
+        record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat);
       }
       const done = await this.#do(identity, record, isOpen, effect, also);
       if ("value" in done) return done.value;
@@ -116,6 +130,7 @@ export class Steps {
 
   /** After a failure that is recorded: throws it again unless there is a try left, for which it waits. */
   async #mayRetry(record: Record, policy: RetryPolicy): Promise<void> {
+    if (record.isPast === true) return;
     const { data = {} } = record.end ?? {};
     if (record.attempt >= policy.attempts || data.final === true) {
       throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`);
@@ -131,7 +146,7 @@ export class Steps {
     const found = await this.recorded(identity);
     if (found !== undefined) return this.payload(found);
     const value = await make();
-    await this.#guarded(() => this.finish(identity, value));
+    await this.#outside.during(() => this.#guarded(() => this.finish(identity, value)));
     return value;
   }
 
@@ -171,17 +186,18 @@ export class Steps {
     return { iteration: this.#iteration, path, kind, name, attempt, digest, key };
   }
 
-  #intend(identity: Identity, attempt: number): Promise<Record> {
+  /** `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. */
+  #intend(identity: Identity, attempt: number, mayRepeat: boolean): Promise<Record> {
     return this.#guarded(() =>
       this.carry(identity.input, async (payload) => {
-        const data = this.said(identity, attempt);
+        const data = { ...this.said(identity, attempt), ...(mayRepeat ? { repeatable: true } : {}) };
         const draft = this.draft("step/started", data, ["input", payload]);
         const [written] = await this.#writer.add([draft], carriedBlobs([payload]));
         const { kind, name, path, digest } = identity;
         const key = this.key(identity, attempt);
         return {
           ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
-          ...{ startedAt: draft.at, data, status: "started", end: null, isAllowed: false },
+          ...{ startedAt: draft.at, data, status: "started", end: null, isAllowed: false, isAsked: false },
         };
       }),
     );
@@ -246,7 +262,12 @@ export class Steps {
     return this.#guarded(async () => {
       const draft = this.draft("step/failed", data);
       const [written] = await this.#end(draft, [], also, { error: data.error });
-      return { ...record, status: "failed", end: { seq: written?.seq ?? 0, type: draft.type, at: draft.at, data } };
+      return {
+        ...record,
+        status: "failed",
+        isPast: false,
+        end: { seq: written?.seq ?? 0, type: draft.type, at: draft.at, data },
+      };
     });
   }
 

@@ -9,30 +9,30 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { entryOf, payloadOf, readJournal, recordsOf, stepOf } from "./journal.ts";
+import { payloadOf, readJournal, recordsOf, stepOf } from "./journal.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
-import { encodeWaits, existingRun, refuseEnded, runOf } from "./rows.ts";
+import { existingRun, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
 import type { Beside } from "./writer.ts";
+
+type Moving = (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null;
 
 /** One move of the run's row by somebody who does not have its lease. */
 async function moved(
   storage: Storage,
   id: string,
-  make: (
-    row: RunRow,
-    at: number,
-  ) => (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null,
+  make: (row: RunRow, at: number) => Moving | Promise<Moving>,
 ): Promise<Run> {
   return decide<Run>(storage, async () => {
     const row = await existingRun(storage, id);
     const at = storage.environment.now();
-    const move = make(row, at);
+    const move = await make(row, at);
     if (move === null) return { answer: runOf(row) };
     const change = moveRun(row, move);
     const { guards = [], ...rest } = move.beside ?? {};
     return {
       commit: {
         ...{ sessions: [{ id: row.session, mode: "existing", at }], ...rest },
+        wakes: change.row(0).wake_at === 0,
         guards: [atVersion(row), ...guards],
         events: [change.event, ...(move.after ?? [])],
       },
@@ -49,8 +49,7 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
     const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
     return moved(storage, id, (row, at) => {
       refuseEnded(row, "it takes no signals any more");
-      const wakes =
-        row.status === "waiting" && row.waits === encodeWaits({ kind: "signal", name: signal, until: null });
+      const wakes = waitsFor(row, { kind: "signal", name: signal });
       return {
         ...{ type: "run/signalled", at, data: { name: signal }, payload: ["payload", kept] },
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
@@ -78,36 +77,46 @@ export async function cancelRun(storage: Storage, run: string): Promise<Run> {
 
 const MINUTE = 60_000;
 
+/** At work: when its iteration ends. */
 export async function pauseRun(storage: Storage, run: string, minutes = 2): Promise<Run> {
   const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
   return moved(storage, checkId(run, "run"), (row, at) => {
     refuseEnded(row, "there is nothing to pause");
-    if (row.owner !== null) throw atWork(row);
-    return { type: "run/paused", at, changes: { status: "paused", wake_at: at + length } };
+    if (row.owner !== null) return { type: "run/pausing", at, changes: { pause_at: at + length } };
+    return { type: "run/paused", at, changes: { status: "paused", wake_at: at + length, waits: null } };
   });
 }
 
 export async function unpauseRun(storage: Storage, run: string): Promise<Run> {
-  return moved(storage, checkId(run, "run"), (row, at) => {
-    if (row.status !== "paused") {
-      throw new HoldfastError(
-        "InvalidTransition",
-        `the run ${JSON.stringify(row.id)} is not paused: it is ${row.status}`,
-        {
-          details: { kind: "run", id: row.id, status: row.status },
-        },
-      );
-    }
-    return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } };
+  return moved(storage, checkId(run, "run"), async (row, at) => {
+    if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
+    if (row.status === "paused") return unpausing(storage, row, at);
+    throw new HoldfastError(
+      "InvalidTransition",
+      `the run ${JSON.stringify(row.id)} is not paused: it is ${row.status}`,
+      { details: { kind: "run", id: row.id, status: row.status } },
+    );
   });
 }
 
-function atWork(row: RunRow): HoldfastError {
-  return new HoldfastError("Conflict", `${JSON.stringify(row.owner)} is at work on the run ${JSON.stringify(row.id)}`, {
-    retryable: true,
-    details: { run: row.id, owner: row.owner },
-    hint: "Let its iteration pause it, cancel it, or try again when it waits.",
-  });
+/** The sleep it is in ends with it, or it would go to sleep again at once. */
+async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<Moving>> {
+  const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
+  const asleep = [...recordsOf(row.session, journal).values()].filter(
+    ({ kind, status }) => kind === "sleep" && status === "started",
+  );
+  const draft = { session: row.session, at, run: row.id, type: "step/done", ...carried(undefined) };
+  return {
+    ...{ type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } },
+    after: asleep.map(({ seq }): EventDraft => ({ ...draft, data: { step: seq } })),
+  };
+}
+
+/** What execute() does with a session whose run waits or is paused: the input is handed to it, and it can go on. */
+export async function deliver(storage: Storage, payloads: Payloads, row: RunRow, input: unknown): Promise<Run> {
+  const signal = waitsOf(row).find(({ kind }) => kind === "signal");
+  const run = await signalRun(storage, payloads, row.id, signal?.kind === "signal" ? signal.name : "input", input);
+  return run.status === "paused" ? unpauseRun(storage, row.id) : run;
 }
 
 export async function answerDecision(
@@ -127,15 +136,17 @@ export async function answerDecision(
       verdict === "result"
         ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })
         : null;
-    const [asked] = await storage.query("decision.get", session, seq);
-    if (asked === undefined) throw noDecision(decision);
-    return moved(storage, asked.run, (row, at) => {
-      const waits = encodeWaits({ kind: "decision", decision: rowId(session, seq) });
-      if (asked.answered_seq !== null || row.waits !== waits) throw answered(decision);
+    const [known] = await storage.query("decision.get", session, seq);
+    if (known === undefined) throw noDecision(decision);
+    return moved(storage, known.run, async (row, at) => {
+      const [asked = known] = await storage.query("decision.get", session, seq);
+      refuseEnded(row, "there is nothing to decide any more");
+      if (asked.answered_seq !== null) throw answered(decision);
+      const wakes = waitsFor(row, { kind: "decision", decision: rowId(session, seq) });
       return {
         ...{ type: "run/answered", at },
         data: { step: seq, verdict, ...(by === null ? {} : { by }), ...(note === null ? {} : { note }) },
-        changes: { status: "running", wake_at: 0, waits: null },
+        changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
         writes: [
           { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
         ],
@@ -216,5 +227,3 @@ export async function steps(storage: Storage, id: string, iteration: number | un
     .filter((one) => iteration === undefined || one.iteration === iteration)
     .map((one) => stepOf(row.session, row.id, one));
 }
-
-export { entryOf };

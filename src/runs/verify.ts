@@ -40,7 +40,8 @@ export function differs(row: RunRow, journal: readonly Entry[]): string | null {
     ...{ tokens: 0, cost_usd: null, ended_at: null, version: 1, checkpoint_seq: null, seq: created.seq },
     ...{ owner: data.owner ?? null, epoch: data.epoch ?? 0, updated_at: created.at, created_at: created.at },
     ...{ agent_version: data.agentVersion ?? null, toolset: data.toolset ?? null, priority: data.priority ?? null },
-    ...{ parent: data.parent ?? null, nested: data.nested === true ? 1 : 0, limits: data.limits ?? null },
+    ...{ parent: data.parent ?? null, nested: data.nested ?? null, limits: data.limits ?? null, pause_at: null },
+    ...{ lease_ms: data.leaseMs ?? null },
   };
   for (const entry of journal.slice(1)) if (typeof entry.data.version === "number") apply(now, entry);
   const limits = jsonObject.read(row.limits) ?? null;

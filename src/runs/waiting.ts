@@ -1,12 +1,12 @@
-// Steps that take their time: sleeping, pausing, waiting for a signal or for a person. A run that waits lets go of its
-// worker; what wakes it was committed before it went to sleep, or changes its version, so that no wake-up is lost.
+// Steps that take their time: sleeping, pausing, waiting for a signal or for a person.
 import type { Json } from "../contracts/json.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { rowId } from "../core/row-id.ts";
-import type { Record } from "./journal.ts";
-import { entryOf, payloadOf } from "./journal.ts";
-import { encodeWaits } from "./rows.ts";
+import { entryOf, payloadOf, type Record } from "./journal.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
-import type { Change, Writer } from "./writer.ts";
+import type { Suspension, Waiter } from "./suspension.ts";
+import type { Writer } from "./writer.ts";
 
 /** A sleep up to this long keeps its worker. */
 const SHORT_MS = 5000;
@@ -14,12 +14,20 @@ const SHORT_MS = 5000;
 export class Waiting {
   readonly #writer: Writer;
   readonly #steps: Steps;
+  readonly #suspension: Suspension;
   readonly #leave: (error?: unknown) => Promise<never>;
   readonly #signal: AbortSignal;
 
-  constructor(writer: Writer, steps: Steps, leave: (error?: unknown) => Promise<never>, signal: AbortSignal) {
+  constructor(
+    writer: Writer,
+    steps: Steps,
+    suspension: Suspension,
+    leave: (error?: unknown) => Promise<never>,
+    signal: AbortSignal,
+  ) {
     this.#writer = writer;
     this.#steps = steps;
+    this.#suspension = suspension;
     this.#leave = leave;
     this.#signal = signal;
   }
@@ -29,48 +37,59 @@ export class Waiting {
     const identity = this.#steps.identify(asked);
     const found = await this.#steps.recorded(identity);
     if (found?.status === "done") return;
-    return this.#guarded(async () => {
-      const now = environment.now();
-      const until = found === undefined ? now + ms : Number(found.data.until);
-      if (until > now && (letsGo || until - now > SHORT_MS)) {
-        await this.#writer.move(() => this.#sleeps(identity, found, until, "paused", null));
-        return this.#leave();
-      }
-      if (until > now) {
-        await environment.sleep(until - now, this.#signal);
+    const now = environment.now();
+    const until = found === undefined ? now + ms : Number(found.data.until);
+    if (until > now && (letsGo || until - now > SHORT_MS)) {
+      await this.#wait(identity, found, until, null, async () => (environment.now() >= until ? null : undefined));
+      return;
+    }
+    await this.#suspension.during(() =>
+      this.#guarded(async () => {
+        if (until > now) await environment.sleep(until - now, this.#signal);
         if (this.#signal.aborted) return this.#leave();
-      }
-      await this.#steps.finish(identity, null, found);
-    });
+        await this.#steps.finish(identity, null, found);
+      }),
+    );
   }
 
   async waitFor(asked: Asked, name: string, timeoutMs: number | undefined): Promise<Json> {
     const identity = this.#steps.identify(asked);
     const found = await this.#steps.recorded(identity);
     if (found?.status === "done") return this.#steps.payload(found);
-    const { storage } = this.#writer;
-    return this.#guarded(async () => {
-      const first = storage.environment.now();
-      const until =
-        found === undefined
-          ? timeoutMs === undefined
-            ? null
-            : first + timeoutMs
-          : ((found.data.until ?? null) as number | null);
-      const take = () => this.#take(identity, found, name);
-      let taken = await take();
-      if (taken === undefined && until !== null && storage.environment.now() >= until) {
-        await this.#steps.finish(identity, null, found);
-        taken = null;
-      }
-      if (taken !== undefined) return taken;
-      const moved = await this.#writer.move(async () => {
-        taken = await take();
-        return taken === undefined ? this.#sleeps(identity, found, until, "waiting", name) : null;
-      });
-      return moved === null ? (taken ?? null) : this.#leave();
+    const { environment } = this.#writer.storage;
+    const first = timeoutMs === undefined ? null : environment.now() + timeoutMs;
+    const until = found === undefined ? first : ((found.data.until ?? null) as number | null);
+    return this.#wait(identity, found, until, name, async () => {
+      const taken = await this.#take(identity, found, name);
+      return taken === undefined && until !== null && environment.now() >= until ? null : taken;
     });
   }
+
+  /** `look` gives what it waits for once that is there; what came of a signal is in the journal then. */
+  #wait(
+    identity: Identity,
+    found: Record | undefined,
+    until: number | null,
+    signal: string | null,
+    look: () => Promise<Json | undefined>,
+  ): Promise<Json> {
+    const said = { ...this.#steps.said(identity, 1), ...(until === null ? {} : { until }) };
+    return new Promise((resolve) => {
+      this.#suspension.wait({
+        ready: async () => {
+          const value = await look();
+          if (value === undefined) return false;
+          if (!this.#isTaken.has(identity)) await this.#steps.finish(identity, value, found);
+          resolve(value);
+          return true;
+        },
+        ...{ waits: signal === null ? null : { kind: "signal", name: signal }, until },
+        events: () => (found === undefined ? [this.#steps.draft("step/started", said)] : []),
+      } satisfies Waiter);
+    });
+  }
+
+  readonly #isTaken = new WeakSet<Identity>();
 
   /** The oldest signal of the name; undefined when there is none. */
   async #take(identity: Identity, found: Record | undefined, name: string): Promise<Json | undefined> {
@@ -82,26 +101,8 @@ export class Waiting {
       guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
       writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
     });
+    this.#isTaken.add(identity);
     return payload;
-  }
-
-  #sleeps(
-    identity: Identity,
-    found: Record | undefined,
-    until: number | null,
-    status: "paused" | "waiting",
-    signal: string | null,
-  ): Change {
-    const intent = this.#steps.draft("step/started", {
-      ...this.#steps.said(identity, 1),
-      ...(until === null ? {} : { until }),
-    });
-    const waits = signal === null ? null : encodeWaits({ kind: "signal", name: signal, until });
-    return {
-      ...{ type: `run/${status}`, at: this.#writer.storage.environment.now() },
-      before: found === undefined ? [intent] : [],
-      changes: { status, owner: null, wake_at: until, waits },
-    };
   }
 
   async #guarded<T>(work: () => Promise<T>): Promise<T> {
@@ -113,14 +114,32 @@ export class Waiting {
   }
 }
 
-/** Whether the step happened is for a person to say; the run waits for that. */
-export async function askPerson(writer: Writer, { seq }: Record): Promise<void> {
-  await writer.move((row) => ({
-    ...{ type: "run/asked", at: writer.storage.environment.now(), data: { step: seq } },
-    changes: {
-      ...{ status: "waiting", owner: null, wake_at: null },
-      waits: encodeWaits({ kind: "decision", decision: rowId(row.session, seq) }),
+/**
+ * Whether the step happened is for a person to say; asked once, however often the run is woken by something else. `again`
+ * begins the iteration anew, with the answer.
+ */
+export function askPerson(
+  storage: Storage,
+  suspension: Suspension,
+  steps: Steps,
+  { id, session }: RunRow,
+  { seq, isAsked }: Record,
+  again: () => void,
+): Promise<never> {
+  const asked = (): EventDraft => ({
+    ...steps.draft("step/asked", { step: seq }),
+    writes: [{ op: "insert", table: "decisions", row: { run: id, step_seq: seq } }],
+  });
+  suspension.wait({
+    ready: async () => {
+      if (!isAsked) return false;
+      const [decision] = await storage.query("decision.get", session, seq);
+      if (decision === undefined || decision.answered_seq === null) return false;
+      again();
+      return true;
     },
-    writes: [{ op: "insert", table: "decisions", row: { run: row.id, step_seq: seq } }],
-  }));
+    ...{ waits: { kind: "decision", decision: rowId(session, seq) }, until: null },
+    events: () => (isAsked ? [] : [asked()]),
+  });
+  return new Promise(() => {});
 }

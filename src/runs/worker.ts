@@ -1,21 +1,23 @@
 // A worker: claims runs that can go on, works on some at a time, and takes over those whose worker shows no sign of life.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions } from "../contracts/runs.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
-import { newId } from "../core/environment.ts";
-import { checkSame, defineAgent } from "./agents.ts";
-import { claimRun, releaseRun } from "./create.ts";
+import type { AgentDefinition, ResumeOptions, Worker } from "../contracts/runs.ts";
+import { DUE } from "../contracts/storage.ts";
+import { checkSame } from "./agents.ts";
 import { Execution, type Host } from "./execution.ts";
+import { claimRun, releaseRun } from "./lease.ts";
+import { existingRun } from "./rows.ts";
 import { verifyRun } from "./verify.ts";
 
-export interface WorkerOptions extends ResumeOptions {
+export interface Settings extends ResumeOptions {
   readonly concurrency: number;
   readonly pollMs: number;
 }
 
 const PAGE = 200;
+const GRACE_MS = 10_000;
+/** Between two looks: whoever is told all the time still leaves the store to others. */
+const REST_MS = 20;
 
 /** A lease as it was seen, and since when by our own clock. */
 interface Seen {
@@ -24,47 +26,74 @@ interface Seen {
   readonly since: number;
 }
 
-export class Worker {
+interface Working {
+  readonly execution: Execution;
+  readonly done: Promise<void>;
+}
+
+export class RunWorker implements Worker {
+  readonly id: string;
   readonly #host: Host;
-  readonly #owner: string;
   readonly #agents: ReadonlyMap<string, AgentDefinition>;
-  readonly #options: WorkerOptions;
+  readonly #settings: Settings;
   readonly #stop = new AbortController();
-  readonly #working = new Map<string, { readonly execution: Execution; readonly done: Promise<void> }>();
+  readonly #working = new Map<string, Working>();
   readonly #seen = new Map<string, Seen>();
   /** Runs that cannot go on here; looked at again when they change. */
   readonly #refused = new Map<string, number>();
   #running: Promise<void> | null = null;
+  #looking: Promise<number> | null = null;
 
-  constructor(host: Host, owner: string, agents: readonly AgentDefinition[], options: WorkerOptions) {
+  constructor(host: Host, id: string, agents: readonly AgentDefinition[], settings: Settings) {
     this.#host = host;
-    this.#owner = owner;
+    this.id = id;
     this.#agents = new Map(agents.map((agent) => [agent.id, agent]));
-    this.#options = options;
+    this.#settings = settings;
+  }
+
+  get working(): readonly string[] {
+    return [...this.#working.keys()];
   }
 
   start(): void {
     this.#running ??= this.#loop();
   }
 
-  /** Those at work get so long to reach their next step; then they are given back. */
-  async stop(): Promise<void> {
+  async stop({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#stop.abort();
+    await this.#looking?.catch(() => {});
     const leaving = [...this.#working.values()];
-    for (const { execution } of leaving) execution.stop();
-    await Promise.allSettled(leaving.map(({ done }) => done));
+    for (const { execution } of leaving) execution.drain();
+    const all = Promise.allSettled(leaving.map(({ done }) => done));
+    const over = new AbortController();
+    void all.then(() => over.abort());
+    await this.#host.storage.environment.sleep(graceMs, over.signal);
+    for (const { execution } of this.#working.values()) execution.stop();
+    await all;
     await this.#running;
   }
 
-  /** Looks once for what there is to do; how many were begun. */
-  async look(): Promise<number> {
+  /** Those of several callers are one. */
+  look(): Promise<number> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  /** Something was asked of a run that may be at work here. */
+  poke(run: string): void {
+    this.#working.get(run)?.execution.poke();
+  }
+
+  async #look(): Promise<number> {
     const { storage } = this.#host;
-    const now = storage.environment.now();
-    const due = await storage.query("runs.due", now, PAGE);
+    if (this.#working.size >= this.#settings.concurrency) return 0;
+    const due = await storage.query("runs.due", storage.environment.now(), PAGE);
     this.#forget(due);
     let begun = 0;
-    for (const row of fairly(due, this.#working)) {
-      if (this.#working.size >= this.#options.concurrency || this.#stop.signal.aborted) break;
+    for (const row of this.#inOrder(due)) {
+      if (this.#working.size >= this.#settings.concurrency || this.#stop.signal.aborted) break;
       if (this.#working.has(row.id) || !this.#agents.has(row.agent) || !this.#isFree(row)) continue;
       if (await this.#take(row)) begun++;
     }
@@ -72,14 +101,16 @@ export class Worker {
   }
 
   async #loop(): Promise<void> {
-    const { environment } = this.#host.storage;
-    while (!this.#stop.signal.aborted) {
+    const { storage } = this.#host;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
       try {
         await this.look();
       } catch (error) {
-        environment.log("warn", "worker.look", { error: String(error) });
+        storage.environment.log("warn", "worker.look", { error: String(error) });
       }
-      await environment.sleep(this.#options.pollMs, this.#stop.signal);
+      await storage.environment.sleep(REST_MS, signal);
+      if (!signal.aborted) await storage.changed(DUE, this.#settings.pollMs, signal);
     }
   }
 
@@ -89,13 +120,13 @@ export class Worker {
       for (const id of known.keys()) if (!there.has(id)) known.delete(id);
   }
 
-  /** Nobody has it, or whoever has it showed no sign of life for the length of a lease, by our clock alone. */
-  #isFree({ id, owner, epoch, beat, version }: RunRow): boolean {
+  /** Nobody has it, or whoever has it showed no sign of life for the length of its lease, by our clock alone. */
+  #isFree({ id, owner, epoch, beat, version, lease_ms }: RunRow): boolean {
     if (this.#refused.get(id) === version) return false;
     if (owner === null) return true;
     const now = this.#host.storage.environment.monotonic();
     const seen = this.#seen.get(id);
-    if (seen !== undefined && seen.epoch === epoch && seen.beat === beat) return now - seen.since >= this.#host.leaseMs;
+    if (seen !== undefined && seen.epoch === epoch && seen.beat === beat) return now - seen.since >= lease_ms;
     this.#seen.set(id, { epoch, beat, since: now });
     return false;
   }
@@ -107,14 +138,11 @@ export class Worker {
     if (agent === undefined) return false;
     let row: RunRow;
     try {
-      checkSame(seen, agent, this.#options);
-      await verifyRun(storage, seen, this.#options.verify ?? "whole");
-      row = await claimRun(storage, seen, this.#owner);
+      checkSame(seen, agent, this.#settings);
+      await verifyRun(storage, seen, this.#settings.verify ?? "whole");
+      row = await claimRun(storage, seen, this.id);
     } catch (error) {
-      if (error instanceof HoldfastError && (error.code === "LeaseLost" || error.retryable)) return false;
-      // One bad run never blocks the others.
-      this.#refused.set(seen.id, seen.version);
-      storage.environment.log("error", "worker.refused", { run: seen.id, error: String(error) });
+      this.#refuse(seen, error);
       return false;
     }
     const execution = new Execution(this.#host, agent, row);
@@ -123,34 +151,41 @@ export class Worker {
     return true;
   }
 
+  /** One bad run never blocks the others, nor is it taken up again and again. */
+  #refuse({ id, version }: RunRow, error: unknown): void {
+    if (error instanceof HoldfastError && (error.code === "LeaseLost" || error.retryable)) return;
+    this.#refused.set(id, version);
+    this.#host.storage.environment.log("error", "worker.refused", { run: id, error: String(error) });
+  }
+
   async #work(execution: Execution): Promise<void> {
     const { storage } = this.#host;
+    let trouble: unknown = null;
     try {
       await execution.work();
     } catch (error) {
+      trouble = error;
       storage.environment.log("warn", "worker.run", { run: execution.row.id, error: String(error) });
     }
-    // What it still has is given back, so that nobody has to wait for the lease to end.
-    await releaseRun(storage, execution.row).catch((error: unknown) =>
-      storage.environment.log("warn", "worker.release", { run: execution.row.id, error: String(error) }),
-    );
+    try {
+      // What it still has is given back, so that nobody has to wait for the lease to end.
+      await releaseRun(storage, execution.row);
+      if (trouble !== null) this.#refuse(await existingRun(storage, execution.row.id), trouble);
+    } catch (error) {
+      storage.environment.log("warn", "worker.release", { run: execution.row.id, error: String(error) });
+    }
   }
-}
 
-/** Higher priority first; then sessions that have none at work here before those that have. */
-function fairly(
-  due: readonly RunRow[],
-  working: ReadonlyMap<string, { readonly execution: Execution }>,
-): readonly RunRow[] {
-  const busy = new Set([...working.values()].map(({ execution }) => execution.row.session));
-  const rank = ({ session }: RunRow) => (busy.has(session) ? 1 : 0);
-  return due.toSorted((a, b) => b.priority - a.priority || rank(a) - rank(b));
-}
-
-export function createWorkers(storage: Storage, payloads: Payloads) {
-  return (agents: readonly AgentDefinition[], options: Partial<WorkerOptions> & { readonly leaseMs?: number } = {}) => {
-    const { leaseMs = 30_000, concurrency = 16, pollMs = 1000, ...rest } = options;
-    const host: Host = { storage, payloads, leaseMs, token: () => {} };
-    return new Worker(host, newId(storage.environment, "worker"), agents.map(defineAgent), { concurrency, pollMs, ...rest });
-  };
+  /**
+   * Higher priority first; then sessions that have none at work here before those that have; then as it happens, so that
+   * workers that look at the same moment do not all reach for the same run.
+   */
+  #inOrder(due: readonly RunRow[]): readonly RunRow[] {
+    const busy = new Set([...this.#working.values()].map(({ execution }) => execution.row.session));
+    const rank = ({ session }: RunRow) => (busy.has(session) ? 1 : 0);
+    const chance = this.#host.storage.environment.random(due.length);
+    const drawn = due.map((row, i) => ({ row, chance: chance[i] ?? 0 }));
+    drawn.sort((a, b) => b.row.priority - a.row.priority || rank(a.row) - rank(b.row) || a.chance - b.chance);
+    return drawn.map(({ row }) => row);
+  }
 }

@@ -2,12 +2,12 @@
 // lost with the connection is looked for in the log before it is tried again, so that nothing is written twice.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Commit, EventDraft, Outcome, Refusal, Storage, WrittenEvent } from "../contracts/storage.ts";
+import type { Commit, EventDraft, Found, Outcome, Refusal, Storage, WrittenEvent } from "../contracts/storage.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { commitment } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { leaseLost } from "./errors.ts";
-import { type Entry, readJournal } from "./journal.ts";
+import { type Entry, type Record, readJournal, recordsOf } from "./journal.ts";
 import { atEpoch, atVersion, type Move, type Moved, moveRun } from "./moves.ts";
 import { existingRun } from "./rows.ts";
 
@@ -15,7 +15,7 @@ const MOST_TRIES = 8;
 const FIRST_WAIT_MS = 20;
 
 /** Besides the events: what they carry, and what else the commit relies on. */
-export type Beside = Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "sessions">;
+export type Beside = Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "sessions" | "solo" | "wakes">;
 
 export interface Change extends Move {
   readonly beside?: Beside;
@@ -47,7 +47,9 @@ export class Writer {
    * A change of the run's row. `make` is asked again when others changed it meanwhile (a signal, a request to cancel); null:
    * there is nothing to change any more.
    */
-  async move(make: (row: RunRow) => Promise<Change | null> | Change | null): Promise<Moved | null> {
+  async move(
+    make: (row: RunRow) => Promise<Change | null> | Change | null,
+  ): Promise<(Moved & { readonly found: Found }) | null> {
     for (;;) {
       const change = await make(this.#row);
       if (change === null) return null;
@@ -59,7 +61,7 @@ export class Writer {
       const outcome = await this.#commit(this.#commitOf(events, asked, atVersion(this.#row)));
       if (outcome.ok) {
         this.#row = moved.row(outcome.events[change.before?.length ?? 0]?.seq ?? 0);
-        return moved;
+        return { ...moved, found: outcome.found ?? {} };
       }
       const { refused } = outcome;
       if (refused.reason !== "guard" || refused.guard.check !== "run.version") throw this.#refused(refused);
@@ -73,6 +75,25 @@ export class Writer {
     if (row.epoch !== this.#row.epoch || row.ended_at !== null) throw leaseLost(this.#row);
     this.#row = row;
     return row;
+  }
+
+  /** The step at a place of this iteration that the log has by now. */
+  async findStep(path: string): Promise<Record | undefined> {
+    const { row } = this;
+    const journal = await readJournal(this.storage, row, row.checkpoint_seq ?? row.first_seq);
+    return [...recordsOf(row.session, journal).values()].findLast((one) => one.path === path);
+  }
+
+  /** Tried again while the store has trouble; for what finds out by itself whether it has happened. */
+  async patiently<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof HoldfastError) || !error.retryable || tries >= MOST_TRIES) throw error;
+        await this.storage.environment.sleep(FIRST_WAIT_MS * 2 ** (tries - 1));
+      }
+    }
   }
 
   #commitOf(events: readonly EventDraft[], beside: Beside, fence: NonNullable<Commit["guards"]>[number]): Commit {

@@ -78,17 +78,24 @@ export function checkAttach(input: unknown, more: readonly string[] = []): Attac
 }
 
 export async function startSpawn(storage: Storage, name: string, spawn: Spawn): Promise<Invocation> {
+  const id = spawn.child.id ?? newId(storage.environment, "ses");
+  return decide(storage, () => decideSpawn(storage, name, spawn, id));
+}
+
+export async function decideSpawn(
+  storage: Storage,
+  name: string,
+  spawn: Spawn,
+  id: string,
+): Promise<Decision<Invocation>> {
   const { child } = spawn;
-  const id = child.id ?? newId(storage.environment, "ses");
-  return decide(storage, async () => {
-    const caller = await findSession(storage, name);
-    const at = storage.environment.now();
-    const described = { ...child.described, request: child.described.request ?? caller.request };
-    const birth: Birth = { kind: "spawned", origin: child.origin, cacheId: child.cacheId };
-    return begin(storage, spawn, {
-      ...{ type: "spawn", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null, source: null },
-      ...{ commit: createCommit(id, described, birth, at), data: {} },
-    });
+  const caller = await findSession(storage, name);
+  const at = storage.environment.now();
+  const described = { ...child.described, request: child.described.request ?? caller.request };
+  const birth: Birth = { kind: "spawned", origin: child.origin, cacheId: child.cacheId };
+  return begin(storage, spawn, {
+    ...{ type: "spawn", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null, source: null },
+    ...{ commit: createCommit(id, described, birth, at), data: {} },
   });
 }
 

@@ -8,13 +8,13 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { checkOptionalId, checkRecord } from "../core/check.ts";
-import { decide } from "../core/decide.ts";
+import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { headOf } from "../core/head.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { standing } from "./counts.ts";
-import { type Birth, checkDescribed, createCommit, createdSession } from "./describe.ts";
+import { type Birth, checkDescribed, createCommit, createdSession, type Described } from "./describe.ts";
 import { findAt, findHead } from "./find.ts";
 import { onHead, whileIdle } from "./guards.ts";
 
@@ -116,7 +116,7 @@ export async function rewind(storage: Storage, locator: Locator): Promise<Moved>
   });
 }
 
-async function isAncestor(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
+export async function isAncestor(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
   if (session.head === null || head.status !== "complete") return false;
   if (session.head === head.id) return true;
   const current = await findHead(storage, session.head);
@@ -124,7 +124,7 @@ async function isAncestor(storage: Storage, session: SessionRow, head: HeadRow):
   return lineage.some(({ no, branch, upTo }) => no === head.session_no && branch === head.branch && head.seq <= upTo);
 }
 
-function notAncestor(session: SessionRow, head: string): HoldfastError {
+export function notAncestor(session: SessionRow, head: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
     `the head ${head} is not behind the current one of ${JSON.stringify(session.id)}`,
@@ -155,21 +155,33 @@ export async function fork(storage: Storage, locator: Locator, input: ForkInput 
         : head === null
           ? { session: session.id, no: session.no, branch: session.branch, seq: session.seq }
           : positionOf(head);
-    const at = storage.environment.now();
-    const inherited = { ...described, agent: described.agent ?? session.agent };
-    const birth: Birth = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
-    const derived = derivation("fork", id, from, head, at);
-    const created = createCommit(id, inherited, birth, at, derived.data, derived.branch);
-    return {
-      commit: {
-        ...created,
-        // The source is there, and stays until this is done.
-        guards: [{ check: "session.version", key: [session.id], expect: session.version }],
-        events: [...(created.events ?? []), derived.event],
-      },
-      answer: ({ events }) => createdSession(id, inherited, birth, at, events),
-    };
+    return forkAt(storage, session, from, head, id, described);
   });
+}
+
+/** A new session that goes on from a place in the log of another. */
+export function forkAt(
+  storage: Storage,
+  session: SessionRow,
+  from: Position,
+  head: HeadRow | null,
+  id: string,
+  described: Described,
+): Decision<Session> {
+  const at = storage.environment.now();
+  const inherited = { ...described, agent: described.agent ?? session.agent };
+  const birth: Birth = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
+  const derived = derivation("fork", id, from, head, at);
+  const created = createCommit(id, inherited, birth, at, derived.data, derived.branch);
+  return {
+    commit: {
+      ...created,
+      // The source is there, and stays until this is done.
+      guards: [{ check: "session.version", key: [session.id], expect: session.version }],
+      events: [...(created.events ?? []), derived.event],
+    },
+    answer: ({ events }) => createdSession(id, inherited, birth, at, events),
+  };
 }
 
 /** The edge to what a session was made from: a row of the branch it begins with, and an event with a row of its own. */

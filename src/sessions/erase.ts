@@ -12,7 +12,9 @@ import { messageRowsAt } from "./view-messages.ts";
 
 const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
 
-type MessageScope = "messages" | "run" | "allMessages";
+/** Whose content may stand in the rows of events. */
+const IN_EVENTS = ["messages", "run", "allMessages", "journal", "saved"] as const satisfies readonly ErasedScope[];
+type MessageScope = (typeof IN_EVENTS)[number];
 
 /**
  * The statements of some scopes in the order that keeps every ref alive until its row has let go. In their middle it is
@@ -44,7 +46,7 @@ export function forgetWrites(scopes: readonly ErasedScope[], erase: readonly Cel
 }
 
 function isOfMessages(scope: ErasedScope): scope is MessageScope {
-  return scope === "messages" || scope === "run" || scope === "allMessages";
+  return (IN_EVENTS as readonly ErasedScope[]).includes(scope);
 }
 
 /** What an erasure did, as it was read inside its commit. */

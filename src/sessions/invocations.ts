@@ -78,7 +78,7 @@ export function createInvocations(
       const spawn = checkSpawn(input);
       return startSpawn(storage, await callerOf(standing, caller), spawn);
     },
-    finish: (id, outcome) => payloads.preparing((prepare) => finish(storage, prepare, id, outcome)),
+    finish: (id, outcome) => payloads.preparing((prepare) => finishInvocation(storage, prepare, id, outcome)),
     async get(id) {
       const { session, seq } = parseRowId(id, "invocation");
       const [row] = await storage.query("invocation.get", session, seq);
@@ -110,7 +110,7 @@ async function runInvocation<T>(
   }
   try {
     const outcome = "error" in done ? { error: errorJson(done.error) } : {};
-    const ended = await payloads.preparing((prepare) => finish(storage, prepare, id, outcome));
+    const ended = await payloads.preparing((prepare) => finishInvocation(storage, prepare, id, outcome));
     const meta = await metaOf(storage, ended);
     const at = { session, head: ended.calleeHeadAfter, meta };
     if ("error" in done) return failed(done.error, at);
@@ -129,7 +129,7 @@ async function metaOf(storage: Storage, { id, type, mode, label, callee }: Invoc
 
 const ENDS = ["done", "failed"] as const satisfies readonly InvocationStatus[];
 
-async function finish(
+export async function finishInvocation(
   storage: Storage,
   prepare: Prepare,
   id: unknown,

@@ -27,7 +27,12 @@ const OF_SESSION = "session_no = ?";
 const kept = (name: string) =>
   `EXISTS (SELECT 1 FROM remains k WHERE k.session_no = ${name}.session_no AND k.branch = ${name}.branch AND ${name}.seq <= k.upto)`;
 const goes = (name: string) => `${OF_SESSION} AND NOT ${kept(name)}`;
-const MESSAGES_OF_SESSION = `agent_no IS NOT NULL AND ${LIVE}`;
+/** Messages, and what events of runs carry. */
+const CONTENTS_OF_SESSION = `sha256 IS NOT NULL AND ${LIVE}`;
+const OF_JOURNAL = `session_no = ? AND run = ? AND agent_no IS NULL AND ${CONTENTS_OF_SESSION}`;
+const OF_SAVED =
+  `${CONTENTS_OF_SESSION} AND (session_no, seq) IN ` +
+  "(SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '')";
 /** Payloads of what agents did, one row each. */
 const PAYLOADS: readonly (readonly [table: string, column: string])[] = [
   ...["code", "result", "final", "error"].map((column) => ["evals", column] as const),
@@ -48,10 +53,12 @@ const SCOPES: Readonly<Record<ErasedScope, Where>> = {
   run: { ...EVENTS, rows: OF_RUN, erase: FORGET + OF_RUN },
   allMessages: {
     ...EVENTS,
-    rows: `${goes("events")} AND ${MESSAGES_OF_SESSION}`,
+    rows: `${goes("events")} AND ${CONTENTS_OF_SESSION}`,
     // With the messages that are kept for others stays the log they stand in, so that it can be verified elsewhere.
     erase: `DELETE FROM events WHERE ${goes("events")}`,
   },
+  journal: { ...EVENTS, rows: OF_JOURNAL, erase: FORGET + OF_JOURNAL },
+  saved: { ...EVENTS, rows: OF_SAVED, erase: FORGET + OF_SAVED },
   allState: { ...STATE, rows: goes("state"), erase: `DELETE FROM state WHERE ${goes("state")}` },
   allAnnotations: {
     table: "annotations",
@@ -118,7 +125,7 @@ function unindex(where: Where): string {
 
 /** The scope's messages, and the bytes of those whose content stands in their rows. */
 function words(where: Where): string {
-  return `SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
+  return `SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
 }
 
 /** Blobs with the same bytes as short contents of the scope: made when those were pinned or named. */
@@ -140,8 +147,8 @@ function each<S extends ErasedScope, P extends string>(
   return Object.fromEntries(made) as Record<`${S}.${P}`, string>;
 }
 
-const ALL = ["messages", "run", "allMessages", "allState", "allAnnotations", "allWork"] as const;
-const OF_MESSAGES = ["messages", "run", "allMessages"] as const;
+const OF_MESSAGES = ["messages", "run", "allMessages", "journal", "saved"] as const;
+const ALL = [...OF_MESSAGES, "allState", "allAnnotations", "allWork"] as const;
 
 /** Where forks that are there, or of which something is kept, branched off. Parameters: the session's number, twice. */
 const FORKED =
@@ -173,7 +180,7 @@ export const statements = {
   "branches.dropAll":
     `DELETE FROM branches WHERE ${OF_SESSION} AND NOT EXISTS (SELECT 1 FROM remains k ` +
     "WHERE k.session_no = branches.session_no AND k.branch = branches.branch)",
-  "remains.forgetMessages": `${FORGET}${OF_SESSION} AND ${MESSAGES_OF_SESSION}`,
+  "remains.forgetMessages": `${FORGET}${OF_SESSION} AND ${CONTENTS_OF_SESSION}`,
   "remains.forgetEvals": FORGOTTEN("evals", ["code", "result", "final", "error", "salts"]),
   "remains.forgetCalls": FORGOTTEN("calls", ["request", "response", "result", "error", "salts"]),
   "remains.forgetSnapshots": FORGOTTEN("snapshots", ["vars", "salt"]),

@@ -4,7 +4,7 @@
 const COLUMNS =
   "r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, " +
   "r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, " +
-  "r.waits, r.cancel, r.stop, r.limits, r.priority, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at";
+  "r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at";
 const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no`;
 
 /** Newest first. Parameters: before which number, then each filter twice, the times, the limit. */
@@ -24,7 +24,7 @@ const EVENT = `e.seq, e.type, e.at, e.body AS envelope, ${PAYLOAD}`;
 const BLOB = "LEFT JOIN blobs b ON b.no = e.content";
 
 const CHECKPOINTS =
-  `SELECT ${EVENT}, s.id AS session, a.id AS agent, c.run, c.iteration FROM checkpoints c ` +
+  `SELECT ${EVENT}, s.id AS session, a.id AS agent, c.run, c.iteration, c.branch FROM checkpoints c ` +
   "JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no " +
   `JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq ${BLOB} ` +
   "WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ?";
@@ -42,6 +42,7 @@ export const queries = {
   "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
   /** What somebody could work on by now, or is working on. */
+  "runs.owned": `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ORDER BY r.no LIMIT ?`,
   "runs.due": `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
   "run.journal": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ORDER BY e.seq LIMIT ?`,
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
@@ -62,6 +63,10 @@ export const guards = {
   /** The root run that has not ended. */
   "run.active":
     "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = ?",
+  /** The last that a loop of somebody's saved. */
+  "checkpoint.last":
+    "SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = ? " +
+    "AND c.session_no = s.no AND c.run = '') AS value FROM sessions s WHERE s.id = ?",
   "decision.answered":
     "SELECT (SELECT d.answered_seq FROM decisions d WHERE d.session_no = s.no AND d.seq = ?) AS value FROM sessions s WHERE s.id = ?",
   "signal.taken":
@@ -71,8 +76,15 @@ export const guards = {
 export const statements = {
   "run.move":
     "UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, " +
-    "cancel = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
+    "cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
+  /** A run that begins with another's checkpoint. */
+  "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
   "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
   "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",
+  "runs.drop": "DELETE FROM runs WHERE id = ?",
+  "signals.drop": "DELETE FROM signals WHERE run = ?",
+  "decisions.drop": "DELETE FROM decisions WHERE run = ?",
+  "checkpoints.drop": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ?",
+  "checkpoints.dropSaved": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ''",
   "decision.answer": "UPDATE decisions SET answered_seq = ? WHERE session_no = ? AND seq = ?",
 } as const;

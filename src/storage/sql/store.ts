@@ -2,7 +2,15 @@
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
-import type { Commit, InspectLimits, InspectParam, InspectRow, Outcome, Storage } from "../../contracts/storage.ts";
+import {
+  type Commit,
+  DUE,
+  type InspectLimits,
+  type InspectParam,
+  type InspectRow,
+  type Outcome,
+  type Storage,
+} from "../../contracts/storage.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { type Driver, type Param, StaleFence } from "./driver.ts";
 import { Memory } from "./memory.ts";
@@ -40,7 +48,10 @@ export class SqlStorage implements Storage {
     const result = await this.#run(batch);
     this.#memory.learn(batch, result);
     const changed = new Set<string>();
-    for (const { events } of batch) for (const event of events ?? []) changed.add(event.session);
+    for (const { events, wakes } of batch) {
+      for (const event of events ?? []) changed.add(event.session);
+      if (wakes === true) changed.add(DUE);
+    }
     if (changed.size > 0) {
       if (this.#listeners.size > 0) this.#hear(changed);
       this.#driver.announce(changed);

@@ -1,0 +1,99 @@
+// Deleting runs and saved checkpoints: what they carried goes, the events that say that they were stay in the log.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { DiscardedRow } from "../contracts/queries.ts";
+import type { Cell, Commit, Storage, Write } from "../contracts/storage.ts";
+import { decide } from "../core/decide.ts";
+import { afterwards, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
+import { atVersion } from "./moves.ts";
+
+/** null: there was nothing to erase. */
+type Later = readonly DiscardedRow[] | null;
+
+export async function deleteRun(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
+  return erasing(storage, payloads, async () => {
+    const [row] = await storage.query("run.get", id);
+    if (row === undefined) return null;
+    if (row.ended_at === null) {
+      throw new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} has not ended: it is ${row.status}`, {
+        details: { kind: "run", id, status: row.status },
+        hint: "Cancel it first.",
+      });
+    }
+    const [agent] = await storage.query("agent.get", row.agent);
+    const where: Cell[] = [row.session_no, id];
+    const drop = (statement: "runs.drop" | "signals.drop" | "decisions.drop"): Write => ({
+      ...{ op: "run", statement, params: [id] },
+    });
+    return {
+      ...{ session: row.session, scope: "journal", where, guards: [atVersion(row)] },
+      event: { type: "run/deleted", data: { run: id } },
+      drops: [
+        ...[drop("signals.drop"), drop("decisions.drop")],
+        { op: "run", statement: "checkpoints.drop", params: [row.session_no, agent?.no ?? 0, id] },
+        drop("runs.drop"),
+      ],
+    };
+  });
+}
+
+export async function deleteCheckpoint(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  agent: string,
+): Promise<boolean> {
+  return erasing(storage, payloads, async () => {
+    const [last] = await storage.query("checkpoint.last", session, agent, "");
+    const [owner] = await storage.query("session.get", session);
+    const [known] = await storage.query("agent.get", agent);
+    if (last === undefined || owner === undefined || known === undefined) return null;
+    const where: Cell[] = [owner.no, known.no];
+    return {
+      ...{ session, scope: "saved", where },
+      // As it was read: another that is saved meanwhile is not deleted unseen.
+      guards: [{ check: "checkpoint.last", key: [agent, session], expect: last.seq }],
+      event: { type: "checkpoint/deleted", agent, data: {} },
+      drops: [{ op: "run", statement: "checkpoints.dropSaved", params: where }],
+    };
+  });
+}
+
+interface Erasing {
+  readonly session: string;
+  readonly scope: "journal" | "saved";
+  readonly where: readonly Cell[];
+  readonly guards: NonNullable<Commit["guards"]>;
+  readonly event: { readonly type: string; readonly agent?: string; readonly data: { readonly run?: string } };
+  readonly drops: readonly Write[];
+}
+
+async function erasing(storage: Storage, payloads: Payloads, make: () => Promise<Erasing | null>): Promise<boolean> {
+  const later = await decide<Later>(storage, async () => {
+    const made = await make();
+    if (made === null) return { answer: null };
+    const { session, scope, where, guards, event, drops } = made;
+    const at = storage.environment.now();
+    const { agent } = event;
+    return {
+      commit: {
+        ...{ solo: true, sessions: [{ id: session, mode: "existing", at }], guards },
+        ...(agent === undefined ? {} : { agents: [{ id: agent, at }] }),
+        events: [
+          {
+            ...{ session, at, ...event },
+            writes: [
+              ...releaseWrites([scope], at, where),
+              ...forgetWrites([scope], [{ slot: "seq" }, ...where]),
+              ...drops,
+            ],
+          },
+        ],
+      },
+      answer: ({ found = {} }) => tally(found, [scope], at).later,
+    };
+  });
+  if (later === null) return false;
+  await afterwards(storage, payloads, later);
+  return true;
+}

@@ -1,0 +1,39 @@
+// A throwaway child: its messages leave the session with its last commit (seed 002's retention of a run).
+import type { Payloads } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Cell, EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
+import { existingSession } from "../core/existing.ts";
+import { afterwards, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
+
+/** Of `nested` in a run's row. */
+export const FORGETS = 2;
+
+const SCOPES = ["run"] as const;
+
+export interface Forgotten {
+  readonly events: readonly EventDraft[];
+  readonly guards: readonly Guard[];
+  readonly afterwards: (payloads: Payloads, found: Found) => Promise<void>;
+}
+
+/** null when it left none. */
+export async function forget(storage: Storage, row: RunRow, at: number): Promise<Forgotten | null> {
+  const session = await existingSession(storage, row.session);
+  const [agent] = await storage.query("agent.get", row.agent);
+  if (agent === undefined) return null;
+  const where: Cell[] = [session.no, agent.no, row.id, session.seq];
+  const [words] = await storage.query("run.words", session.no, agent.no, row.id, session.seq);
+  const [live] = await storage.query("history.countUpTo", session.seq, row.agent, row.session);
+  if (words === undefined || words.n === 0) return null;
+  return {
+    guards: [{ check: "messages.live", key: [session.seq, row.agent, row.session], expect: live?.n ?? 0 }],
+    events: [
+      {
+        ...{ session: row.session, type: "messages/cleared", at, agent: row.agent, run: row.id },
+        ...{ data: { count: words.n }, messages: -words.n },
+        writes: [...releaseWrites(SCOPES, at, where), ...forgetWrites(SCOPES, [{ slot: "seq" }, ...where])],
+      },
+    ],
+    afterwards: (payloads, found) => afterwards(storage, payloads, tally(found, SCOPES, at).later),
+  };
+}

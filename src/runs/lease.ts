@@ -1,0 +1,97 @@
+// Leases: who works on a run, and whether he is still there. A lease is taken only from who showed no sign of life for as
+// long as the run says, on the claimer's own clock; whoever had it before cannot commit any more.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { leaseLost } from "./errors.ts";
+import { atEpoch, atVersion, moveRun } from "./moves.ts";
+import { existingRun } from "./rows.ts";
+
+/** Signs of life within one lease. */
+const BEATS = 3;
+
+export function beatMs({ lease_ms }: RunRow): number {
+  return lease_ms / BEATS;
+}
+
+function beatGuard({ id, beat }: RunRow) {
+  return { check: "run.beat", key: [id], expect: beat } as const;
+}
+
+/** Refused when anybody did anything to the run since it was seen, a sign of life included. */
+export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
+  const at = storage.environment.now();
+  const isOrphan = seen.owner !== null;
+  const moved = moveRun(seen, {
+    ...{ type: "run/claimed", at },
+    changes: {
+      ...{ status: isOrphan ? "recovering" : "running", epoch: seen.epoch + 1, owner, wake_at: 0, waits: null },
+    },
+  });
+  const outcome = await storage.commit({
+    sessions: [{ id: seen.session, mode: "existing", at }],
+    guards: [atVersion(seen), atEpoch(seen), beatGuard(seen)],
+    events: [moved.event],
+  });
+  if (!outcome.ok) throw leaseLost(seen);
+  return moved.row(outcome.events[0]?.seq ?? 0);
+}
+
+/** Given back, for somebody else to go on at once. */
+export async function releaseRun(storage: Storage, row: RunRow): Promise<void> {
+  const now = await existingRun(storage, row.id);
+  if (now.epoch !== row.epoch || now.owner === null || now.ended_at !== null) return;
+  await freeRun(storage, now);
+}
+
+/** Nobody has it any more; null when somebody did something to it meanwhile. Who had it cannot commit: its epoch is over. */
+export async function freeRun(storage: Storage, seen: RunRow): Promise<RunRow | null> {
+  const at = storage.environment.now();
+  const changes = { owner: null, wake_at: 0, epoch: seen.epoch + 1 };
+  const moved = moveRun(seen, { type: "run/released", at, changes });
+  const outcome = await storage.commit({
+    ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },
+    guards: [atVersion(seen), atEpoch(seen), beatGuard(seen)],
+    events: [moved.event],
+  });
+  return outcome.ok ? moved.row(outcome.events[0]?.seq ?? 0) : null;
+}
+
+/** The run once it can be claimed: nobody has it, or who has it is gone. null: he is alive, or it is not its time. */
+export async function awaitFree(storage: Storage, id: string, signal?: AbortSignal): Promise<RunRow | null> {
+  const { environment } = storage;
+  const first = await existingRun(storage, id);
+  if (first.ended_at !== null || first.owner === null) return first;
+  const since = environment.monotonic();
+  for (;;) {
+    await environment.sleep(beatMs(first) / 2, signal);
+    if (signal?.aborted === true) return null;
+    const now = await existingRun(storage, id);
+    if (now.owner === null || now.ended_at !== null) return now;
+    if (now.epoch !== first.epoch || now.beat !== first.beat) return null;
+    if (environment.monotonic() - since >= now.lease_ms) return now;
+  }
+}
+
+export type Heartbeat = "ok" | "cancel-requested" | "deadline" | "lost";
+
+/** A sign of life; the answer says what the run's worker is to do. */
+export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadline: number): Promise<Heartbeat> {
+  const now = await existingRun(storage, id);
+  if (now.epoch !== epoch || now.ended_at !== null) return "lost";
+  const outcome = await storage.commit({
+    guards: [{ check: "run.epoch", key: [id], expect: epoch }, beatGuard(now)],
+    writes: [{ op: "run", statement: "run.beat", params: [id, epoch] }],
+  });
+  if (!outcome.ok) return "lost";
+  if (now.cancel === 1) return "cancel-requested";
+  return storage.environment.now() >= deadline ? "deadline" : "ok";
+}
+
+export function atWork({ id, owner }: RunRow): HoldfastError {
+  return new HoldfastError("Conflict", `${JSON.stringify(owner)} is at work on the run ${JSON.stringify(id)}`, {
+    retryable: true,
+    details: { run: id, owner },
+    hint: "Let it go on, or cancel it; a run is taken over only when its worker shows no sign of life.",
+  });
+}

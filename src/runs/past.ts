@@ -1,0 +1,40 @@
+// A run that takes up another: what that one had done since the checkpoint counts as done, and the step it failed at is
+// tried again.
+import type { JsonObject } from "../contracts/json.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { plainObject } from "../core/decode.ts";
+import { type Entry, type Record, readJournal, recordsOf } from "./journal.ts";
+import { existingRun } from "./rows.ts";
+
+/** Which run it takes up, as its first event says; null: none. */
+export function retriedBy({ data }: Pick<Entry, "data">): JsonObject | null {
+  const from = plainObject.read(data.from);
+  return from?.retry === true ? from : null;
+}
+
+/** What the journal has of the iteration that is next. */
+export async function recordsFor(
+  storage: Storage,
+  row: RunRow,
+  retried: JsonObject | null,
+): Promise<readonly Record[]> {
+  const iteration = row.iteration + 1;
+  const own = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
+  const past = retried === null || Number(retried.iteration) !== row.iteration ? [] : await pastOf(storage, retried);
+  const records = [...recordsOf(row.session, [...past, ...own]).values()];
+  const last = past.at(-1)?.seq ?? 0;
+  // Of what failed there, the last is what the run failed at: anything before it was lived with.
+  const failed = records.findLast((one) => one.status === "failed" && (one.end?.seq ?? 0) <= last);
+  if (failed !== undefined) failed.isPast = true;
+  return records.filter((one) => one.iteration === iteration);
+}
+
+/** Its own, and those of the run which that one took up in turn. */
+async function pastOf(storage: Storage, from: JsonObject): Promise<readonly Entry[]> {
+  const row = await existingRun(storage, String(from.run));
+  const [created, ...journal] = await readJournal(storage, row, row.first_seq - 1);
+  const earlier = created === undefined ? null : retriedBy(created);
+  const before = earlier === null || Number(earlier.iteration) !== row.iteration ? [] : await pastOf(storage, earlier);
+  return [...before, ...journal.filter(({ seq }) => seq > (row.checkpoint_seq ?? row.first_seq))];
+}

@@ -1,0 +1,41 @@
+// What models say while they are asked: shown to who listens in this process, never stored (rule LG9 keeps the log small).
+import type { Token } from "../contracts/runs.ts";
+
+/** What a listener that does not keep up loses, oldest first. */
+const MOST_WAITING = 10_000;
+
+export class Tokens {
+  readonly #listeners = new Set<(token: Token) => void>();
+
+  say(token: Token): void {
+    for (const listen of this.#listeners) listen(token);
+  }
+
+  async *listen(run: string | undefined, signal: AbortSignal | undefined): AsyncGenerator<Token, void, undefined> {
+    const waiting: Token[] = [];
+    let wake = () => {};
+    const heard = (token: Token) => {
+      if (run !== undefined && token.run !== run) return;
+      waiting.push(token);
+      if (waiting.length > MOST_WAITING) waiting.shift();
+      wake();
+    };
+    const stop = () => wake();
+    this.#listeners.add(heard);
+    signal?.addEventListener("abort", stop);
+    try {
+      while (signal?.aborted !== true) {
+        const next = waiting.shift();
+        if (next !== undefined) yield next;
+        else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.#listeners.delete(heard);
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+}

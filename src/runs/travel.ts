@@ -1,0 +1,231 @@
+// Time travel: a run that failed is taken up where it failed; one of a run's iterations is gone on from again, in a session
+// of its own (fork) or in the same one (rewind). Each is one commit, and the run it came from stays as it was.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { HeadRow } from "../contracts/lineage-queries.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { ForkRunInput, RetryInput, RewindRunInput, Run, RunLimits } from "../contracts/runs.ts";
+import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
+import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { jsonObject } from "../core/decode.ts";
+import { newId } from "../core/environment.ts";
+import { existingSession } from "../core/existing.ts";
+import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf } from "../sessions/branching.ts";
+import { checkDescribed } from "../sessions/describe.ts";
+import { onHead, sessionBusy } from "../sessions/guards.ts";
+import { checkLimits } from "./agents.ts";
+import { checkpointBytes, loadEventPayload } from "./checkpoints.ts";
+import { type Birth, beginRun, JSON_IN_ROW, refuseTaken } from "./create.ts";
+import { atWork } from "./lease.ts";
+import { atVersion, moveRun } from "./moves.ts";
+import { existingRun, runOf } from "./rows.ts";
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+/** What a new run is given of the one it goes on from. */
+interface Taken {
+  readonly row: RunRow;
+  readonly iteration: number;
+  /** Instead of the state it had. */
+  readonly state?: unknown;
+  readonly id: string;
+  readonly limits: RunLimits;
+  readonly isRetry: boolean;
+}
+
+/** Where an iteration ended: its checkpoint and the head that was published with it; null: before the run began. */
+interface Place {
+  readonly seq: number;
+  readonly head: HeadRow | null;
+}
+
+async function placeOf(storage: Storage, row: RunRow, iteration: number): Promise<Place | null> {
+  if (iteration === 0) return null;
+  const [point] = await storage.query("checkpoint.at", row.session, row.agent, row.id, iteration);
+  if (point === undefined) throw noIteration(row, iteration);
+  if (point.type === "checkpoint/taken") return { seq: point.seq, head: null };
+  const [head] = await storage.query("head.before", row.session_no, point.branch, point.seq + 1);
+  if (head === undefined) throw noIteration(row, iteration);
+  return { seq: point.seq, head };
+}
+
+function noIteration(row: RunRow, iteration: number): HoldfastError {
+  return new HoldfastError("NotFound", `the run ${JSON.stringify(row.id)} has no iteration ${iteration} behind it`, {
+    details: { kind: "iteration", run: row.id, iteration, completed: row.iteration },
+    hint: `It has completed ${row.iteration}.`,
+  });
+}
+
+/** The new run, for the session it is to work in. */
+async function taking(
+  storage: Storage,
+  payloads: Payloads,
+  prepare: Prepare,
+  { row, iteration, state, id, limits, isRetry }: Taken,
+  session: string,
+): Promise<Birth> {
+  const place = await placeOf(storage, row, iteration);
+  const copy = async (seq: number) => {
+    const kept = await loadEventPayload(storage, payloads, row.session, seq);
+    return prepare(encodeJson(kept, "state", "payloadBytes"), JSON_IN_ROW);
+  };
+  let kept: PreparedPayload | null = null;
+  if (state !== undefined) kept = await prepare(checkpointBytes(state, row), JSON_IN_ROW);
+  else if (place !== null) kept = await copy(place.seq);
+  return {
+    ...{ id, session, agent: row.agent, agentVersion: row.agent_version, toolset: row.toolset },
+    ...{ limits: { ...(jsonObject.read(row.limits) ?? {}), ...limits }, priority: row.priority },
+    ...{ leaseMs: row.lease_ms, parent: null, nested: 0, owner: null, input: await copy(row.first_seq) },
+    from: { run: row.id, session: row.session, iteration, state: kept, isRetry },
+  };
+}
+
+const OVER: ReadonlySet<string> = new Set(["failed", "cancelled"]);
+
+export async function retryRun(storage: Storage, payloads: Payloads, run: string, input?: RetryInput): Promise<Run> {
+  const given = checkRecord(input, "retry", ["id", "limits"]);
+  const id = checkOptionalId(given.id, "retry.id") ?? newId(storage.environment, "run");
+  const limits = checkLimits(given.limits, "retry.limits");
+  const row = await existingRun(storage, checkId(run, "run"));
+  if (!OVER.has(row.status)) throw notFailed(row);
+  if (row.nested !== 0) throw isNested(row);
+  return payloads.preparing(async (prepare) => {
+    const taken = { row, iteration: row.iteration, id, limits, isRetry: true };
+    const birth = await taking(storage, payloads, prepare, taken, row.session);
+    return decide<Run>(storage, async () => {
+      await refuseTaken(storage, birth);
+      const session = await existingSession(storage, row.session);
+      if (session.branch !== row.branch) throw hasMoved(row);
+      const at = storage.environment.now();
+      const begun = beginRun(birth, at);
+      const guards = [
+        ...[{ check: "session.branch", key: [session.id], expect: session.branch } as const, atVersion(row)],
+        ...(begun.commit.guards ?? []),
+      ];
+      return {
+        commit: {
+          ...{ ...begun.commit, sessions: [{ id: row.session, mode: "existing", at }], guards },
+          events: begun.events,
+        },
+        answer: ({ events }) => runOf(begun.row(events[0]?.seq ?? 0)),
+      };
+    });
+  });
+}
+
+export async function forkRun(storage: Storage, payloads: Payloads, run: string, input?: ForkRunInput): Promise<Run> {
+  const given = checkRecord(input, "fork", ["iteration", "state", "session", "id", "limits"]);
+  const row = await existingRun(storage, checkId(run, "run"));
+  const iteration =
+    given.iteration === undefined ? row.iteration : checkInt(given.iteration, "fork.iteration", 0, FOREVER);
+  const session = checkOptionalId(given.session, "fork.session") ?? newId(storage.environment, "ses");
+  const id = checkOptionalId(given.id, "fork.id") ?? newId(storage.environment, "run");
+  const limits = checkLimits(given.limits, "fork.limits");
+  const described = checkDescribed({ agent: row.agent });
+  return payloads.preparing(async (prepare) => {
+    const taken = { row, iteration, id, limits, isRetry: false, state: given.state };
+    const birth = await taking(storage, payloads, prepare, taken, session);
+    return decide<Run>(storage, async () => {
+      const head = (await placeOf(storage, row, iteration))?.head ?? null;
+      const source = await existingSession(storage, row.session);
+      const fork = forkAt(storage, source, head === null ? before(row) : positionOf(head), head, session, described);
+      const begun = beginRun(birth, storage.environment.now());
+      const { guards = [], agents = [], events = [], ...rest } = fork.commit;
+      return {
+        commit: {
+          ...{ ...rest, ...begun.commit, agents: [...agents, ...(begun.commit.agents ?? [])] },
+          guards: [...guards, ...(begun.commit.guards ?? []).filter(({ check }) => check !== "run.active")],
+          writes: [...(fork.commit.writes ?? []), ...(begun.commit.writes ?? [])],
+          events: [...events, ...begun.events],
+        },
+        answer: (done) => runOf(begun.row(done.events[events.length]?.seq ?? 0)),
+      };
+    });
+  });
+}
+
+/** The log as it was when the run began. */
+function before({ session, session_no: no, branch, first_seq }: RunRow): Position {
+  return { session, no, branch, seq: first_seq - 1 };
+}
+
+export async function rewindRun(
+  storage: Storage,
+  payloads: Payloads,
+  run: string,
+  input: RewindRunInput,
+): Promise<Run> {
+  const given = checkRecord(input, "rewind", ["iteration", "state", "id", "limits"]);
+  const iteration = checkInt(given.iteration, "rewind.iteration", 1, FOREVER);
+  const id = checkOptionalId(given.id, "rewind.id") ?? newId(storage.environment, "run");
+  const limits = checkLimits(given.limits, "rewind.limits");
+  const first = await existingRun(storage, checkId(run, "run"));
+  if (first.nested !== 0) throw isNested(first);
+  return payloads.preparing(async (prepare) => {
+    const taken = { row: first, iteration, id, limits, isRetry: false, state: given.state };
+    const birth = await taking(storage, payloads, prepare, taken, first.session);
+    return decide<Run>(storage, async () => {
+      const row = await existingRun(storage, first.id);
+      if (row.owner !== null) throw atWork(row);
+      const [busy] = await storage.query("run.active", row.session);
+      if (busy !== undefined && busy.id !== row.id) throw sessionBusy(row.session, busy.id);
+      const session = await existingSession(storage, row.session);
+      const head = (await placeOf(storage, row, iteration))?.head ?? null;
+      if (head === null) throw noIteration(row, iteration);
+      if (!(await isAncestor(storage, session, head))) throw notAncestor(session, head.id);
+      const at = storage.environment.now();
+      const data: JsonObject = { head: head.id, was: session.head, run: row.id, iteration };
+      const moved = branchEvent(session, "head/moved", positionOf(head), at, data);
+      const point: Write = { op: "run", statement: "session.headTo", params: [head.id, { slot: "session" }] };
+      const begun = beginRun(birth, at);
+      const ended = row.ended_at === null ? [cancelling(row, at)] : [];
+      const events = [...ended, { ...moved, writes: [...(moved.writes ?? []), point] }];
+      return {
+        commit: {
+          ...{ ...begun.commit, sessions: [{ id: row.session, mode: "existing", at }] },
+          guards: [
+            ...[atVersion(row), onHead(session), { check: "run.version", key: [id], expect: null } as const],
+            { check: "run.active", key: [row.session], expect: busy?.id ?? null },
+          ],
+          events: [...events, ...begun.events],
+        },
+        answer: (done) => runOf(begun.row(done.events[events.length]?.seq ?? 0)),
+      };
+    });
+  });
+}
+
+/** It ends here: another goes on from before. */
+export function cancelling(row: RunRow, at: number): EventDraft {
+  return moveRun(row, {
+    ...{ type: "run/cancelled", at, data: { error: { code: "Aborted", message: "the run was cancelled" } } },
+    changes: {
+      ...{ status: "cancelled", wake_at: null, waits: null, pause_at: null, stop: "cancelled", cancel: 1 },
+      ended_at: at,
+    },
+  }).event;
+}
+
+function notFailed({ id, status }: RunRow): HoldfastError {
+  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} is ${status}: nothing of it failed`, {
+    details: { kind: "run", id, status },
+    hint: "Runs that failed or were cancelled are retried; runs.fork() goes on from an iteration of any.",
+  });
+}
+
+function isNested({ id, parent }: RunRow): HoldfastError {
+  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} works for ${JSON.stringify(parent)}`, {
+    details: { kind: "run", id, parent },
+    hint: "Do it to that one: its child is spawned again.",
+  });
+}
+
+function hasMoved({ id, session }: RunRow): HoldfastError {
+  return new HoldfastError(
+    "Conflict",
+    `${JSON.stringify(session)} has gone on from elsewhere since the run ${JSON.stringify(id)} ended`,
+    { details: { kind: "run", id, session }, hint: "runs.fork() goes on from one of its iterations." },
+  );
+}
