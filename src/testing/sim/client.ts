@@ -12,6 +12,8 @@ export interface Setting {
   readonly process: Process;
   readonly store: Holdfast;
   readonly agents: readonly AgentDefinition[];
+  /** Of runs it starts. */
+  readonly leaseMs: number;
   readonly faults: Faults;
   readonly world: World;
   /** Another process with a store of its own. */
@@ -57,7 +59,8 @@ export class Client {
 
   /** Begins the run of that id for a worker to take; it may have been begun before. */
   start(agent: string, input: RunInput & { readonly id: string }): Promise<void> {
-    return this.#twice("start", () => this.store.runs.start(this.agent(agent), input));
+    const { leaseMs } = this.#setting;
+    return this.#twice("start", () => this.store.runs.start(this.agent(agent), { leaseMs, ...input }));
   }
 
   signal(run: string, name: string, payload?: unknown): Promise<void> {
@@ -97,7 +100,7 @@ export class Client {
     for (;;) {
       const found = await this.patiently(() => this.store.runs.get(run));
       if (found !== null && isSo(found)) return found;
-      await this.sleep(1000);
+      await this.sleep(3000);
     }
   }
 

@@ -15,6 +15,8 @@ export interface Committed {
 export interface DriverNotes {
   /** Told after every commit that happened. */
   readonly committed: (commit: Committed) => void;
+  /** Calls back when another process committed; returns how to stop. */
+  readonly listen: (heard: () => void) => () => void;
 }
 
 /** Thrown into a plan, so that the real driver rolls it back. */
@@ -46,11 +48,11 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
     migrate: (create, run) => driver.migrate(create, run),
     announce: (sessions) => driver.announce(sessions),
-    watch: (heard) =>
-      driver.watch((sessions) => {
-        const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
-        if (lost === null && !process.isDead) heard(sessions);
-      }),
+    // The engine's own way is to look every few milliseconds: here who commits tells those who listen.
+    watch: (heard) => notes.listen(() => {
+      const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
+      if (lost === null) process.turn("hint").then(() => heard(null));
+    }),
     reclaim: () => driver.reclaim(),
     rewrite: () => driver.rewrite(),
     size: () => driver.size(),

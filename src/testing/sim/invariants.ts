@@ -70,8 +70,8 @@ function ofRun(run: Run, events: readonly LogEvent[]): readonly string[] {
   const isOver = run.endedAt !== null;
   if (isOver && ends.length === 1) return [];
   if (isOver || ends.length > 0) return [`the run ${run.id} (${run.status}) has ${ends.length} terminal events`];
-  if (run.waitsFor?.kind === "decision") return [];
-  const waits = run.waitsFor === null ? "" : ` for ${JSON.stringify(run.waitsFor)}`;
+  if (run.waitsFor.some(({ kind }) => kind === "decision")) return [];
+  const waits = run.waitsFor.length === 0 ? "" : ` for ${JSON.stringify(run.waitsFor)}`;
   return [`the run ${run.id} never ended: it is ${run.status}${waits}, owned by ${run.owner ?? "nobody"}`];
 }
 

@@ -1,7 +1,7 @@
 // One simulation: workers, a client that plays a scenario and a person who answers questions, each a process with a store of
 // its own on one real SQLite file, under faults; then what must hold whatever happened. The seed decides everything.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { AgentDefinition, AnswerInput, Decision } from "../../contracts/runs.ts";
+import type { AgentDefinition, AnswerInput, Decision, Run } from "../../contracts/runs.ts";
 import type { Storage } from "../../contracts/storage.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
@@ -53,18 +53,11 @@ export interface Simulated {
   readonly log: readonly string[];
 }
 
-/** Workers as the store hands them out. */
-interface Working {
-  worker(
-    agents: readonly AgentDefinition[],
-    options: { readonly leaseMs: number; readonly pollMs: number },
-  ): { start(): void };
-}
-
-const LEASE_MS = 30_000;
-const POLL_MS = 2000;
-/** How long who steals a lease waits for a sign of life, and lives. */
-const THIEF = { leaseMs: 3000, pollMs: 500, livesMs: 20_000 };
+/** Short, against how often workers look: most of a simulation would be waiting otherwise. */
+const LEASE_MS = 10_000;
+const POLL_MS = 3000;
+/** Whoever steals a lease takes time to pass so much faster than it does. */
+const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
 /** A pause takes an hour at most. */
 const LIMITS: Limits = { steps: 400_000, ms: 12 * 3_600_000, quietMs: 4_000_000 };
 
@@ -82,6 +75,7 @@ class Simulator {
   readonly #bytes: SharedBytes = new Map();
   readonly #commits: Committed[] = [];
   readonly #problems: string[] = [];
+  readonly #listeners = new Set<{ readonly process: Process; readonly heard: () => void }>();
   #thieves = 0;
   #hasThief = false;
   #isClosing = false;
@@ -152,24 +146,30 @@ class Simulator {
 
   async #scenario(process: Process): Promise<void> {
     const store = await this.#open(process);
-    const agents = (this.#simulation.agents ?? []).map((agent) => this.#world.agentIn(process, agent));
+    const { leaseMs = LEASE_MS } = this.#simulation;
     const open = async (name: string) => {
       const other = new Process(this.#scheduler, name, 1);
       return { store: await this.#open(other), kill: () => other.kill("because the scenario says so") };
     };
-    await this.#simulation.scenario(new Client({ process, store, agents, faults: this.#faults, world: this.#world, open }));
+    const setting = { process, store, agents: this.#agentsIn(process), leaseMs, faults: this.#faults };
+    await this.#simulation.scenario(new Client({ ...setting, world: this.#world, open }));
+  }
+
+  #agentsIn(process: Process): readonly AgentDefinition[] {
+    return (this.#simulation.agents ?? []).map((agent) => this.#world.agentIn(process, agent));
   }
 
   async #work(process: Process): Promise<void> {
-    const { agents = [], leaseMs = LEASE_MS, pollMs = POLL_MS } = this.#simulation;
-    const store = (await this.#open(process)) as Holdfast & Working;
-    store.worker(agents.map((agent) => this.#world.agentIn(process, agent)), { leaseMs, pollMs }).start();
+    const { pollMs = POLL_MS } = this.#simulation;
+    const store = await this.#open(process);
+    store.runs.createWorker({ agents: this.#agentsIn(process), pollMs }).start();
   }
 
   async #answer(process: Process): Promise<void> {
     const { person = truthful } = this.#simulation;
     const client = new Client({
-      ...{ process, store: await this.#open(process), agents: [], faults: this.#faults, world: this.#world },
+      ...{ process, store: await this.#open(process), agents: [], leaseMs: LEASE_MS, faults: this.#faults },
+      world: this.#world,
       open: () => Promise.reject(new Error("bug: a person opens no stores")),
     });
     for (;;) {
@@ -188,6 +188,11 @@ class Simulator {
     const real = await this.#connect(process.name);
     const driver = faultyDriver(plant?.driver?.(real) ?? real, process, this.#faults, {
       committed: (commit) => this.#committed(commit),
+      listen: (heard) => {
+        const listener = { process, heard };
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
     });
     const outside = blobs === true ? { blobs: faultyBlobs(this.#bytes, process, this.#faults) } : {};
     const options = { durability: "normal", environment, ...outside } as const;
@@ -209,6 +214,10 @@ class Simulator {
     // Signs of life have no events.
     if (commit.events.length > 0) this.#scheduler.stirred();
     this.#scheduler.note(`${commit.process} commits ${commit.events.join(", ") || "without events"}`);
+    for (const listener of this.#listeners) {
+      if (listener.process.isDead) this.#listeners.delete(listener);
+      else if (listener.process.name !== commit.process) listener.heard();
+    }
     if (!commit.process.startsWith("worker") || this.#hasThief) return;
     const at = { process: commit.process, what: "commit", names: commit.events };
     if (this.#faults.strike(["leaseStolen"], at) !== null) this.#steal();
@@ -217,13 +226,13 @@ class Simulator {
   /** A worker who takes others for dead far too soon. */
   #steal(): void {
     this.#hasThief = true;
-    const { agents = [] } = this.#simulation;
-    const thief = new Process(this.#scheduler, `thief-${++this.#thieves}`, 1, () => {
+    const over = () => {
       this.#hasThief = false;
-    });
+    };
+    const thief = new Process(this.#scheduler, `thief-${++this.#thieves}`, 1, over, THIEF.haste);
     this.#start(thief, async () => {
-      const store = (await this.#open(thief)) as Holdfast & Working;
-      store.worker(agents.map((agent) => this.#world.agentIn(thief, agent)), THIEF).start();
+      const store = await this.#open(thief);
+      store.runs.createWorker({ agents: this.#agentsIn(thief), pollMs: THIEF.pollMs }).start();
       await thief.environment.sleep(THIEF.livesMs);
       thief.kill("after what it stole");
     });
@@ -235,13 +244,13 @@ class Simulator {
     const store = await this.#open(process);
     for (;;) {
       const { items } = await store.runs.list({ limit: 1000 });
-      if (items.every(({ endedAt, waitsFor }) => endedAt !== null || this.#isLeft(waitsFor?.kind))) return;
+      if (items.every((run) => run.endedAt !== null || this.#isLeft(run))) return;
       await process.environment.sleep(POLL_MS);
     }
   }
 
-  #isLeft(kind: string | undefined): boolean {
-    return kind === "decision" && this.#simulation.person !== undefined;
+  #isLeft({ waitsFor }: Run): boolean {
+    return waitsFor.some(({ kind }) => kind === "decision") && this.#simulation.person !== undefined;
   }
 
   async #examine(): Promise<Simulated> {
