@@ -23,3 +23,8 @@ export { runStateSuite } from "./suites/state.ts";
 export { runStoreSuite } from "./suites/store.ts";
 export { runTasksSuite } from "./suites/tasks.ts";
 export { runTraceSuite } from "./suites/trace.ts";
+export type { Client } from "./sim/client.ts";
+export type { Fault, FaultKind, Opportunity } from "./sim/faults.ts";
+export { crashMatrix, type Matrix, type MatrixPoint } from "./sim/matrix.ts";
+export { type Simulated, type Simulation, simulate } from "./sim/simulate.ts";
+export type { Effect, World } from "./sim/world.ts";

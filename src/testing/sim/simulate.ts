@@ -32,7 +32,10 @@ export interface Simulation {
   readonly blobs?: boolean;
   readonly limits?: Partial<Limits>;
   /** For bugs that are planted to see them found: between the rules and storage, or around the engine's driver. */
-  readonly plant?: { readonly storage?: (storage: Storage) => Storage; readonly driver?: (driver: Driver) => Driver };
+  readonly plant?: {
+    readonly storage?: (storage: Storage) => Storage;
+    readonly driver?: (driver: Driver, process: Process) => Driver;
+  };
 }
 
 export interface Simulated {
@@ -186,7 +189,7 @@ class Simulator {
     const { environment } = process;
     const { plant, blobs } = this.#simulation;
     const real = await this.#connect(process.name);
-    const driver = faultyDriver(plant?.driver?.(real) ?? real, process, this.#faults, {
+    const driver = faultyDriver(plant?.driver?.(real, process) ?? real, process, this.#faults, {
       committed: (commit) => this.#committed(commit),
       listen: (heard) => {
         const listener = { process, heard };
