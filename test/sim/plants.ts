@@ -96,7 +96,10 @@ export const lostWakeup: Plant = {
     committing(storage, (commit) => {
       const sleeps = commit.events?.some(({ type }) => type === "run/waiting") ?? false;
       if (!sleeps) return storage.commit(commit);
-      return storage.commit({ ...commit, guards: (commit.guards ?? []).filter(({ check }) => check !== "run.version") });
+      return storage.commit({
+        ...commit,
+        guards: (commit.guards ?? []).filter(({ check }) => check !== "run.version"),
+      });
     }),
 };
 

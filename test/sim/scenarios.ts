@@ -46,7 +46,7 @@ function ownLoop(seed: number, rate: number, kind: "crashAfter" | "crashBefore")
       const at = kept?.iteration ?? 0;
       const right = kind === "crashAfter" ? tried : saved;
       client.expect(at === right, `it resumes at ${at}, not at ${right}`);
-      client.expect(at === 0 || (kept?.state as { done: number }).done === at, "the state is of another iteration");
+      client.expect(kept === null || (kept.state as { done: number }).done === at, "the state is of another iteration");
       for (let iteration = at + 1; iteration <= iterations; iteration++) {
         tried = iteration;
         await runs.saveCheckpoint({ session: "loop", agent: "own", iteration, state: { done: iteration } });
@@ -89,7 +89,10 @@ const handoff: Scenario = {
       const second = await client.open("second");
       const messages = await second.store.history.get(scope);
       const said = messages.map(({ content }) => JSON.stringify(content)).join();
-      client.expect([0, 1, 2, 3, 4].every((i) => said.includes(`message ${i}`)), `the messages are ${said}`);
+      client.expect(
+        [0, 1, 2, 3, 4].every((i) => said.includes(`message ${i}`)),
+        `the messages are ${said}`,
+      );
       client.expect(messages.length === 5, `there are ${messages.length} messages`);
       const kept = await second.store.runs.loadCheckpoint(SESSION, "waiter");
       client.expect(kept?.iteration === 7 && JSON.stringify(kept.state) === `{"at":${seed}}`, "the checkpoint differs");
@@ -130,7 +133,8 @@ const messageOrder: Scenario = {
       const each = [0, 1, 2, 3, 4, 5, 6, 7];
       await Promise.all(
         writers.map(async ({ store }, w) => {
-          for (const i of each) await store.history.append({ session: SESSION, agent: `w${w}` }, { role: "user", content: `${i}` });
+          for (const i of each)
+            await store.history.append({ session: SESSION, agent: `w${w}` }, { role: "user", content: `${i}` });
         }),
       );
       await client.ended("run");

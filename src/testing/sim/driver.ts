@@ -4,7 +4,14 @@ import type { Driver, Param, Plan, Row, Step, Trip } from "../../storage/sql/dri
 import { type Fault, type FaultKind, type Faults, full, unreachable } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
 
-const BEFORE: readonly FaultKind[] = ["writeFail", "diskFull", "crashBefore", "crashDuring", "crashAfter", "errorAfter"];
+const BEFORE: readonly FaultKind[] = [
+  "writeFail",
+  "diskFull",
+  "crashBefore",
+  "crashDuring",
+  "crashAfter",
+  "errorAfter",
+];
 
 /** A commit as it came to the driver, with the types of its events. */
 export interface Committed {
@@ -49,10 +56,11 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
     migrate: (create, run) => driver.migrate(create, run),
     announce: (sessions) => driver.announce(sessions),
     // The engine's own way is to look every few milliseconds: here who commits tells those who listen.
-    watch: (heard) => notes.listen(() => {
-      const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
-      if (lost === null) process.turn("hint").then(() => heard(null));
-    }),
+    watch: (heard) =>
+      notes.listen(() => {
+        const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
+        if (lost === null) process.turn("hint").then(() => heard(null));
+      }),
     reclaim: () => driver.reclaim(),
     rewrite: () => driver.rewrite(),
     size: () => driver.size(),
@@ -99,7 +107,10 @@ async function transact<T>(
 }
 
 /** What stops a plan before its last steps, or among them. */
-function* interrupted(struck: Fault | null, steps: readonly Step[]): Generator<Trip, void, readonly (readonly Row[])[]> {
+function* interrupted(
+  struck: Fault | null,
+  steps: readonly Step[],
+): Generator<Trip, void, readonly (readonly Row[])[]> {
   if (struck === null || struck.kind === "crashAfter" || struck.kind === "errorAfter") return;
   if (struck.kind === "crashDuring") yield { steps: steps.slice(0, Math.ceil(steps.length / 2)), last: false };
   throw new Interrupted();
@@ -120,7 +131,10 @@ function answered<T>(struck: Fault | null, process: Process, events: readonly st
 }
 
 function isWrite(step: Step): boolean {
-  return (step.kind === "bulk" && step.rows.length > 0) || (step.kind === "query" && /^(insert|update|delete)/i.test(step.sql));
+  return (
+    (step.kind === "bulk" && step.rows.length > 0) ||
+    (step.kind === "query" && /^(insert|update|delete)/i.test(step.sql))
+  );
 }
 
 function eventsOf(steps: readonly Step[]): readonly string[] {

@@ -26,7 +26,9 @@ export async function readAll(store: Holdfast): Promise<Found> {
 }
 
 async function paged<T>(
-  list: (cursor: { readonly cursor?: string }) => Promise<{ readonly items: readonly T[]; readonly next: string | null }>,
+  list: (cursor: {
+    readonly cursor?: string;
+  }) => Promise<{ readonly items: readonly T[]; readonly next: string | null }>,
 ): Promise<readonly T[]> {
   const all: T[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -93,7 +95,8 @@ function ofEffects({ sessions }: Found, world: World): readonly string[] {
   }
   for (const { key, tool, run, times, mayRepeat } of world.effects()) {
     const most = 1 + (retries.get(key) ?? 0);
-    if (!mayRepeat && times > most) problems.push(`${tool} of ${run} was done ${times} times under ${key}, at most ${most} allowed`);
+    if (!mayRepeat && times > most)
+      problems.push(`${tool} of ${run} was done ${times} times under ${key}, at most ${most} allowed`);
   }
   return problems;
 }

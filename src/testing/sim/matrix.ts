@@ -32,7 +32,10 @@ export async function crashMatrix(simulation: Simulation): Promise<Matrix> {
   for (const point of points) {
     const { way, commit, process, events } = point;
     const fault = { kind: way, probability: 1, afterN: commit, maxTriggers: 1 };
-    const simulated = await simulate({ ...simulation, faults: [{ ...fault, filter: ({ what }) => what === "commit" }] });
+    const simulated = await simulate({
+      ...simulation,
+      faults: [{ ...fault, filter: ({ what }) => what === "commit" }],
+    });
     const found = [...simulated.problems, ...missing(simulated, way), ...differing(calm, simulated)];
     const name = `${way} at commit ${commit} (${process}: ${events.join(", ") || "no events"})`;
     problems.push(...found.map((problem) => `${name}: ${problem}`));

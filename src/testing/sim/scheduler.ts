@@ -86,7 +86,8 @@ export class Scheduler {
       if (this.#ready.length === 0 && !this.#wake()) throw new Stuck("nothing is left to do, and it is not over");
       if (this.#steps++ >= limits.steps) throw new Stuck(`it is not over after ${limits.steps} steps`);
       if (this.#monotonic >= limits.ms) throw new Stuck(`it is not over after ${limits.ms} ms of its time`);
-      if (this.#monotonic - this.#stirredAt >= limits.quietMs) throw new Stuck(`nothing happened for ${limits.quietMs} ms`);
+      if (this.#monotonic - this.#stirredAt >= limits.quietMs)
+        throw new Stuck(`nothing happened for ${limits.quietMs} ms`);
       this.#step();
     }
   }

@@ -115,7 +115,9 @@ class Simulator {
       this.#keepAlive("person", (process) => this.#answer(process));
     }
     this.#keepAlive("client", async (process) => {
-      await this.#scenario(process).catch((error: unknown) => this.#problems.push(`the scenario failed: ${text(error)}`));
+      await this.#scenario(process).catch((error: unknown) =>
+        this.#problems.push(`the scenario failed: ${text(error)}`),
+      );
       over.resolve();
     });
     const most = { ...LIMITS, ...limits };
