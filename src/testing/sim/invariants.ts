@@ -53,7 +53,10 @@ export async function brokenInvariants(store: Holdfast, found: Found, world: Wor
   const problems = [
     ...found.runs.flatMap((run) => ofRun(run, found.sessions.get(run.session) ?? [])),
     ...ofEffects(found, world),
-    ...[...found.sessions].flatMap(([session, events]) => ofMessages(session, events)),
+    ...[...found.sessions].flatMap(([session, events]) => [
+      ...ofMessages(session, events),
+      ...ofSteps(session, events),
+    ]),
   ];
   for (const session of found.sessions.keys()) {
     const report = await store.log.verify(session);
@@ -111,5 +114,22 @@ function ofMessages(session: string, events: readonly LogEvent[]): readonly stri
     if (seen.has(place)) return [`${session}#${seq} adds a message that its step had added already`];
     seen.add(place);
     return [];
+  });
+}
+
+/** What belongs to an iteration comes before its checkpoint, and each is completed once, in order. */
+function ofSteps(session: string, events: readonly LogEvent[]): readonly string[] {
+  const completed = new Map<string, number>();
+  return events.flatMap(({ type, data, run = "", seq }) => {
+    const last = completed.get(run) ?? 0;
+    const iteration = Number(data.iteration);
+    if (type === "iteration/complete") {
+      completed.set(run, iteration);
+      return iteration === last + 1 || last === 0
+        ? []
+        : [`${session}#${seq} completes iteration ${iteration} after ${last}`];
+    }
+    if (type !== "step/started" || iteration > last) return [];
+    return [`${session}#${seq} begins a step of iteration ${iteration}, which was completed`];
   });
 }

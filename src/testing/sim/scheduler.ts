@@ -95,8 +95,8 @@ export class Scheduler {
   #step(): void {
     const [chosen] = this.#ready.splice(Math.floor(this.#roll() * this.#ready.length), 1);
     if (chosen === undefined || chosen.process.isDead) return;
-    if (this.#kills(chosen.process, chosen.what)) return chosen.process.kill(`at ${chosen.what}`);
-    chosen.go();
+    if (this.#kills(chosen.process, chosen.what)) chosen.process.kill(`at ${chosen.what}`);
+    else chosen.go();
   }
 
   /** Moves the clock to the next who sleeps; false when nobody does. */
