@@ -53,6 +53,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runAgentsSuite(name, make, options);
   suites.runLineageSuite(name, make, options);
   suites.runArchiveSuite(name, make, options);
+  suites.runRunsSuite(name, make, options);
   suites.runLogSuite(name, make, options);
   suites.runBlobsSuite(name, make, options);
   suites.runQuerySuite(name, make, options);

@@ -1,6 +1,8 @@
 // The tables as stored, in words both engines share; docs/format.md tells what each column means. A statement is made
 // from these lists once, so that its text is constant; a test compares them with what the migrations created.
 
+import { RUN_TABLES } from "./run-rows.ts";
+
 /**
  * serial: integer key given by the database, in order of insertion; never leaves it.
  * blobref: written as a sha256, kept as the integer key of the blob.
@@ -224,54 +226,7 @@ export const TABLES = {
     },
     key: ["session_no", "seq"],
   },
-  runs: {
-    columns: {
-      no: "serial",
-      id: "text",
-      session_no: "int",
-      first_seq: "int",
-      seq: "int",
-      branch: "int",
-      parent: "text",
-      nested: "int",
-      agent_no: "int",
-      agent_version: "text",
-      toolset: "bytes",
-      status: "text",
-      version: "int",
-      epoch: "int",
-      beat: "int",
-      owner: "text",
-      iteration: "int",
-      checkpoint_seq: "int",
-      wake_at: "int",
-      waits: "text",
-      cancel: "int",
-      pause_at: "int",
-      stop: "text",
-      limits: "bytes",
-      priority: "int",
-      lease_ms: "int",
-      tokens: "int",
-      cost_usd: "real",
-      created_at: "int",
-      updated_at: "int",
-      ended_at: "int",
-    },
-    key: ["id"],
-  },
-  signals: {
-    columns: { session_no: "int", seq: "int", branch: "int", run: "text", name: "text", taken_seq: "int" },
-    key: ["session_no", "seq"],
-  },
-  decisions: {
-    columns: { session_no: "int", seq: "int", branch: "int", run: "text", step_seq: "int", answered_seq: "int" },
-    key: ["session_no", "seq"],
-  },
-  checkpoints: {
-    columns: { session_no: "int", agent_no: "int", run: "text", seq: "int", branch: "int", iteration: "int" },
-    key: ["session_no", "agent_no", "run", "seq"],
-  },
+  ...RUN_TABLES,
   session_tags: { columns: { tag: "text", session_no: "int" }, key: ["tag", "session_no"] },
   aliases: { columns: { name: "text", session_no: "int", created_at: "int" }, key: ["name"] },
   events: {

@@ -92,6 +92,7 @@ export interface RunQueries {
   "run.event": Read<[session: string, seq: number], JournalRow>;
   "signal.next": Read<[run: string, name: string], JournalRow>;
   "decisions.open": Read<[limit: number], DecisionRow>;
+  /** Those that wait for an answer. */
   "decisions.byRun": Read<[run: string], DecisionRow>;
   /** The last that was asked about a step. */
   "decision.get": Read<[session: string, step: number], DecisionRow>;

@@ -14,7 +14,7 @@ import { finishInvocation } from "../sessions/invocations.ts";
 import { type Birth, beginRun, birthOf } from "./create.ts";
 import type { Execution, Host } from "./execution.ts";
 import type { Record } from "./journal.ts";
-import { awaitFree, claimRun } from "./lease.ts";
+import { awaitFree, claimRun, releaseRun } from "./lease.ts";
 import { atEpoch, atVersion, moveRun } from "./moves.ts";
 import { resultOf } from "./results.ts";
 import { existingRun, waitsFor } from "./rows.ts";
@@ -140,7 +140,14 @@ async function workOn({ host: { storage }, writer, leave, signal, work }: Parent
   const execution = work(agent, own);
   const stop = () => execution.stop();
   signal.addEventListener("abort", stop, { once: true });
-  await execution.work().finally(() => signal.removeEventListener("abort", stop));
+  try {
+    await execution.work();
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await releaseRun(storage, execution.row).catch((error: unknown) =>
+      storage.environment.log("warn", "runs.release", { run: id, error: String(error) }),
+    );
+  }
   if (signal.aborted) await leave();
 }
 

@@ -147,6 +147,8 @@ export class Execution {
       return new Promise(() => {});
     };
     const { signal } = this.#abort;
+    // Somebody may have stopped it before there was anything to leave.
+    if (signal.aborted) return { left: true, again: false };
     const suspension = new Suspension(this.#writer, leave, signal);
     const again = () => left.resolve({ left: true, again: true });
     const context = this.#context(iteration, records, suspension, leave, again);

@@ -108,6 +108,8 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
       first.end = entry;
       continue;
     }
+    // It began before what was read here.
+    if (typeof data.step === "number") continue;
     const said = type === "message/added" ? (plainObject.read(data.step) ?? {}) : data;
     const found = decodeRow({ kind: "step", session, seq }, said, STEP);
     records.set(seq, {

@@ -2,9 +2,9 @@
 // long as the run says, on the claimer's own clock; whoever had it before cannot commit any more.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Guard, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
-import { atEpoch, atVersion, moveRun } from "./moves.ts";
+import { atVersion, moveRun } from "./moves.ts";
 import { existingRun } from "./rows.ts";
 
 /** Signs of life within one lease. */
@@ -16,6 +16,14 @@ export function beatMs({ lease_ms }: RunRow): number {
 
 function beatGuard({ id, beat }: RunRow) {
   return { check: "run.beat", key: [id], expect: beat } as const;
+}
+
+/**
+ * Not by its epoch, which these commits change: what a commit asks for is remembered to hold after it (storage/sql/memory.ts).
+ * Whoever changes the epoch changes the version.
+ */
+function asSeen(seen: RunRow): readonly Guard[] {
+  return [atVersion(seen), beatGuard(seen)];
 }
 
 /** Refused when anybody did anything to the run since it was seen, a sign of life included. */
@@ -30,7 +38,7 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
   });
   const outcome = await storage.commit({
     sessions: [{ id: seen.session, mode: "existing", at }],
-    guards: [atVersion(seen), atEpoch(seen), beatGuard(seen)],
+    guards: asSeen(seen),
     events: [moved.event],
   });
   if (!outcome.ok) throw leaseLost(seen);
@@ -51,7 +59,7 @@ export async function freeRun(storage: Storage, seen: RunRow): Promise<RunRow | 
   const moved = moveRun(seen, { type: "run/released", at, changes });
   const outcome = await storage.commit({
     ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },
-    guards: [atVersion(seen), atEpoch(seen), beatGuard(seen)],
+    guards: asSeen(seen),
     events: [moved.event],
   });
   return outcome.ok ? moved.row(outcome.events[0]?.seq ?? 0) : null;

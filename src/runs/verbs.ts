@@ -198,7 +198,7 @@ export async function pendingDecisions(
   const all =
     run === undefined ? await storage.query("decisions.open", limit) : await storage.query("decisions.byRun", run);
   const found: Decision[] = [];
-  for (const asked of all.filter((one) => one.answered_seq === null).slice(0, limit)) {
+  for (const asked of all.slice(0, limit)) {
     const row = await existingRun(storage, asked.run);
     const journal = await readJournal(storage, row, asked.step_seq - 1);
     const record = recordsOf(row.session, journal).get(asked.step_seq);

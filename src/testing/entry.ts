@@ -23,6 +23,7 @@ export { runHostileSuite } from "./suites/hostile.ts";
 export { runLineageSuite } from "./suites/lineage.ts";
 export { runLogSuite } from "./suites/log.ts";
 export { runQuerySuite } from "./suites/query.ts";
+export { runRunsSuite } from "./suites/runs.ts";
 export { runSessionsSuite } from "./suites/sessions.ts";
 export { runStateSuite } from "./suites/state.ts";
 export { runStoreSuite } from "./suites/store.ts";

@@ -56,6 +56,7 @@ export interface Offers {
   readonly lineage: Lineage;
   /** Files of sessions, and what is made of whole sessions. */
   readonly archives: Archived;
+  readonly runs: Holdfast["runs"];
   readonly info: Holdfast["info"];
   readonly close: Holdfast["close"];
   readonly clock: Clock;
@@ -152,6 +153,7 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
     trace: store.trace === undefined ? undefined : (...asked) => all(store).trace(...asked),
     causes: store.causes === undefined ? undefined : (...asked) => all(store).causes(...asked),
     close: store.close === undefined ? undefined : () => all(store).close(),
+    runs: store.runs,
     lineage: store.heads === undefined ? undefined : all(store),
     archives: store.export === undefined ? undefined : all(store),
     clock: environment,

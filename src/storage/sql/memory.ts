@@ -87,7 +87,8 @@ function dropOldest(known: Map<string, unknown>, most: number): void {
 
 /**
  * A commit without guards changes nothing that is vouched for. Any other may: only what it asked for itself, as the first
- * session's, is known to hold after it.
+ * session's, is known to hold after it. So whoever changes something that is vouched for must not ask for it by the same
+ * guard.
  */
 function heldAfter(held: Known["held"], { guards }: Commit, isFirst: boolean): Known["held"] {
   if (guards === undefined || guards.length === 0) return held;

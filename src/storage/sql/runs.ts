@@ -33,6 +33,9 @@ const DECISIONS =
   "SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no " +
   "WHERE s.deleted_at IS NULL";
 
+/** Nobody asks any more for a run that has ended. */
+const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
+
 export const queries = {
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
   "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0`,
@@ -42,15 +45,19 @@ export const queries = {
   "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
   /** What somebody could work on by now, or is working on. */
-  "runs.owned": `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ORDER BY r.no LIMIT ?`,
+  "runs.owned":
+    `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ` +
+    "ORDER BY r.no LIMIT ?",
   "runs.due": `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
-  "run.journal": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ORDER BY e.seq LIMIT ?`,
+  "run.journal":
+    `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
+    "ORDER BY e.seq LIMIT ?",
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
     "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1",
-  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL ORDER BY d.session_no, d.seq LIMIT ?`,
-  "decisions.byRun": `${DECISIONS} AND d.run = ? ORDER BY d.seq`,
+  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} ORDER BY d.session_no, d.seq LIMIT ?`,
+  "decisions.byRun": `${DECISIONS} AND d.answered_seq IS NULL AND d.run = ? AND ${ALIVE} ORDER BY d.seq`,
   "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
   "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
@@ -62,7 +69,8 @@ export const guards = {
   "run.beat": "SELECT beat AS value FROM runs WHERE id = ?",
   /** The root run that has not ended. */
   "run.active":
-    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = ?",
+    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value " +
+    "FROM sessions s WHERE s.id = ?",
   /** The last that a loop of somebody's saved. */
   "checkpoint.last":
     "SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = ? " +

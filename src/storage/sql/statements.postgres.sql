@@ -153,9 +153,17 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 -- run.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL);
 -- allMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allMessages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL);
+-- journal.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = $1 AND run = $2 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- journal.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = $1 AND run = $2 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL);
+-- saved.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $1 AND c.agent_no = $2 AND c.run = '')) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- saved.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $1 AND c.agent_no = $2 AND c.run = ''));
 -- allState.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT value AS no FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allState.named
@@ -169,23 +177,65 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 -- allWork.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto));
 -- messages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL;
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL;
 -- messages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no = $3 AND seq <= $4 AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- run.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL;
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL;
 -- run.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- allMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
-SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+-- journal.words
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = $1 AND run = $2 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL;
+-- journal.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = $2 AND run = $3 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+-- saved.words
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $1 AND c.agent_no = $2 AND c.run = '');
+-- saved.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > $1 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $2 AND c.agent_no = $3 AND c.run = '') AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- branches.needed
 SELECT f.parent_branch AS branch, max(f.cut_seq) AS upto FROM (SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = $1 AND b.session_no <> $2 AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch))) f GROUP BY f.parent_branch ORDER BY f.parent_branch;
 -- remains.messages
 SELECT count(*) AS n FROM events WHERE session_no = $1 AND agent_no IS NOT NULL AND erased_seq IS NULL AND EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
 -- remains.list
 SELECT s.id AS session, r.session_no, r.branch, r.upto FROM remains r JOIN sessions s ON s.no = r.session_no ORDER BY r.session_no, r.branch;
+-- run.get
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.id = $1 AND s.deleted_at IS NULL;
+-- run.active
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.id = $1 AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0;
+-- runs.list
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.no < $1 AND (CAST($2 AS TEXT) IS NULL OR s.id = $3) AND (CAST($4 AS TEXT) IS NULL OR a.id = $5) AND (CAST($6 AS TEXT) IS NULL OR r.status = $7) AND r.created_at >= $8 AND r.created_at <= $9 ORDER BY r.no DESC LIMIT $10;
+-- runs.bySession
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.session_no = (SELECT no FROM sessions WHERE id = $1 AND deleted_at IS NULL) AND r.no < $2 AND (CAST($3 AS TEXT) IS NULL OR s.id = $4) AND (CAST($5 AS TEXT) IS NULL OR a.id = $6) AND (CAST($7 AS TEXT) IS NULL OR r.status = $8) AND r.created_at >= $9 AND r.created_at <= $10 ORDER BY r.no DESC LIMIT $11;
+-- runs.byAgent
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = $1) AND r.no < $2 AND (CAST($3 AS TEXT) IS NULL OR s.id = $4) AND (CAST($5 AS TEXT) IS NULL OR a.id = $6) AND (CAST($7 AS TEXT) IS NULL OR r.status = $8) AND r.created_at >= $9 AND r.created_at <= $10 ORDER BY r.no DESC LIMIT $11;
+-- runs.byStatus
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.status = $1 AND r.no < $2 AND (CAST($3 AS TEXT) IS NULL OR s.id = $4) AND (CAST($5 AS TEXT) IS NULL OR a.id = $6) AND (CAST($7 AS TEXT) IS NULL OR r.status = $8) AND r.created_at >= $9 AND r.created_at <= $10 ORDER BY r.no DESC LIMIT $11;
+-- runs.children
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.parent = $1 ORDER BY r.no;
+-- runs.owned
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > $1 ORDER BY r.no LIMIT $2;
+-- runs.due
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.wake_at <= $1 AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT $2;
+-- run.journal
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = $1 AND e.run = $2 AND e.erased_seq IS NULL AND e.seq > $3 ORDER BY e.seq LIMIT $4;
+-- run.event
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
+-- signal.next
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq LEFT JOIN blobs b ON b.no = e.content WHERE g.run = $1 AND g.name = $2 AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1;
+-- decisions.open
+SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NULL AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) ORDER BY d.session_no, d.seq LIMIT $1;
+-- decisions.byRun
+SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NULL AND d.run = $1 AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) ORDER BY d.seq;
+-- decision.get
+SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND s.id = $1 AND d.step_seq = $2 ORDER BY d.seq DESC LIMIT 1;
+-- checkpoint.last
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key, s.id AS session, a.id AS agent, c.run, c.iteration, c.branch FROM checkpoints c JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq LEFT JOIN blobs b ON b.no = e.content WHERE s.id = $1 AND s.deleted_at IS NULL AND a.id = $2 AND c.run = $3 ORDER BY c.seq DESC LIMIT 1;
+-- checkpoint.at
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key, s.id AS session, a.id AS agent, c.run, c.iteration, c.branch FROM checkpoints c JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq LEFT JOIN blobs b ON b.no = e.content WHERE s.id = $1 AND s.deleted_at IS NULL AND a.id = $2 AND c.run = $3 AND c.iteration = $4 ORDER BY c.seq DESC LIMIT 1;
 -- state.current
 SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = $1 AND st.branch = $2 AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
 -- state.key
@@ -334,7 +384,7 @@ SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.n
 -- words.countUnindexed
 SELECT count(*) AS n FROM events WHERE no > $1 AND no <= $2 AND sha256 = $3 AND words IS NOT NULL;
 -- stats.tables
-SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -480,13 +530,29 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- run.erase
 UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no = $3 AND run = $4 AND seq <= $5 AND erased_seq IS NULL;
 -- allMessages.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- allMessages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
 DELETE FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
+-- journal.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND run = $2 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+-- journal.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND run = $3 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- journal.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE session_no = $2 AND run = $3 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- journal.erase
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND run = $3 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL;
+-- saved.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $1 AND c.agent_no = $2 AND c.run = '') GROUP BY content) AS g WHERE g.no = blobs.no;
+-- saved.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $2 AND c.agent_no = $3 AND c.run = '')) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- saved.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT content FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $2 AND c.agent_no = $3 AND c.run = '')) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- saved.erase
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $2 AND c.agent_no = $3 AND c.run = '');
 -- allState.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto) GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
@@ -516,7 +582,11 @@ DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), 
 -- run.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL AND words IS NOT NULL);
 -- allMessages.unindex
-DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+-- journal.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND run = $2 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+-- saved.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $1 AND c.agent_no = $2 AND c.run = '') AND words IS NOT NULL);
 -- turns.dropAll
 DELETE FROM turns WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
 -- evals.dropAll
@@ -538,7 +608,7 @@ DELETE FROM derivations WHERE session_no = $1;
 -- branches.dropAll
 DELETE FROM branches WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = branches.session_no AND k.branch = branches.branch);
 -- remains.forgetMessages
-UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND agent_no IS NOT NULL AND erased_seq IS NULL;
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND sha256 IS NOT NULL AND erased_seq IS NULL;
 -- remains.forgetEvals
 UPDATE evals SET code = NULL, result = NULL, final = NULL, error = NULL, salts = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL;
 -- remains.forgetCalls
@@ -551,6 +621,26 @@ UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_n
 UPDATE invocations SET label = NULL WHERE session_no = $1;
 -- remains.forgetState
 UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = $1;
+-- run.move
+UPDATE runs SET status = $1, version = $2, epoch = $3, owner = $4, iteration = $5, checkpoint_seq = $6, wake_at = $7, waits = $8, cancel = $9, pause_at = $10, stop = $11, tokens = $12, cost_usd = $13, seq = $14, updated_at = $15, ended_at = $16 WHERE id = $17;
+-- run.takeUp
+UPDATE runs SET iteration = $1, checkpoint_seq = $2, seq = $3, version = 2 WHERE id = $4;
+-- run.beat
+UPDATE runs SET beat = beat + 1 WHERE id = $1 AND epoch = $2;
+-- signal.take
+UPDATE signals SET taken_seq = $1 WHERE session_no = $2 AND seq = $3;
+-- runs.drop
+DELETE FROM runs WHERE id = $1;
+-- signals.drop
+DELETE FROM signals WHERE run = $1;
+-- decisions.drop
+DELETE FROM decisions WHERE run = $1;
+-- checkpoints.drop
+DELETE FROM checkpoints WHERE session_no = $1 AND agent_no = $2 AND run = $3;
+-- checkpoints.dropSaved
+DELETE FROM checkpoints WHERE session_no = $1 AND agent_no = $2 AND run = '';
+-- decision.answer
+UPDATE decisions SET answered_seq = $1 WHERE session_no = $2 AND seq = $3;
 -- state.close
 UPDATE state SET until_seq = $1 WHERE session_no = $2 AND branch = $3 AND key = $4 AND until_seq IS NULL;
 -- state.hide
@@ -661,6 +751,20 @@ SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessi
 SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= $1 AND m.agent_no = (SELECT no FROM agents WHERE id = $2)) AS value FROM sessions s WHERE s.id = $3 FOR UPDATE;
 -- message.key
 SELECT e.seq AS value FROM sessions s JOIN events e ON e.session_no = s.no AND e.branch = s.branch WHERE s.id = $1 AND e.key = $2 FOR UPDATE;
+-- run.version
+SELECT version AS value FROM runs WHERE id = $1 FOR UPDATE;
+-- run.epoch
+SELECT epoch AS value FROM runs WHERE id = $1 FOR UPDATE;
+-- run.beat
+SELECT beat AS value FROM runs WHERE id = $1 FOR UPDATE;
+-- run.active
+SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = $1 FOR UPDATE;
+-- checkpoint.last
+SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = $1 AND c.session_no = s.no AND c.run = '') AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+-- decision.answered
+SELECT (SELECT d.answered_seq FROM decisions d WHERE d.session_no = s.no AND d.seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+-- signal.taken
+SELECT (SELECT g.taken_seq FROM signals g WHERE g.session_no = s.no AND g.seq = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- state.version
 SELECT state_seq AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- agent.version
@@ -754,6 +858,22 @@ INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, calle
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 -- derivations.insert × 2
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7);
+-- runs.insert × 1
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30);
+-- runs.insert × 2
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14, u.c15, u.c16, u.c17, u.c18, u.c19, u.c20, u.c21, u.c22, u.c23, u.c24, u.c25, u.c26, u.c27, u.c28, u.c29 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], $10::bytea[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::bytea[], $24::bigint[], $25::bigint[], $26::bigint[], $27::float8[], $28::bigint[], $29::bigint[], $30::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20, c21, c22, c23, c24, c25, c26, c27, c28, c29);
+-- signals.insert × 1
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES ($1, $2, $3, $4, $5, $6);
+-- signals.insert × 2
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5);
+-- decisions.insert × 1
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES ($1, $2, $3, $4, $5, $6);
+-- decisions.insert × 2
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5);
+-- checkpoints.insert × 1
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES ($1, $2, $3, $4, $5, $6);
+-- checkpoints.insert × 2
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5);
 -- session_tags.insert × 1
 INSERT INTO session_tags (tag, session_no) VALUES ($1, $2);
 -- session_tags.insert × 2
@@ -866,6 +986,22 @@ INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, calle
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
 -- derivations.put × 2
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
+-- runs.put × 1
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at;
+-- runs.put × 2
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, u.c14, u.c15, u.c16, u.c17, u.c18, u.c19, u.c20, u.c21, u.c22, u.c23, u.c24, u.c25, u.c26, u.c27, u.c28, u.c29 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], $10::bytea[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::bytea[], $24::bigint[], $25::bigint[], $26::bigint[], $27::float8[], $28::bigint[], $29::bigint[], $30::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20, c21, c22, c23, c24, c25, c26, c27, c28, c29) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at;
+-- signals.put × 1
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, name = excluded.name, taken_seq = excluded.taken_seq;
+-- signals.put × 2
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, name = excluded.name, taken_seq = excluded.taken_seq;
+-- decisions.put × 1
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, step_seq = excluded.step_seq, answered_seq = excluded.answered_seq;
+-- decisions.put × 2
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, step_seq = excluded.step_seq, answered_seq = excluded.answered_seq;
+-- checkpoints.put × 1
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (session_no, agent_no, run, seq) DO UPDATE SET branch = excluded.branch, iteration = excluded.iteration;
+-- checkpoints.put × 2
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[]) AS u(c0, c1, c2, c3, c4, c5) ON CONFLICT (session_no, agent_no, run, seq) DO UPDATE SET branch = excluded.branch, iteration = excluded.iteration;
 -- session_tags.put × 1
 INSERT INTO session_tags (tag, session_no) VALUES ($1, $2) ON CONFLICT (tag, session_no) DO NOTHING;
 -- session_tags.put × 2
@@ -978,6 +1114,22 @@ DELETE FROM invocations USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) A
 DELETE FROM derivations WHERE session_no = $1 AND seq = $2;
 -- derivations.remove × 2
 DELETE FROM derivations USING unnest($1::bigint[], $2::bigint[]) AS u(c0, c1) WHERE derivations.session_no = u.c0 AND derivations.seq = u.c1;
+-- runs.remove × 1
+DELETE FROM runs WHERE id = $1;
+-- runs.remove × 2
+DELETE FROM runs USING unnest($1::text[]) AS u(c0) WHERE runs.id = u.c0;
+-- signals.remove × 1
+DELETE FROM signals WHERE session_no = $1 AND seq = $2;
+-- signals.remove × 2
+DELETE FROM signals USING unnest($1::bigint[], $2::bigint[]) AS u(c0, c1) WHERE signals.session_no = u.c0 AND signals.seq = u.c1;
+-- decisions.remove × 1
+DELETE FROM decisions WHERE session_no = $1 AND seq = $2;
+-- decisions.remove × 2
+DELETE FROM decisions USING unnest($1::bigint[], $2::bigint[]) AS u(c0, c1) WHERE decisions.session_no = u.c0 AND decisions.seq = u.c1;
+-- checkpoints.remove × 1
+DELETE FROM checkpoints WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq = $4;
+-- checkpoints.remove × 2
+DELETE FROM checkpoints USING unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS u(c0, c1, c2, c3) WHERE checkpoints.session_no = u.c0 AND checkpoints.agent_no = u.c1 AND checkpoints.run = u.c2 AND checkpoints.seq = u.c3;
 -- session_tags.remove × 1
 DELETE FROM session_tags WHERE tag = $1 AND session_no = $2;
 -- session_tags.remove × 2
@@ -1042,6 +1194,14 @@ INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, rol
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES ($1, $2, $3, $4, $5, $6, 'message/added', $7, $8, $9, $10, $11, $12, $13, $14, (SELECT no FROM blobs WHERE sha256 = $15));
 -- events.addMessage × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, 'message/added', u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, (SELECT no FROM blobs WHERE sha256 = u.c14) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14);
+-- events.addJournal × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+-- events.addJournal × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10);
+-- events.addLongJournal × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT no FROM blobs WHERE sha256 = $12));
+-- events.addLongJournal × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, (SELECT no FROM blobs WHERE sha256 = u.c11) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11);
 -- blobs.use × 1
 UPDATE blobs SET refs = blobs.refs + $1, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL WHERE sha256 = $2;
 -- blobs.use × 2

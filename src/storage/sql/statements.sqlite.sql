@@ -153,9 +153,17 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 -- run.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL);
 -- allMessages.erasable
-SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allMessages.named
-SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL);
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL);
+-- journal.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- journal.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL);
+-- saved.erasable
+SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT content AS no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '')) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
+-- saved.named
+SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT content FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = ''));
 -- allState.erasable
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT value AS no FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto)) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allState.named
@@ -169,23 +177,65 @@ SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b
 -- allWork.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto));
 -- messages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- messages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- run.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- run.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- allMessages.words
-SELECT count(*) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
-SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+-- journal.words
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL;
+-- journal.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
+-- saved.words
+SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '');
+-- saved.copies
+SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '') AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
 -- branches.needed
 SELECT f.parent_branch AS branch, max(f.cut_seq) AS upto FROM (SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch))) f GROUP BY f.parent_branch ORDER BY f.parent_branch;
 -- remains.messages
 SELECT count(*) AS n FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
 -- remains.list
 SELECT s.id AS session, r.session_no, r.branch, r.upto FROM remains r JOIN sessions s ON s.no = r.session_no ORDER BY r.session_no, r.branch;
+-- run.get
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.id = ? AND s.deleted_at IS NULL;
+-- run.active
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0;
+-- runs.list
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.no < ? AND (CAST(? AS TEXT) IS NULL OR s.id = ?) AND (CAST(? AS TEXT) IS NULL OR a.id = ?) AND (CAST(? AS TEXT) IS NULL OR r.status = ?) AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT ?;
+-- runs.bySession
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND r.no < ? AND (CAST(? AS TEXT) IS NULL OR s.id = ?) AND (CAST(? AS TEXT) IS NULL OR a.id = ?) AND (CAST(? AS TEXT) IS NULL OR r.status = ?) AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT ?;
+-- runs.byAgent
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND r.no < ? AND (CAST(? AS TEXT) IS NULL OR s.id = ?) AND (CAST(? AS TEXT) IS NULL OR a.id = ?) AND (CAST(? AS TEXT) IS NULL OR r.status = ?) AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT ?;
+-- runs.byStatus
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.status = ? AND r.no < ? AND (CAST(? AS TEXT) IS NULL OR s.id = ?) AND (CAST(? AS TEXT) IS NULL OR a.id = ?) AND (CAST(? AS TEXT) IS NULL OR r.status = ?) AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT ?;
+-- runs.children
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.parent = ? ORDER BY r.no;
+-- runs.owned
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ORDER BY r.no LIMIT ?;
+-- runs.due
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?;
+-- run.journal
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ORDER BY e.seq LIMIT ?;
+-- run.event
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?;
+-- signal.next
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq LEFT JOIN blobs b ON b.no = e.content WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1;
+-- decisions.open
+SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NULL AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) ORDER BY d.session_no, d.seq LIMIT ?;
+-- decisions.byRun
+SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NULL AND d.run = ? AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) ORDER BY d.seq;
+-- decision.get
+SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1;
+-- checkpoint.last
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key, s.id AS session, a.id AS agent, c.run, c.iteration, c.branch FROM checkpoints c JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq LEFT JOIN blobs b ON b.no = e.content WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ? ORDER BY c.seq DESC LIMIT 1;
+-- checkpoint.at
+SELECT e.seq, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key, s.id AS session, a.id AS agent, c.run, c.iteration, c.branch FROM checkpoints c JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq LEFT JOIN blobs b ON b.no = e.content WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ? AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1;
 -- state.current
 SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ? AND st.until_seq IS NULL ORDER BY st.seq, st.ord;
 -- state.key
@@ -334,7 +384,7 @@ SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.n
 -- words.countUnindexed
 SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL;
 -- stats.tables
-SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -480,13 +530,29 @@ DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.r
 -- run.erase
 UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- allMessages.release
-UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
 -- allMessages.dropLinks
-DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.drop
-DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allMessages.erase
 DELETE FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
+-- journal.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+-- journal.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- journal.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- journal.erase
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL;
+-- saved.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '') GROUP BY content) AS g WHERE g.no = blobs.no;
+-- saved.dropLinks
+DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '')) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- saved.drop
+DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? AND d.no IN (SELECT content FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '')) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
+-- saved.erase
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '');
 -- allState.release
 UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = state.session_no AND k.branch = state.branch AND state.seq <= k.upto) GROUP BY value) AS g WHERE g.no = blobs.no;
 -- allState.dropLinks
@@ -516,7 +582,11 @@ DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), 
 -- run.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- allMessages.unindex
-DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND agent_no IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+-- journal.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND run = ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
+-- saved.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '') AND words IS NOT NULL);
 -- turns.dropAll
 DELETE FROM turns WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
 -- evals.dropAll
@@ -538,7 +608,7 @@ DELETE FROM derivations WHERE session_no = ?;
 -- branches.dropAll
 DELETE FROM branches WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = branches.session_no AND k.branch = branches.branch);
 -- remains.forgetMessages
-UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL;
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE session_no = ? AND sha256 IS NOT NULL AND erased_seq IS NULL;
 -- remains.forgetEvals
 UPDATE evals SET code = NULL, result = NULL, final = NULL, error = NULL, salts = NULL, erased_seq = ? WHERE session_no = ? AND erased_seq IS NULL;
 -- remains.forgetCalls
@@ -551,6 +621,26 @@ UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_n
 UPDATE invocations SET label = NULL WHERE session_no = ?;
 -- remains.forgetState
 UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = ?;
+-- run.move
+UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?;
+-- run.takeUp
+UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?;
+-- run.beat
+UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?;
+-- signal.take
+UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?;
+-- runs.drop
+DELETE FROM runs WHERE id = ?;
+-- signals.drop
+DELETE FROM signals WHERE run = ?;
+-- decisions.drop
+DELETE FROM decisions WHERE run = ?;
+-- checkpoints.drop
+DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ?;
+-- checkpoints.dropSaved
+DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = '';
+-- decision.answer
+UPDATE decisions SET answered_seq = ? WHERE session_no = ? AND seq = ?;
 -- state.close
 UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL;
 -- state.hide
@@ -661,6 +751,20 @@ SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessi
 SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS value FROM sessions s WHERE s.id = ?;
 -- message.key
 SELECT e.seq AS value FROM sessions s JOIN events e ON e.session_no = s.no AND e.branch = s.branch WHERE s.id = ? AND e.key = ?;
+-- run.version
+SELECT version AS value FROM runs WHERE id = ?;
+-- run.epoch
+SELECT epoch AS value FROM runs WHERE id = ?;
+-- run.beat
+SELECT beat AS value FROM runs WHERE id = ?;
+-- run.active
+SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = ?;
+-- checkpoint.last
+SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = ? AND c.session_no = s.no AND c.run = '') AS value FROM sessions s WHERE s.id = ?;
+-- decision.answered
+SELECT (SELECT d.answered_seq FROM decisions d WHERE d.session_no = s.no AND d.seq = ?) AS value FROM sessions s WHERE s.id = ?;
+-- signal.taken
+SELECT (SELECT g.taken_seq FROM signals g WHERE g.session_no = s.no AND g.seq = ?) AS value FROM sessions s WHERE s.id = ?;
 -- state.version
 SELECT state_seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- agent.version
@@ -754,6 +858,22 @@ INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, calle
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 -- derivations.insert × 2
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?);
+-- runs.insert × 1
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- runs.insert × 2
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- signals.insert × 1
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES (?, ?, ?, ?, ?, ?);
+-- signals.insert × 2
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
+-- decisions.insert × 1
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES (?, ?, ?, ?, ?, ?);
+-- decisions.insert × 2
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
+-- checkpoints.insert × 1
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?);
+-- checkpoints.insert × 2
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
 -- session_tags.insert × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?);
 -- session_tags.insert × 2
@@ -866,6 +986,22 @@ INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, calle
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
 -- derivations.put × 2
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
+-- runs.put × 1
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at;
+-- runs.put × 2
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at;
+-- signals.put × 1
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, name = excluded.name, taken_seq = excluded.taken_seq;
+-- signals.put × 2
+INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, name = excluded.name, taken_seq = excluded.taken_seq;
+-- decisions.put × 1
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, step_seq = excluded.step_seq, answered_seq = excluded.answered_seq;
+-- decisions.put × 2
+INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, step_seq = excluded.step_seq, answered_seq = excluded.answered_seq;
+-- checkpoints.put × 1
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, agent_no, run, seq) DO UPDATE SET branch = excluded.branch, iteration = excluded.iteration;
+-- checkpoints.put × 2
+INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, agent_no, run, seq) DO UPDATE SET branch = excluded.branch, iteration = excluded.iteration;
 -- session_tags.put × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?) ON CONFLICT (tag, session_no) DO NOTHING;
 -- session_tags.put × 2
@@ -978,6 +1114,22 @@ DELETE FROM invocations WHERE session_no = ? AND first_seq = ? AND seq = ?;
 DELETE FROM derivations WHERE session_no = ? AND seq = ?;
 -- derivations.remove × 2
 DELETE FROM derivations WHERE session_no = ? AND seq = ?;
+-- runs.remove × 1
+DELETE FROM runs WHERE id = ?;
+-- runs.remove × 2
+DELETE FROM runs WHERE id = ?;
+-- signals.remove × 1
+DELETE FROM signals WHERE session_no = ? AND seq = ?;
+-- signals.remove × 2
+DELETE FROM signals WHERE session_no = ? AND seq = ?;
+-- decisions.remove × 1
+DELETE FROM decisions WHERE session_no = ? AND seq = ?;
+-- decisions.remove × 2
+DELETE FROM decisions WHERE session_no = ? AND seq = ?;
+-- checkpoints.remove × 1
+DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ? AND seq = ?;
+-- checkpoints.remove × 2
+DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ? AND seq = ?;
 -- session_tags.remove × 1
 DELETE FROM session_tags WHERE tag = ? AND session_no = ?;
 -- session_tags.remove × 2
@@ -1042,6 +1194,14 @@ INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, rol
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
 -- events.addMessage × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+-- events.addJournal × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.addJournal × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.addLongJournal × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+-- events.addLongJournal × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
 -- blobs.use × 1
 UPDATE blobs SET refs = blobs.refs + ?, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL WHERE sha256 = ?;
 -- blobs.use × 2

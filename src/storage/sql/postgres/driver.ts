@@ -248,6 +248,7 @@ class PostgresDriver implements Driver {
 
   watch(heard: (sessions: readonly string[] | null) => void): () => void {
     const client = this.#pool.listener();
+    let isOver = false;
     client
       .listen(
         this.#channel,
@@ -256,9 +257,10 @@ class PostgresDriver implements Driver {
         () => heard(null),
       )
       .catch((error) => {
-        this.#options.environment.log("warn", "postgres.listen", { error: String(error) });
+        if (!isOver) this.#options.environment.log("warn", "postgres.listen", { error: String(error) });
       });
     return () => {
+      isOver = true;
       client.end({ timeout: 0 }).catch(() => {});
     };
   }

@@ -1,0 +1,140 @@
+// Runs that are taken up, gone on from and deleted.
+import assert from "node:assert/strict";
+import { present, refuses } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+import { agent, endedOnce, NEEDS, texts, World } from "./runs-agents.ts";
+
+/** Says where it is in each of four iterations; gives its state. */
+const counts = agent(
+  async (it, { n, by }: { n: number; by: number }) => {
+    await it.message({ role: "user", content: `at ${n}` });
+    return n >= 4 * by ? it.done(n) : it.next({ n: n + by, by });
+  },
+  { initial: () => ({ n: 1, by: 1 }) },
+);
+
+export const travelCases: readonly Case[] = [
+  prove(
+    "RU11 a run that failed is taken up at the step it failed at; what it had done is not done again",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      let isDown = true;
+      const works = agent(
+        async (it, n: number) => {
+          await it.message({ role: "user", content: `turn ${n}` });
+          const lived = await it.tool("lived", n).catch(() => "lived with");
+          await it.tool("first", n);
+          if (n === 1) await it.tool("down", n);
+          return n === 2 ? it.done(lived) : it.next(n + 1);
+        },
+        {
+          initial: () => 0,
+          tools: {
+            lived: world.tool("lived", () => Promise.reject(new Error("always"))),
+            first: world.tool("first"),
+            down: world.tool("down", (input) => (isDown ? Promise.reject(new Error("down")) : input)),
+          },
+        },
+      );
+      const failed = await runs.execute(works, { session: "s" });
+      assert.deepEqual([failed.status, failed.run.iteration], ["failed", 1]);
+      isDown = false;
+      const taken = await runs.retry(failed.run.id, { id: "again" });
+      assert.deepEqual([taken.id, taken.status, taken.iteration, taken.owner], ["again", "running", 1, null]);
+      const done = await runs.resume(works, "again");
+      assert.deepEqual([done.status, done.value], ["completed", "lived with"]);
+      assert.deepEqual([world.count("first"), world.count("lived"), world.count("down")], [3, 3, 2]);
+      assert.deepEqual(await texts(given, "s"), ["turn 0", "turn 1", "turn 2"], "no message twice");
+      await endedOnce(given, failed.run);
+      await endedOnce(given, done.run);
+      await refuses("InvalidTransition", () => runs.retry("again"));
+      await refuses("NotFound", () => runs.retry("nobody"));
+      const limited = await runs.execute(counts, { session: "t", limits: { iterations: 2 } });
+      assert.equal(limited.run.stopReason, "limit:iterations");
+      const more = await runs.retry(limited.run.id, { limits: { iterations: 10 } });
+      assert.equal((await runs.resume(counts, more.id)).value, 4);
+    },
+  ),
+  prove("RU8 fork goes on from an iteration in a session of its own, with another state", NEEDS, async (given) => {
+    const { runs, sessions } = given;
+    const { run } = await runs.execute(counts, { session: "s" });
+    const fork = await runs.fork(run.id, { iteration: 2, state: { n: 30, by: 10 }, session: "f" });
+    assert.deepEqual([fork.session, fork.iteration, fork.status], ["f", 2, "running"]);
+    const done = await runs.resume(counts, fork.id);
+    assert.deepEqual([done.status, done.value], ["completed", 40]);
+    assert.deepEqual(await texts(given, "f"), ["at 1", "at 2", "at 30", "at 40"]);
+    assert.deepEqual(await texts(given, "s"), ["at 1", "at 2", "at 3", "at 4"], "the run it came from is as it was");
+    assert.equal((await sessions.get("f"))?.origin, "fork");
+    await endedOnce(given, done.run);
+    const whole = await runs.fork(run.id, { iteration: 0 });
+    assert.equal((await runs.resume(counts, whole.id)).value, 4);
+    assert.deepEqual(await texts(given, whole.session), ["at 1", "at 2", "at 3", "at 4"]);
+    const last = await runs.fork(run.id);
+    assert.equal(last.iteration, 3);
+    const ofFork = await runs.fork(fork.id, { iteration: 2 });
+    assert.equal((await runs.resume(counts, ofFork.id)).value, 40, "also where that began");
+    await refuses("NotFound", () => runs.fork(run.id, { iteration: 9 }));
+    await refuses("AlreadyExists", () => runs.fork(run.id, { session: "f" }));
+    await refuses("InvalidJson", () => runs.fork(run.id, { state: () => 1 }));
+  }),
+  prove(
+    "RU8 rewind takes the session back and goes on from there; a run that waits ends with it",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const { run } = await runs.execute(counts, { session: "s" });
+      const back = await runs.rewind(run.id, { iteration: 1, state: { n: 7, by: 1 } });
+      assert.deepEqual(await texts(given, "s"), ["at 1"]);
+      assert.equal((await runs.resume(counts, back.id)).value, 7);
+      assert.deepEqual(await texts(given, "s"), ["at 1", "at 7"]);
+      await endedOnce(given, run);
+      const waits = agent(
+        async (it, n: number) => {
+          await it.message({ role: "user", content: `w${n}` });
+          return n === 2 ? it.done(await it.waitFor("go")) : it.next(n + 1);
+        },
+        { initial: () => 0 },
+      );
+      const { run: asleep } = await runs.execute(waits, { session: "t" });
+      const again = await runs.rewind(asleep.id, { iteration: 1 });
+      assert.equal((await runs.get(asleep.id))?.status, "cancelled");
+      assert.deepEqual([again.iteration, await texts(given, "t")], [1, ["w0"]]);
+      const next = await runs.resume(waits, again.id);
+      assert.deepEqual([next.status, await texts(given, "t")], ["waiting", ["w0", "w1", "w2"]]);
+      await refuses("SessionBusy", () => runs.rewind(asleep.id, { iteration: 1 }));
+      await refuses("InvalidArgument", () => runs.rewind(asleep.id, { iteration: 0 }));
+      await endedOnce(given, present(await runs.get(asleep.id)));
+    },
+  ),
+  prove("LG6 a deleted run leaves what it was, and nothing of what it carried", NEEDS, async (given) => {
+    const { runs, log, check } = given;
+    const secret = "a secret nobody keeps";
+    const works = agent(
+      async (it) => {
+        await it.tool("t", { secret, long: `${secret} `.repeat(2000) });
+        return it.done({ secret });
+      },
+      { tools: { t: { execute: () => secret } } },
+    );
+    const waits = agent(async (it) => it.done(await it.waitFor("go")), { id: "bob" });
+    const { run } = await runs.execute(works, { session: "s", input: { secret } });
+    const { run: asleep } = await runs.execute(waits, { session: "t" });
+    await refuses("InvalidTransition", () => runs.delete(asleep.id));
+    await runs.signal(asleep.id, "go", { secret });
+    const ended = await runs.cancel(asleep.id);
+    assert.equal(await runs.delete(run.id), true);
+    assert.equal(await runs.delete(ended.id), true);
+    assert.equal(await runs.delete(run.id), false);
+    assert.equal(await runs.get(run.id), null);
+    assert.deepEqual((await runs.list()).items, []);
+    for (const session of ["s", "t"]) {
+      assert.equal((await log.verify(session)).ok, true);
+      const events = await log.read(session, { limit: 100 });
+      assert.ok(events.some(({ type }) => type === "run/deleted"));
+      assert.ok(!JSON.stringify(events).includes(secret));
+    }
+    assert.deepEqual((await check()).issues, []);
+  }),
+];
