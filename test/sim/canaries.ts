@@ -1,12 +1,12 @@
 // What the planted bugs are looked for in: small simulations of the production loop, each with what brings its bug out.
 import type { Fault } from "../../src/testing/sim/faults.ts";
-import type { Simulation } from "../../src/testing/sim/simulate.ts";
+import type { Plant, Simulation } from "../../src/testing/sim/simulate.ts";
 import { clerk, waiter } from "./agents.ts";
 import { chainApart, intentAfterEffect, lostWakeup, withoutFencing } from "./plants.ts";
 
 export interface Canary {
   readonly name: string;
-  readonly plant: NonNullable<Simulation["plant"]>;
+  readonly plant: Plant;
   readonly make: (seed: number) => Simulation;
 }
 

@@ -3,9 +3,7 @@
 import type { Commit, Outcome, Storage } from "../../src/contracts/storage.ts";
 import type { Driver, Plan, Step } from "../../src/storage/sql/driver.ts";
 import { StaleFence } from "../../src/storage/sql/driver.ts";
-import type { Simulation } from "../../src/testing/sim/simulate.ts";
-
-type Plant = NonNullable<Simulation["plant"]>;
+import type { Plant } from "../../src/testing/sim/simulate.ts";
 
 function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcome>): Storage {
   return {

@@ -31,11 +31,12 @@ export interface Simulation {
   /** Blobs live outside the database, where they can be damaged. */
   readonly blobs?: boolean;
   readonly limits?: Partial<Limits>;
-  /** For bugs that are planted to see them found: between the rules and storage, or around the engine's driver. */
-  readonly plant?: {
-    readonly storage?: (storage: Storage) => Storage;
-    readonly driver?: (driver: Driver, process: Process) => Driver;
-  };
+}
+
+/** A bug that is planted to see it found: between the rules and storage, or around the engine's driver. */
+export interface Plant {
+  readonly storage?: (storage: Storage) => Storage;
+  readonly driver?: (driver: Driver, process: Process) => Driver;
 }
 
 export interface Simulated {
@@ -65,11 +66,17 @@ const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
 const LIMITS: Limits = { steps: 400_000, ms: 12 * 3_600_000, quietMs: 4_000_000 };
 
 export function simulate(simulation: Simulation): Promise<Simulated> {
-  return new Simulator(simulation).play();
+  return new Simulator(simulation, {}).play();
+}
+
+/** For tests of the simulator: whether it notices. */
+export function simulatePlanted(simulation: Simulation, plant: Plant): Promise<Simulated> {
+  return new Simulator(simulation, plant).play();
 }
 
 class Simulator {
   readonly #simulation: Simulation;
+  readonly #plant: Plant;
   #place: Place | null = null;
   readonly #faults: Faults;
   readonly #world: World;
@@ -83,8 +90,9 @@ class Simulator {
   #hasThief = false;
   #isClosing = false;
 
-  constructor(simulation: Simulation) {
+  constructor(simulation: Simulation, plant: Plant) {
     this.#simulation = simulation;
+    this.#plant = plant;
     this.#faults = new Faults(simulation.seed, simulation.faults ?? []);
     this.#world = new World(this.#faults);
     this.#roll = dice(simulation.seed, "lives");
@@ -189,9 +197,9 @@ class Simulator {
   /** Every process has a store of its own; opening it can fail, too. */
   async #open(process: Process): Promise<Holdfast> {
     const { environment } = process;
-    const { plant, blobs } = this.#simulation;
+    const { blobs } = this.#simulation;
     const real = await this.#connect(process.name);
-    const driver = faultyDriver(plant?.driver?.(real, process) ?? real, process, this.#faults, {
+    const driver = faultyDriver(this.#plant.driver?.(real, process) ?? real, process, this.#faults, {
       committed: (commit) => this.#committed(commit),
       listen: (heard) => {
         const listener = { process, heard };
@@ -201,7 +209,7 @@ class Simulator {
     });
     const outside = blobs === true ? { blobs: faultyBlobs(this.#bytes, process, this.#faults) } : {};
     const options = { durability: "normal", environment, ...outside } as const;
-    return patiently(environment, () => openOn({ ...driver, close: async () => {} }, options, plant?.storage));
+    return patiently(environment, () => openOn({ ...driver, close: async () => {} }, options, this.#plant.storage));
   }
 
   /**
