@@ -72,11 +72,17 @@ async function search(scenario: Scenario, rate: number, { first, last, forget, i
       console.error(`\nFAILED ${replay}\n${found.problems.map((problem) => `  ${problem}`).join("\n")}`);
       if (!forget) keepSeed({ scenario: scenario.name, rate, seed });
     }
-    if (process.stderr.isTTY) process.stderr.write(`\r${scenario.name} at ${rate}: ${seed} of ${first}..${last} `);
+    progress(`${scenario.name} at ${rate}: ${seed} of ${first}..${last}, ${failed.length} failed`, seed - first + 1);
   }
   if (process.stderr.isTTY) process.stderr.write("\n");
   const seeds = last - first + 1;
   return { scenario: scenario.name, rate, seeds, failed, interleavings: interleavings.size, commits, faults };
+}
+
+/** In place on a terminal; now and then a line elsewhere. */
+function progress(line: string, played: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${line} `);
+  else if (played % 100 === 0) console.error(line);
 }
 
 async function main(): Promise<number> {

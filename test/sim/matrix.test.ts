@@ -25,7 +25,7 @@ describe("crash matrix", () => {
     ["iterations with messages, models and tools", running(clerk, { iterations: 2 }, { charged: 2 })],
     ["a pause", running(sleeper, null, "rested")],
     ["a signal", running(waiter, null, "word")],
-  ])("RU5 RU11 %s: every commit, failed in every way", { timeout: 300_000 }, async (_, simulation) => {
+  ])("RU5 RU7 RU11 %s: every commit, failed in every way", { timeout: 300_000 }, async (_, simulation) => {
     const { points, problems } = await crashMatrix(simulation);
     expect(problems).toEqual([]);
     expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(25);
