@@ -72,11 +72,29 @@ const OPTIONS = [
 export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
   const settings = checkOptions(options);
   const target = parseUrl(url);
-  const driver = await connect(target, settings);
+  return openDriver(await connect(target, settings), target.shown, settings, options);
+}
+
+/** For the simulator: a store on a driver that it made, with what it puts between the rules and storage. */
+export async function openOn(
+  driver: Driver,
+  options: OpenOptions,
+  between?: (storage: Storage) => Storage,
+): Promise<Holdfast> {
+  return openDriver(driver, "simulated", checkOptions(options), options, between);
+}
+
+async function openDriver(
+  driver: Driver,
+  shown: string,
+  settings: Settings,
+  options: OpenOptions,
+  between: (storage: Storage) => Storage = (storage) => storage,
+): Promise<Holdfast> {
   try {
-    const meta = await migrate(driver, { ...settings, target: target.shown });
-    const storage = new SqlStorage(driver, settings.environment);
-    const info: StoreInfo = { url: target.shown, engine: driver.dialect.engine, ...meta };
+    const meta = await migrate(driver, { ...settings, target: shown });
+    const storage = between(new SqlStorage(driver, settings.environment));
+    const info: StoreInfo = { url: shown, engine: driver.dialect.engine, ...meta };
     return compose(storage, info, settings, options);
   } catch (error) {
     await driver.close();
@@ -84,7 +102,7 @@ export async function open(url: string, options: OpenOptions = {}): Promise<Hold
   }
 }
 
-function compose(storage: SqlStorage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast {
+function compose(storage: Storage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast {
   const payloads = createPayloads(storage, options.blobs);
   const { runs, close: giveBack } = createRuns(storage, payloads);
   const lifetime = new Lifetime(() => storage.close(), giveBack);

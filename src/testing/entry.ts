@@ -8,6 +8,11 @@ export {
 } from "./environment.ts";
 export { type Model, naiveModel } from "./model.ts";
 export { type FastCheck, type PropertyFixture, type PropertyOptions, runPropertySuite } from "./property.ts";
+export type { Client } from "./sim/client.ts";
+export type { Fault, FaultKind, Opportunity } from "./sim/faults.ts";
+export { crashMatrix, type Matrix, type MatrixPoint } from "./sim/matrix.ts";
+export { type Simulated, type Simulation, simulate } from "./sim/simulate.ts";
+export type { Effect, World } from "./sim/world.ts";
 export type { Clock, Fixture, Harness, MakeFixture, Need, Offers, Skip, SuiteOptions } from "./suite.ts";
 export { runAgentsSuite } from "./suites/agents.ts";
 export { runArchiveSuite } from "./suites/archive.ts";

@@ -1,0 +1,129 @@
+// What a scenario works with: a store of its own, agents whose effects are seen, and calls that are patient with a store
+// that fails, as any client has to be.
+import type { Environment } from "../../contracts/environment.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { AgentDefinition, AnswerInput, Run, RunInput, RunResult } from "../../contracts/runs.ts";
+import type { Faults } from "./faults.ts";
+import type { Process } from "./scheduler.ts";
+import type { World } from "./world.ts";
+
+export interface Setting {
+  readonly process: Process;
+  readonly store: Holdfast;
+  readonly agents: readonly AgentDefinition[];
+  /** Of runs it starts. */
+  readonly leaseMs: number;
+  readonly faults: Faults;
+  readonly world: World;
+  /** Another process with a store of its own. */
+  readonly open: (name: string) => Promise<{ readonly store: Holdfast; readonly kill: () => void }>;
+}
+
+const MOST_TRIES = 500;
+/** What a call gets that had happened already. */
+const AGAIN = ["AlreadyExists", "SessionBusy", "Conflict", "InvalidTransition"];
+
+export class Client {
+  readonly store: Holdfast;
+  readonly world: World;
+  readonly open: Setting["open"];
+  readonly #setting: Setting;
+
+  constructor(setting: Setting) {
+    this.store = setting.store;
+    this.world = setting.world;
+    this.open = setting.open;
+    this.#setting = setting;
+  }
+
+  get now(): number {
+    return this.#setting.process.environment.now();
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.#setting.process.environment.sleep(ms);
+  }
+
+  /** The agent of that id, as this process has it. */
+  agent(id: string): AgentDefinition {
+    const found = this.#setting.agents.find((agent) => agent.id === id);
+    if (found === undefined) throw new Error(`the simulation has no agent ${id}`);
+    return found;
+  }
+
+  /** Again while the store says that it may succeed later. */
+  patiently<T>(call: () => Promise<T>): Promise<T> {
+    return patiently(this.#setting.process.environment, call);
+  }
+
+  /** Begins the run of that id for a worker to take; it may have been begun before. */
+  start(agent: string, input: RunInput & { readonly id: string }): Promise<void> {
+    const { leaseMs } = this.#setting;
+    return this.#twice("start", () => this.store.runs.start(this.agent(agent), { leaseMs, ...input }));
+  }
+
+  signal(run: string, name: string, payload?: unknown): Promise<void> {
+    return this.#twice("signal", () => this.store.runs.signal(run, name, payload));
+  }
+
+  answer(decision: string, answer: AnswerInput): Promise<void> {
+    return this.#twice("answer", () => this.store.runs.answer(decision, answer));
+  }
+
+  /** Delivered; now and then once more, which must do no harm. */
+  async #twice(name: string, call: () => Promise<unknown>): Promise<void> {
+    const { process, faults } = this.#setting;
+    await this.#deliver(call);
+    const at = { process: process.name, what: "call", names: [name] };
+    if (faults.strike(["duplicate"], at) !== null) await this.#deliver(call);
+  }
+
+  async #deliver(call: () => Promise<unknown>): Promise<void> {
+    try {
+      await this.patiently(call);
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || !AGAIN.includes(error.code)) throw error;
+    }
+  }
+
+  /** When it is over. */
+  async ended(run: string): Promise<RunResult> {
+    await this.until(run, ({ endedAt }) => endedAt !== null);
+    const result = await this.patiently(() => this.store.runs.result(run));
+    if (result === null) throw new Error(`the run ${run} is gone`);
+    return result;
+  }
+
+  /** When the run is as the condition says. */
+  async until(run: string, isSo: (run: Run) => boolean): Promise<Run> {
+    for (;;) {
+      const found = await this.patiently(() => this.store.runs.get(run));
+      if (found !== null && isSo(found)) return found;
+      await this.sleep(3000);
+    }
+  }
+
+  /** Ends the scenario, and the simulation names it, when it does not hold. */
+  expect(holds: boolean, what: string): void {
+    if (!holds) throw new Expected(what);
+  }
+}
+
+export async function patiently<T>(environment: Environment, call: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || !error.retryable || tries >= MOST_TRIES) throw error;
+    }
+    await environment.sleep(20);
+  }
+}
+
+class Expected extends Error {
+  constructor(what: string) {
+    super(what);
+    this.name = "Expected";
+  }
+}

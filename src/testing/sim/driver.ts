@@ -1,0 +1,151 @@
+// A driver that fails: around a real one, for one process. Before every commit and every read the process waits for its
+// turn, so that processes interleave there; what then goes wrong is for the faults to say.
+import type { Driver, Param, Plan, Row, Step, Trip } from "../../storage/sql/driver.ts";
+import { type Fault, type FaultKind, type Faults, full, unreachable } from "./faults.ts";
+import { never, type Process } from "./scheduler.ts";
+
+const BEFORE: readonly FaultKind[] = [
+  "writeFail",
+  "diskFull",
+  "crashBefore",
+  "crashDuring",
+  "crashAfter",
+  "errorAfter",
+];
+
+/** A commit as it came to the driver, with the types of its events. */
+export interface Committed {
+  readonly process: string;
+  readonly events: readonly string[];
+}
+
+export interface DriverNotes {
+  /** Told after every commit that happened. */
+  readonly committed: (commit: Committed) => void;
+  /** Calls back when another process committed; returns how to stop. */
+  readonly listen: (heard: () => void) => () => void;
+}
+
+/** Thrown into a plan, so that the real driver rolls it back. */
+class Interrupted extends Error {}
+
+export function faultyDriver(driver: Driver, process: Process, faults: Faults, notes: DriverNotes): Driver {
+  const late = async (what: string): Promise<void> => {
+    await process.turn(what);
+    const delay = faults.strike(["latency"], { process: process.name, what, names: [] });
+    if (delay !== null) await process.environment.sleep(faults.length(delay));
+    const jump = faults.strike(["clockJump"], { process: process.name, what, names: [] });
+    if (jump !== null) process.jump(faults.jump(jump));
+  };
+  const read = async (sql: string, params: readonly Param[]): Promise<readonly Row[]> => {
+    await late("read");
+    const failed = faults.strike(["readFail"], { process: process.name, what: "read", names: [] });
+    if (failed !== null) throw unreachable("a read failed");
+    return driver.read(sql, params);
+  };
+  return {
+    dialect: driver.dialect,
+    transact: async (plan) => {
+      await late("commit");
+      const result = await transact(driver, plan, process, faults, notes);
+      await late("acknowledge");
+      return result;
+    },
+    read,
+    inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
+    migrate: (create, run) => driver.migrate(create, run),
+    announce: (sessions) => driver.announce(sessions),
+    // The engine's own way is to look every few milliseconds: here who commits tells those who listen.
+    watch: (heard) =>
+      notes.listen(() => {
+        const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
+        if (lost === null) process.turn("hint").then(() => heard(null));
+      }),
+    reclaim: () => driver.reclaim(),
+    rewrite: () => driver.rewrite(),
+    size: () => driver.size(),
+    close: () => driver.close(),
+  };
+}
+
+async function transact<T>(
+  driver: Driver,
+  plan: () => Plan<T>,
+  process: Process,
+  faults: Faults,
+  notes: DriverNotes,
+): Promise<T> {
+  let struck: Fault | null = null;
+  let events: readonly string[] = [];
+  let writes = false;
+  const watched = function* (): Plan<T> {
+    const inner = plan();
+    let next = inner.next();
+    while (!next.done) {
+      const trip: Trip = next.value;
+      if (trip.last) {
+        events = eventsOf(trip.steps);
+        writes = trip.steps.some(isWrite);
+        if (writes) {
+          struck = faults.strike(BEFORE, { process: process.name, what: "commit", names: events });
+        }
+        yield* interrupted(struck, trip.steps);
+      }
+      next = inner.next(yield trip);
+    }
+    return next.value;
+  };
+  let result: T;
+  try {
+    result = await driver.transact(watched);
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+    return failed(struck, process, events);
+  }
+  if (writes) notes.committed({ process: process.name, events });
+  return answered(struck, process, events, result);
+}
+
+/** What stops a plan before its last steps, or among them. */
+function* interrupted(
+  struck: Fault | null,
+  steps: readonly Step[],
+): Generator<Trip, void, readonly (readonly Row[])[]> {
+  if (struck === null || struck.kind === "crashAfter" || struck.kind === "errorAfter") return;
+  if (struck.kind === "crashDuring") yield { steps: steps.slice(0, Math.ceil(steps.length / 2)), last: false };
+  throw new Interrupted();
+}
+
+function failed(struck: Fault | null, process: Process, events: readonly string[]): Promise<never> {
+  if (struck?.kind === "writeFail") throw unreachable(`a write failed (${events.join(", ")})`);
+  if (struck?.kind === "diskFull") throw full();
+  process.kill(`${struck?.kind}: ${events.join(", ")}`);
+  return never();
+}
+
+function answered<T>(struck: Fault | null, process: Process, events: readonly string[], result: T): Promise<T> | T {
+  if (struck?.kind === "errorAfter") throw unreachable(`nobody knows whether it was written (${events.join(", ")})`);
+  if (struck?.kind !== "crashAfter") return result;
+  process.kill(`crashAfter: ${events.join(", ")}`);
+  return never();
+}
+
+function isWrite(step: Step): boolean {
+  return (
+    (step.kind === "bulk" && step.rows.length > 0) ||
+    (step.kind === "query" && /^(insert|update|delete)/i.test(step.sql))
+  );
+}
+
+function eventsOf(steps: readonly Step[]): readonly string[] {
+  return steps.flatMap((step) => {
+    if (step.kind !== "bulk" || step.spec.table !== "events" || step.spec.verb !== "insert") return [];
+    const at = step.spec.columns.findIndex(({ name }) => name === "type");
+    const type = step.spec.columns[at];
+    if (type === undefined) return [];
+    // A constant takes no parameter.
+    if (!type.value.includes("?")) return step.rows.map(() => type.value.replaceAll("'", ""));
+    const index = step.spec.columns.slice(0, at).filter(({ value }) => value.includes("?")).length;
+    return step.rows.map((row) => String(row[index]));
+  });
+}

@@ -1,0 +1,124 @@
+// What can go wrong in a simulation, how often and where. Whether it does at one opportunity is decided by a stream of
+// numbers of its own, so that another fault rate leaves the order of things as far as it goes.
+import { HoldfastError } from "../../contracts/errors.ts";
+import { dice } from "./scheduler.ts";
+
+export type FaultKind =
+  /** Nothing was written, and the writer is told; it may try again. */
+  | "writeFail"
+  | "readFail"
+  | "diskFull"
+  /** It takes so long: up to `ms`, mostly much less. */
+  | "latency"
+  /** The process dies before its commit, in the middle of it (rolled back), or after it without having heard of it. */
+  | "crashBefore"
+  | "crashDuring"
+  | "crashAfter"
+  /** The commit happened; the process is told that nobody knows. */
+  | "errorAfter"
+  /** The process dies wherever it is. */
+  | "death"
+  /** A backend keeps a part of what it was given, gives back other bytes, or says that it has none. */
+  | "blobTorn"
+  | "blobCorrupted"
+  | "blobMissing"
+  /** A hint that something changed does not come. */
+  | "lostWakeup"
+  /** A start, a signal or an answer comes twice. */
+  | "duplicate"
+  /** Somebody takes over a run that is well and at work. */
+  | "leaseStolen"
+  /** The wall clock of the process jumps by up to `ms`, forth or back. */
+  | "clockJump"
+  | "modelTimeout"
+  | "modelRateLimit"
+  | "modelGarbage"
+  | "toolFail";
+
+export interface Opportunity {
+  /** "worker-1", "client", "person". */
+  readonly process: string;
+  /** "commit", "read", "tool", "model", "blob", "hint", "call", "timer", "macrotask". */
+  readonly what: string;
+  /** Types of the events of a commit; the name of the tool, the model or the call. */
+  readonly names: readonly string[];
+}
+
+export interface Fault {
+  readonly kind: FaultKind;
+  /** Of each opportunity, 0 to 1. */
+  readonly probability: number;
+  readonly filter?: (at: Opportunity) => boolean;
+  /** Spares so many opportunities first. */
+  readonly afterN?: number;
+  readonly maxTriggers?: number;
+  /** The most that a latency or a jump of the clock comes to. */
+  readonly ms?: number;
+}
+
+export class Faults {
+  readonly #faults: readonly { readonly fault: Fault; seen: number; fired: number }[];
+  readonly #roll: () => number;
+  #isOver = false;
+
+  constructor(seed: number, faults: readonly Fault[]) {
+    this.#faults = faults.map((fault) => ({ fault, seen: 0, fired: 0 }));
+    this.#roll = dice(seed, "faults");
+  }
+
+  /** The first of these kinds that happens here; null when none does. */
+  strike(kinds: readonly FaultKind[], at: Opportunity): Fault | null {
+    if (this.#isOver) return null;
+    let struck: Fault | null = null;
+    for (const one of this.#faults) {
+      const { kind, probability, filter, afterN = 0, maxTriggers = Number.POSITIVE_INFINITY } = one.fault;
+      if (!kinds.includes(kind) || (filter !== undefined && !filter(at))) continue;
+      one.seen++;
+      const isHit = this.#roll() < probability;
+      if (struck !== null || !isHit || one.seen <= afterN || one.fired >= maxTriggers) continue;
+      one.fired++;
+      struck = one.fault;
+    }
+    return struck;
+  }
+
+  /** Mostly short, now and then very long. */
+  length({ ms = 1000 }: Fault): number {
+    return ms * this.#roll() ** 4;
+  }
+
+  /** Forth or back. */
+  jump({ ms = 3_600_000 }: Fault): number {
+    return Math.round(ms * (2 * this.#roll() - 1));
+  }
+
+  part(bytes: number): number {
+    return Math.floor(this.#roll() * bytes);
+  }
+
+  /** How often each kind happened. */
+  fired(): Readonly<Partial<Record<FaultKind, number>>> {
+    const counts: Partial<Record<FaultKind, number>> = {};
+    for (const { fault, fired } of this.#faults) counts[fault.kind] = (counts[fault.kind] ?? 0) + fired;
+    return counts;
+  }
+
+  /** From now on all is well. */
+  end(): void {
+    this.#isOver = true;
+  }
+}
+
+export function unreachable(what: string): HoldfastError {
+  return new HoldfastError("StoreUnreachable", `simulated: ${what}`, {
+    retryable: true,
+    hint: "Try again: the simulator made it fail.",
+  });
+}
+
+export function full(): HoldfastError {
+  return new HoldfastError("StoreFull", "simulated: no space left; nothing of this change was written", {
+    retryable: true,
+    hint: "Try again: the simulator made it fail.",
+  });
+}

@@ -1,0 +1,135 @@
+// What must hold when a simulation is over, whatever went wrong in it: read from the store by somebody to whom nothing
+// happens.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { LogEvent } from "../../contracts/log.ts";
+import type { Run } from "../../contracts/runs.ts";
+import { encodeText, sha256, toHex } from "../../core/bytes.ts";
+import type { World } from "./world.ts";
+
+const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
+
+/** All that a store holds of sessions and runs. */
+export interface Found {
+  readonly sessions: ReadonlyMap<string, readonly LogEvent[]>;
+  readonly runs: readonly Run[];
+  /** Over all logs: the same for the same history, byte for byte. */
+  readonly eventsHash: string;
+}
+
+export async function readAll(store: Holdfast): Promise<Found> {
+  const ids = await paged((cursor) => store.sessions.list({ limit: 1000, ...cursor }));
+  const runs = await paged((cursor) => store.runs.list({ limit: 1000, ...cursor }));
+  const sessions = new Map<string, readonly LogEvent[]>();
+  for (const id of ids.map((session) => session.id).sort()) sessions.set(id, await logOf(store, id));
+  const lines = [...sessions].map(([id, events]) => `${id} ${events.length} ${events.at(-1)?.hash ?? ""}`);
+  return { sessions, runs, eventsHash: toHex(sha256(encodeText(lines.join("\n")))).slice(0, 32) };
+}
+
+async function paged<T>(
+  list: (cursor: {
+    readonly cursor?: string;
+  }) => Promise<{ readonly items: readonly T[]; readonly next: string | null }>,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await list(cursor === undefined ? {} : { cursor });
+    all.push(...page.items);
+    cursor = page.next;
+  }
+  return all;
+}
+
+async function logOf(store: Holdfast, session: string): Promise<readonly LogEvent[]> {
+  const events: LogEvent[] = [];
+  for (;;) {
+    const page = await store.log.read(session, { after: events.at(-1)?.seq ?? 0, limit: 1000 });
+    events.push(...page);
+    if (page.length < 1000) return events;
+  }
+}
+
+/** What does not hold, in words. */
+export async function brokenInvariants(store: Holdfast, found: Found, world: World): Promise<readonly string[]> {
+  const problems = [
+    ...found.runs.flatMap((run) => ofRun(run, found.sessions.get(run.session) ?? [])),
+    ...ofEffects(found, world),
+    ...[...found.sessions].flatMap(([session, events]) => [
+      ...ofMessages(session, events),
+      ...ofSteps(session, events),
+    ]),
+  ];
+  for (const session of found.sessions.keys()) {
+    const report = await store.log.verify(session);
+    if (!report.ok) problems.push(`the log of ${session} is broken at ${report.badSeq}: ${report.reason}`);
+  }
+  const { issues } = await store.check({ mode: "deep" });
+  for (const { kind, rows, details } of issues) {
+    problems.push(`check: ${kind} ${rows.join(", ")} ${JSON.stringify(details)}`);
+  }
+  return problems;
+}
+
+/** It ended once, or waits for a person. */
+function ofRun(run: Run, events: readonly LogEvent[]): readonly string[] {
+  const ends = events.filter((event) => event.run === run.id && TERMINAL.includes(event.type));
+  const isOver = run.endedAt !== null;
+  if (isOver && ends.length === 1) return [];
+  if (isOver || ends.length > 0) return [`the run ${run.id} (${run.status}) has ${ends.length} terminal events`];
+  if (run.waitsFor.some(({ kind }) => kind === "decision")) return [];
+  const waits = run.waitsFor.length === 0 ? "" : ` for ${JSON.stringify(run.waitsFor)}`;
+  return [`the run ${run.id} never ended: it is ${run.status}${waits}, owned by ${run.owner ?? "nobody"}`];
+}
+
+/** Done twice only where a person chose that or the tool allows it; recorded as done only where it was. */
+function ofEffects({ sessions }: Found, world: World): readonly string[] {
+  const problems: string[] = [];
+  const retries = new Map<string, number>();
+  const told = new Set<string>();
+  for (const [session, events] of sessions) {
+    const bySeq = new Map(events.map((event) => [event.seq, event]));
+    for (const { type, data, seq } of events) {
+      const intent = typeof data.step === "number" ? bySeq.get(data.step)?.data : undefined;
+      const key = String(intent?.key);
+      if (type === "run/answered" && data.verdict === "retry") retries.set(key, (retries.get(key) ?? 0) + 1);
+      if (type === "run/answered" && data.verdict === "result") told.add(key);
+      if (type !== "step/done" || intent?.kind !== "tool" || told.has(key)) continue;
+      if (world.effect(key) === undefined) problems.push(`${session}#${seq} records what ${intent.name} never did`);
+    }
+  }
+  for (const { key, tool, run, times, mayRepeat } of world.effects()) {
+    const most = 1 + (retries.get(key) ?? 0);
+    if (!mayRepeat && times > most)
+      problems.push(`${tool} of ${run} was done ${times} times under ${key}, at most ${most} allowed`);
+  }
+  return problems;
+}
+
+/** Each step of a run added its message once. */
+function ofMessages(session: string, events: readonly LogEvent[]): readonly string[] {
+  const seen = new Set<string>();
+  return events.flatMap(({ type, data, run, seq }) => {
+    const step = data.step as { readonly key?: string } | undefined;
+    if (type !== "message/added" || step?.key === undefined) return [];
+    const place = `${run} ${step.key}`;
+    if (seen.has(place)) return [`${session}#${seq} adds a message that its step had added already`];
+    seen.add(place);
+    return [];
+  });
+}
+
+/** What belongs to an iteration comes before its checkpoint, and each is completed once, in order. */
+function ofSteps(session: string, events: readonly LogEvent[]): readonly string[] {
+  const completed = new Map<string, number>();
+  return events.flatMap(({ type, data, run = "", seq }) => {
+    const last = completed.get(run) ?? 0;
+    const iteration = Number(data.iteration);
+    if (type === "iteration/complete") {
+      completed.set(run, iteration);
+      return iteration === last + 1 || last === 0
+        ? []
+        : [`${session}#${seq} completes iteration ${iteration} after ${last}`];
+    }
+    if (type !== "step/started" || iteration > last) return [];
+    return [`${session}#${seq} begins a step of iteration ${iteration}, which was completed`];
+  });
+}

@@ -1,0 +1,57 @@
+// The crash matrix: a simulation is played once to learn of every commit there is, then once for each of them and each way
+// in which it can fail. Nothing is left to chance, so a point that does not come up is a fault of the matrix.
+import type { FaultKind } from "./faults.ts";
+import { type Simulated, type Simulation, simulate } from "./simulate.ts";
+
+/** A failure that can be caught, before and after the commit; a death, before, amid and after it. */
+export const WAYS = [
+  ...(["writeFail", "errorAfter", "crashBefore", "crashDuring", "crashAfter"] as const),
+] satisfies readonly FaultKind[];
+
+export interface MatrixPoint {
+  /** From 0. */
+  readonly commit: number;
+  readonly way: (typeof WAYS)[number];
+  readonly process: string;
+  readonly events: readonly string[];
+}
+
+export interface Matrix {
+  readonly points: readonly MatrixPoint[];
+  /** Each names its point. */
+  readonly problems: readonly string[];
+}
+
+/** With a person who tells the truth, every effect of the undisturbed simulation happens, and once where that matters. */
+export async function crashMatrix(simulation: Simulation): Promise<Matrix> {
+  const calm = await simulate({ ...simulation, faults: [] });
+  const points = calm.commits.flatMap(({ process, events }, commit) =>
+    WAYS.map((way): MatrixPoint => ({ commit, way, process, events })),
+  );
+  const problems = calm.problems.map((problem) => `undisturbed: ${problem}`);
+  for (const point of points) {
+    const { way, commit, process, events } = point;
+    const fault = { kind: way, probability: 1, afterN: commit, maxTriggers: 1 };
+    const simulated = await simulate({
+      ...simulation,
+      faults: [{ ...fault, filter: ({ what }) => what === "commit" }],
+    });
+    const found = [...simulated.problems, ...missing(simulated, way), ...differing(calm, simulated)];
+    const name = `${way} at commit ${commit} (${process}: ${events.join(", ") || "no events"})`;
+    problems.push(...found.map((problem) => `${name}: ${problem}`));
+  }
+  return { points, problems };
+}
+
+function missing({ fired }: Simulated, way: FaultKind): readonly string[] {
+  return fired[way] === 1 ? [] : ["it never came up"];
+}
+
+function differing(calm: Simulated, { effects }: Simulated): readonly string[] {
+  const now = new Map(effects.map((effect) => [effect.key, effect]));
+  const lost = calm.effects.filter(({ key }) => !now.has(key)).map(({ tool }) => `${tool} was never done`);
+  const known = new Set(calm.effects.map(({ key }) => key));
+  const added = effects.filter(({ key }) => !known.has(key)).map(({ tool }) => `${tool} was done under another key`);
+  const again = effects.filter(({ times, mayRepeat }) => times > 1 && !mayRepeat);
+  return [...lost, ...added, ...again.map(({ tool, times }) => `${tool} was done ${times} times`)];
+}

@@ -1,0 +1,108 @@
+// Where a simulation keeps its store: a real file with a real WAL, in memory where the machine has a folder for that. Making
+// a store and connecting to it takes longer than most simulations, so the next one gets the same, emptied.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import type { Environment } from "../../contracts/environment.ts";
+import { openOn } from "../../open.ts";
+import type { Driver, Param, Plan, Step } from "../../storage/sql/driver.ts";
+import { openSqlite } from "../../storage/sql/sqlite/driver.ts";
+import { simulatedEnvironment } from "../environment.ts";
+
+const idle: Place[] = [];
+
+/** For one simulation at a time; `leave` it when that went as it should, `remove` it otherwise. */
+export class Place {
+  readonly #directory: string;
+  readonly #path: string;
+  readonly #drivers = new Map<string, Driver>();
+  #environment: Environment = simulatedEnvironment(0);
+  #empty: readonly Step[] = [];
+
+  private constructor() {
+    this.#directory = mkdtempSync(path.join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "holdfast-sim-"));
+    this.#path = path.join(this.#directory, "store");
+    process.once("exit", () => this.#erase());
+  }
+
+  static async take(environment: Environment): Promise<Place> {
+    const place = idle.pop() ?? (await Place.#make());
+    place.#environment = environment;
+    return place;
+  }
+
+  static async #make(): Promise<Place> {
+    const place = new Place();
+    const driver = await place.connect("observer");
+    await openOn({ ...bound(driver), close: async () => {} }, { environment: simulatedEnvironment(0) });
+    place.#empty = await emptying(driver);
+    return place;
+  }
+
+  /** The connections of that name. */
+  async connect(name: string): Promise<Driver> {
+    const known = this.#drivers.get(name);
+    if (known !== undefined) return known;
+    const environment: Environment = {
+      now: () => this.#environment.now(),
+      monotonic: () => this.#environment.monotonic(),
+      random: (bytes) => this.#environment.random(bytes),
+      sleep: (ms, signal) => this.#environment.sleep(ms, signal),
+      defer: (run) => this.#environment.defer(run),
+      log: (level, event, fields) => this.#environment.log(level, event, fields),
+    };
+    const driver = await openSqlite({ path: this.#path, durability: "normal", busyMs: 30_000, environment });
+    this.#drivers.set(name, driver);
+    return driver;
+  }
+
+  async leave(): Promise<void> {
+    const steps = this.#empty;
+    const plan = function* (): Plan<void> {
+      yield { steps, last: true };
+    };
+    await (await this.connect("observer")).transact(plan);
+    idle.push(this);
+  }
+
+  async remove(): Promise<void> {
+    for (const driver of this.#drivers.values()) await driver.close();
+    this.#erase();
+  }
+
+  #erase(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** Its methods, for whoever spreads it. */
+function bound(driver: Driver): Driver {
+  return {
+    dialect: driver.dialect,
+    transact: (plan) => driver.transact(plan),
+    read: (sql, params) => driver.read(sql, params),
+    inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
+    migrate: (create, run) => driver.migrate(create, run),
+    announce: (sessions) => driver.announce(sessions),
+    watch: (heard) => driver.watch(heard),
+    reclaim: () => driver.reclaim(),
+    rewrite: () => driver.rewrite(),
+    size: () => driver.size(),
+    close: () => driver.close(),
+  };
+}
+
+/** What makes every table again as a new store has it. */
+async function emptying(driver: Driver): Promise<readonly Step[]> {
+  const tables = (await driver.read(driver.dialect.tableNames, [])).map((row) => String(Object.values(row)[0]));
+  const steps: Step[] = [];
+  for (const table of tables) {
+    steps.push({ kind: "query", sql: `DELETE FROM ${table}`, params: [] });
+    for (const row of await driver.read(`SELECT * FROM ${table}`, [])) {
+      const names = Object.keys(row);
+      const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+      steps.push({ kind: "query", sql, params: Object.values(row) as Param[] });
+    }
+  }
+  return steps;
+}

@@ -1,0 +1,202 @@
+// The deterministic scheduler: simulated processes on one virtual clock. Whatever a process waits for (a timer, its turn at
+// the store, a tool) waits here; one thing at a time goes on, and which of those that are ready does, the seed says.
+import { setImmediate as macrotask } from "node:timers/promises";
+import type { Environment, LogLevel } from "../../contracts/environment.ts";
+import { encodeText, sha256 } from "../../core/bytes.ts";
+import { xorshift128 } from "../environment.ts";
+
+/** 2026-01-01T00:00:00Z: a plausible time, the same in every simulation. */
+const START_MS = 1_767_225_600_000;
+
+interface Ready {
+  readonly process: Process;
+  readonly what: string;
+  readonly go: () => void;
+}
+
+interface Sleeping extends Ready {
+  readonly due: number;
+}
+
+/** When a simulation that is not over is given up. */
+export interface Limits {
+  readonly steps: number;
+  /** By its own clock. */
+  readonly ms: number;
+  /** Without a commit that brings it further. */
+  readonly quietMs: number;
+}
+
+/** A number from 0 to 1, a different stream for every name. */
+export function dice(seed: number, name: string): () => number {
+  const next = xorshift128(new DataView(sha256(encodeText(`${seed} ${name}`)).buffer).getUint32(0));
+  return () => next() / 2 ** 32;
+}
+
+export class Scheduler {
+  readonly seed: number;
+  readonly #roll: () => number;
+  #ready: Ready[] = [];
+  /** By the time they are due. */
+  #sleeping: Sleeping[] = [];
+  #monotonic = 0;
+  #steps = 0;
+  #stirredAt = 0;
+  /** Asked before each step: true when it was the last moment of the process. */
+  readonly #kills: (process: Process, what: string) => boolean;
+  /** What happened, in words; the newest of it. */
+  readonly log: string[] = [];
+
+  constructor(seed: number, kills: (process: Process, what: string) => boolean = () => false) {
+    this.seed = seed;
+    this.#roll = dice(seed, "scheduler");
+    this.#kills = kills;
+  }
+
+  get monotonic(): number {
+    return this.#monotonic;
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** Something happened that brings it nearer to its end. */
+  stirred(): void {
+    this.#stirredAt = this.#monotonic;
+  }
+
+  note(text: string): void {
+    this.log.push(`${(this.#monotonic / 1000).toFixed(3)} ${text}`);
+    if (this.log.length > 2000) this.log.splice(0, 1000);
+  }
+
+  /** Until that promise is settled. Throws when nothing is left to do before, or it takes too long. */
+  async drive(goal: Promise<unknown>, limits: Limits): Promise<void> {
+    let isOver = false;
+    this.stirred();
+    const over = () => {
+      isOver = true;
+    };
+    goal.then(over, over);
+    for (;;) {
+      // Everything that the last step set free runs until it waits again.
+      await macrotask();
+      if (isOver) return;
+      if (this.#ready.length === 0 && !this.#wake()) throw new Stuck("nothing is left to do, and it is not over");
+      if (this.#steps++ >= limits.steps) throw new Stuck(`it is not over after ${limits.steps} steps`);
+      if (this.#monotonic >= limits.ms) throw new Stuck(`it is not over after ${limits.ms} ms of its time`);
+      if (this.#monotonic - this.#stirredAt >= limits.quietMs)
+        throw new Stuck(`nothing happened for ${limits.quietMs} ms`);
+      this.#step();
+    }
+  }
+
+  #step(): void {
+    const [chosen] = this.#ready.splice(Math.floor(this.#roll() * this.#ready.length), 1);
+    if (chosen === undefined || chosen.process.isDead) return;
+    if (this.#kills(chosen.process, chosen.what)) chosen.process.kill(`at ${chosen.what}`);
+    else chosen.go();
+  }
+
+  /** Moves the clock to the next who sleeps; false when nobody does. */
+  #wake(): boolean {
+    const [first] = this.#sleeping;
+    if (first === undefined) return false;
+    this.#monotonic = Math.max(this.#monotonic, first.due);
+    const later = this.#sleeping.findIndex(({ due }) => due > this.#monotonic);
+    this.#ready.push(...this.#sleeping.splice(0, later === -1 ? this.#sleeping.length : later));
+    return true;
+  }
+
+  ready(item: Ready): void {
+    if (!item.process.isDead) this.#ready.push(item);
+  }
+
+  sleep(process: Process, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      if (process.isDead) return;
+      if (signal?.aborted) return resolve();
+      const go = () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      };
+      const sleeping: Sleeping = { process, what: "timer", go, due: this.#monotonic + Math.max(0, ms) };
+      const abort = () => {
+        this.#sleeping = this.#sleeping.filter((one) => one !== sleeping);
+        this.#ready = this.#ready.filter((one) => one !== sleeping);
+        if (!process.isDead) resolve();
+      };
+      const after = this.#sleeping.findIndex(({ due }) => due > sleeping.due);
+      this.#sleeping.splice(after === -1 ? this.#sleeping.length : after, 0, sleeping);
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  /** Nothing of a dead process goes on. */
+  forget(process: Process): void {
+    this.#ready = this.#ready.filter((one) => one.process !== process);
+    this.#sleeping = this.#sleeping.filter((one) => one.process !== process);
+  }
+}
+
+/** The simulation cannot come to its end. */
+export class Stuck extends Error {}
+
+/** One process of the simulation. Dead, nothing that it waits for ever comes: its code does nothing any more. */
+export class Process {
+  readonly name: string;
+  readonly environment: Environment;
+  readonly #scheduler: Scheduler;
+  readonly #onDeath: () => void;
+  #isDead = false;
+  #skew = 0;
+
+  /** `haste`: its own clock goes so much faster. */
+  constructor(scheduler: Scheduler, name: string, life: number, onDeath: () => void = () => {}, haste = 1) {
+    this.name = name;
+    this.#scheduler = scheduler;
+    this.#onDeath = onDeath;
+    const roll = dice(scheduler.seed, `${name} ${life}`);
+    this.environment = {
+      now: () => START_MS + Math.floor(scheduler.monotonic + this.#skew),
+      monotonic: () => scheduler.monotonic * haste,
+      random: (bytes) => Uint8Array.from({ length: bytes }, () => Math.floor(roll() * 256)),
+      sleep: (ms, signal) => scheduler.sleep(this, ms, signal),
+      defer: (run) => scheduler.ready({ process: this, what: "macrotask", go: run }),
+      log: (level, event, fields) => this.#log(level, event, fields),
+    };
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  #log(level: LogLevel, event: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.#scheduler.note(`${this.name} ${level} ${event} ${JSON.stringify(fields)}`);
+  }
+
+  /** Its turn, among all that are ready. */
+  turn(what: string): Promise<void> {
+    return new Promise((go) => this.#scheduler.ready({ process: this, what, go }));
+  }
+
+  kill(why: string): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#scheduler.note(`${this.name} dies ${why}`);
+    this.#scheduler.forget(this);
+    this.#onDeath();
+  }
+
+  /** Its wall clock alone. */
+  jump(ms: number): void {
+    this.#scheduler.note(`${this.name} wall clock jumps by ${ms} ms`);
+    this.#skew += ms;
+  }
+}
+
+/** What a dead process gets for an answer. */
+export function never(): Promise<never> {
+  return new Promise(() => {});
+}

@@ -1,0 +1,168 @@
+// The simulator itself: the seed decides everything, the dead do nothing, and every fault does what it says.
+import { describe, expect, test } from "vitest";
+import type { AgentDefinition } from "../../contracts/runs.ts";
+import { type Fault, type FaultKind, Faults } from "./faults.ts";
+import { Process, Scheduler, Stuck } from "./scheduler.ts";
+import { type Simulation, simulate } from "./simulate.ts";
+
+const LIMITS = { steps: 10_000, ms: 1e9, quietMs: 1e9 };
+
+const agent: AgentDefinition = {
+  ...{ id: "a", version: "1" },
+  tools: { act: { execute: () => "acted" } },
+  models: { m: { retry: { attempts: 5 }, call: () => ({ output: "said" }) } },
+  async iterate(iteration) {
+    await iteration.model("?");
+    return iteration.done(await iteration.tool("act"));
+  },
+};
+
+function one(seed: number, faults: readonly Fault[], more: Partial<Simulation> = {}): Simulation {
+  return {
+    ...{ seed, faults, agents: [agent], limits: { quietMs: 900_000 } },
+    async scenario(client) {
+      await client.start("a", { id: "run", session: "s" });
+      await client.ended("run");
+    },
+    ...more,
+  };
+}
+
+/** Once, at the commit of an event of this type. */
+function at(kind: FaultKind, event: string): Fault {
+  const isHere: Fault["filter"] = ({ what, names, process }) =>
+    what === "commit" && names.includes(event) && process.startsWith("worker");
+  return { kind, probability: 1, maxTriggers: 1, filter: isHere };
+}
+
+async function order(seed: number): Promise<string> {
+  const scheduler = new Scheduler(seed);
+  const done: string[] = [];
+  const live = async (name: string) => {
+    const process = new Process(scheduler, name, 1);
+    for (let i = 0; i < 5; i++) {
+      await process.turn("step");
+      done.push(name);
+      await process.environment.sleep(10);
+    }
+  };
+  await scheduler.drive(Promise.all(["a", "b", "c"].map(live)), LIMITS);
+  return done.join("");
+}
+
+describe("the scheduler", () => {
+  test("gives the same order for the same seed, and others for others", async () => {
+    const orders = await Promise.all(Array.from({ length: 20 }, (_, seed) => order(seed)));
+    expect(await order(3)).toBe(orders[3]);
+    expect(new Set(orders).size).toBeGreaterThan(10);
+  });
+
+  test("lets nothing of a dead process go on", async () => {
+    const scheduler = new Scheduler(1);
+    const [dead, alive] = [new Process(scheduler, "dead", 1), new Process(scheduler, "alive", 1)];
+    let acted = false;
+    const act = () => {
+      acted = true;
+    };
+    dead.environment.sleep(5).then(act);
+    dead.environment.defer(act);
+    dead.turn("step").then(act);
+    dead.kill("now");
+    dead.environment.sleep(1).then(act);
+    await scheduler.drive(alive.environment.sleep(100), LIMITS);
+    expect(acted).toBe(false);
+    expect(scheduler.monotonic).toBe(100);
+  });
+
+  test("says so when nothing is left to do", async () => {
+    await expect(new Scheduler(1).drive(new Promise(() => {}), LIMITS)).rejects.toThrow(Stuck);
+  });
+});
+
+describe("faults", () => {
+  test("keep to their filter, spare the first and stop at their number", () => {
+    const faults = new Faults(1, [
+      { kind: "writeFail", probability: 1, afterN: 2, maxTriggers: 3, filter: ({ process }) => process === "p" },
+    ]);
+    const here = { process: "p", what: "commit", names: [] };
+    expect(faults.strike(["writeFail"], { ...here, process: "q" })).toBeNull();
+    expect(faults.strike(["readFail"], here)).toBeNull();
+    const struck = Array.from({ length: 8 }, () => faults.strike(["writeFail"], here) !== null);
+    expect(struck).toEqual([false, false, true, true, true, false, false, false]);
+    expect(faults.fired()).toEqual({ writeFail: 3 });
+  });
+});
+
+describe("a simulation", () => {
+  test("is the same for the same seed, to the last byte of the log", async () => {
+    const faults: Fault[] = [{ kind: "latency", probability: 0.3, ms: 30_000 }];
+    const [first, second, other] = [
+      await simulate(one(1, faults)),
+      await simulate(one(1, faults)),
+      await simulate(one(2, faults)),
+    ];
+    expect(second).toEqual(first);
+    expect(other.eventsHash).not.toBe(first.eventsHash);
+    expect(first.problems).toEqual([]);
+  });
+
+  test.each([
+    ["crashBefore", "step/done"],
+    ["crashDuring", "step/done"],
+    ["crashAfter", "step/started"],
+    ["crashAfter", "run/completed"],
+    ["errorAfter", "step/done"],
+    ["writeFail", "step/started"],
+    ["diskFull", "step/started"],
+  ] as const)("%s at %s", async (kind, event) => {
+    const { problems, fired, effects, commits } = await simulate(one(1, [at(kind, event)]));
+    expect(problems).toEqual([]);
+    expect(fired).toEqual({ [kind]: 1 });
+    expect(effects.map(({ times }) => times)).toEqual([1]);
+    const types = commits.flatMap(({ events }) => events);
+    expect(types.filter((type) => type === "step/started")).toHaveLength(2);
+    expect(types.filter((type) => type === "run/completed")).toHaveLength(1);
+  });
+
+  test("asks nobody where a person does not answer: the run waits", async () => {
+    const isAct: Fault["filter"] = ({ what, names }) => what === "commit" && names.join() === "step/done";
+    const { problems, effects, commits } = await simulate(
+      one(1, [{ kind: "crashBefore", probability: 1, maxTriggers: 1, filter: isAct }], {
+        person: () => null,
+        async scenario(client) {
+          await client.start("a", { id: "run", session: "s" });
+          await client.until("run", ({ waitsFor }) => waitsFor.some(({ kind }) => kind === "decision"));
+        },
+      }),
+    );
+    expect(problems).toEqual([]);
+    expect(effects.map(({ times }) => times)).toEqual([1]);
+    expect(commits.flatMap(({ events }) => events)).not.toContain("run/completed");
+  });
+
+  test("names what does not hold", async () => {
+    const { problems } = await simulate(
+      one(1, [], {
+        async scenario(client) {
+          client.expect(false, "this is so");
+        },
+      }),
+    );
+    expect(problems.join()).toContain("this is so");
+  });
+
+  test("steals the lease of who is alive, and all is well", async () => {
+    const slow: Fault = { kind: "latency", probability: 1, ms: 8000, filter: ({ what }) => what === "tool" };
+    const seeds = Array.from({ length: 10 }, (_, seed) => seed);
+    const claims: number[] = [];
+    for (const seed of seeds) {
+      const found = await simulate(one(seed, [slow, { kind: "leaseStolen", probability: 0.5, maxTriggers: 1 }]));
+      expect(found.problems).toEqual([]);
+      claims.push(
+        found.commits.filter(({ process, events }) => process.startsWith("thief") && events[0] === "run/claimed")
+          .length,
+      );
+    }
+    expect(Math.max(...claims)).toBeGreaterThan(0);
+  });
+});

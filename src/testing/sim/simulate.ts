@@ -1,0 +1,295 @@
+// One simulation: workers, a client that plays a scenario and a person who answers questions, each a process with a store of
+// its own on one real SQLite file, under faults; then what must hold whatever happened. The seed decides everything.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { AgentDefinition, AnswerInput, Decision, Run } from "../../contracts/runs.ts";
+import type { Storage } from "../../contracts/storage.ts";
+import { encodeText, sha256, toHex } from "../../core/bytes.ts";
+import { realEnvironment } from "../../core/environment.ts";
+import { openOn } from "../../open.ts";
+import type { Driver } from "../../storage/sql/driver.ts";
+import { faultyBlobs, type SharedBytes, sharedBlobs } from "./blobs.ts";
+import { Client, patiently } from "./client.ts";
+import { type Committed, faultyDriver } from "./driver.ts";
+import { type Fault, type FaultKind, Faults } from "./faults.ts";
+import { brokenInvariants, readAll } from "./invariants.ts";
+import { Place } from "./place.ts";
+import { dice, type Limits, Process, Scheduler, Stuck } from "./scheduler.ts";
+import { type Effect, World } from "./world.ts";
+
+export interface Simulation {
+  readonly seed: number;
+  readonly agents?: readonly AgentDefinition[];
+  readonly faults?: readonly Fault[];
+  /** How many; 2 when not given. One that dies is followed by another. */
+  readonly workers?: number;
+  readonly leaseMs?: number;
+  readonly pollMs?: number;
+  /** Played from its beginning by another client when the one who played it died: let it find what is there already. */
+  readonly scenario: (client: Client) => Promise<void>;
+  /** Answers what only a person can know; null: not now. When not given: what the world says. */
+  readonly person?: (decision: Decision, world: World) => AnswerInput | null;
+  /** Blobs live outside the database, where they can be damaged. */
+  readonly blobs?: boolean;
+  readonly limits?: Partial<Limits>;
+}
+
+/** A bug that is planted to see it found: between the rules and storage, or around the engine's driver. */
+export interface Plant {
+  readonly storage?: (storage: Storage) => Storage;
+  readonly driver?: (driver: Driver, process: Process) => Driver;
+}
+
+export interface Simulated {
+  readonly seed: number;
+  /** What did not hold; nothing when all is well. */
+  readonly problems: readonly string[];
+  /** Over the logs of all sessions. */
+  readonly eventsHash: string;
+  readonly effects: readonly Effect[];
+  /** Who committed after whom, as one hash. */
+  readonly interleaving: string;
+  readonly commits: readonly Committed[];
+  readonly steps: number;
+  /** By the clock of the simulation. */
+  readonly ms: number;
+  readonly fired: Readonly<Partial<Record<FaultKind, number>>>;
+  /** The newest of what happened, in words. */
+  readonly log: readonly string[];
+}
+
+/** Short, against how often workers look: most of a simulation would be waiting otherwise. */
+const LEASE_MS = 10_000;
+const POLL_MS = 3000;
+/** Whoever steals a lease takes time to pass so much faster than it does. */
+const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
+/** A pause takes an hour at most. */
+const LIMITS: Limits = { steps: 400_000, ms: 12 * 3_600_000, quietMs: 4_000_000 };
+
+export function simulate(simulation: Simulation): Promise<Simulated> {
+  return new Simulator(simulation, {}).play();
+}
+
+/** For tests of the simulator: whether it notices. */
+export function simulatePlanted(simulation: Simulation, plant: Plant): Promise<Simulated> {
+  return new Simulator(simulation, plant).play();
+}
+
+class Simulator {
+  readonly #simulation: Simulation;
+  readonly #plant: Plant;
+  #place: Place | null = null;
+  readonly #faults: Faults;
+  readonly #world: World;
+  readonly #scheduler: Scheduler;
+  readonly #roll: () => number;
+  readonly #bytes: SharedBytes = new Map();
+  readonly #commits: Committed[] = [];
+  readonly #problems: string[] = [];
+  readonly #listeners = new Set<{ readonly process: Process; readonly heard: () => void }>();
+  #thieves = 0;
+  #hasThief = false;
+  #isClosing = false;
+
+  constructor(simulation: Simulation, plant: Plant) {
+    this.#simulation = simulation;
+    this.#plant = plant;
+    this.#faults = new Faults(simulation.seed, simulation.faults ?? []);
+    this.#world = new World(this.#faults);
+    this.#roll = dice(simulation.seed, "lives");
+    this.#scheduler = new Scheduler(simulation.seed, ({ name }, what) => {
+      if (name === "observer") return false;
+      return this.#faults.strike(["death"], { process: name, what, names: [] }) !== null;
+    });
+  }
+
+  async play(): Promise<Simulated> {
+    this.#place = await Place.take(new Process(this.#scheduler, "observer", 0).environment);
+    try {
+      await this.#drive();
+      const found = await this.#examine();
+      await this.#place.leave();
+      return found;
+    } catch (error) {
+      await this.#place.remove();
+      throw error;
+    }
+  }
+
+  async #drive(): Promise<void> {
+    const { workers = 2, agents = [], limits = {} } = this.#simulation;
+    const over = Promise.withResolvers<void>();
+    if (agents.length > 0) {
+      for (let i = 1; i <= workers; i++) this.#keepAlive(`worker-${i}`, (process) => this.#work(process));
+      this.#keepAlive("person", (process) => this.#answer(process));
+    }
+    this.#keepAlive("client", async (process) => {
+      await this.#scenario(process).catch((error: unknown) =>
+        this.#problems.push(`the scenario failed: ${text(error)}`),
+      );
+      over.resolve();
+    });
+    const most = { ...LIMITS, ...limits };
+    try {
+      await this.#scheduler.drive(over.promise, most);
+      // From here on nothing goes wrong, and everything has to come to its end.
+      this.#faults.end();
+      await this.#scheduler.drive(this.#settled(), most);
+    } catch (error) {
+      if (!(error instanceof Stuck)) throw error;
+      this.#problems.push(error.message);
+    }
+    this.#isClosing = true;
+  }
+
+  /** Begins the process, and another one some time after it died. */
+  #keepAlive(name: string, live: (process: Process) => Promise<void>, life = 1): void {
+    const process: Process = new Process(this.#scheduler, name, life, () => {
+      if (this.#isClosing) return;
+      const pause = new Process(this.#scheduler, "observer", 0);
+      pause.environment.sleep(100 + this.#roll() * LEASE_MS).then(() => this.#keepAlive(name, live, life + 1));
+    });
+    this.#start(process, live);
+  }
+
+  #start(process: Process, live: (process: Process) => Promise<void>): void {
+    live(process).catch((error: unknown) => {
+      this.#problems.push(`${process.name} failed: ${text(error)}`);
+    });
+  }
+
+  async #scenario(process: Process): Promise<void> {
+    const store = await this.#open(process);
+    const { leaseMs = LEASE_MS } = this.#simulation;
+    const open = async (name: string) => {
+      const other = new Process(this.#scheduler, name, 1);
+      return { store: await this.#open(other), kill: () => other.kill("because the scenario says so") };
+    };
+    const setting = { process, store, agents: this.#agentsIn(process), leaseMs, faults: this.#faults };
+    await this.#simulation.scenario(new Client({ ...setting, world: this.#world, open }));
+  }
+
+  #agentsIn(process: Process): readonly AgentDefinition[] {
+    return (this.#simulation.agents ?? []).map((agent) => this.#world.agentIn(process, agent));
+  }
+
+  async #work(process: Process): Promise<void> {
+    const { pollMs = POLL_MS } = this.#simulation;
+    const store = await this.#open(process);
+    store.runs.createWorker({ agents: this.#agentsIn(process), pollMs }).start();
+  }
+
+  async #answer(process: Process): Promise<void> {
+    const { person = truthful } = this.#simulation;
+    const client = new Client({
+      ...{ process, store: await this.#open(process), agents: [], leaseMs: LEASE_MS, faults: this.#faults },
+      world: this.#world,
+      open: () => Promise.reject(new Error("bug: a person opens no stores")),
+    });
+    for (;;) {
+      for (const decision of await client.patiently(() => client.store.runs.pending())) {
+        const answer = person(decision, this.#world);
+        if (answer !== null) await client.answer(decision.id, answer);
+      }
+      await process.environment.sleep(5000);
+    }
+  }
+
+  /** Every process has a store of its own; opening it can fail, too. */
+  async #open(process: Process): Promise<Holdfast> {
+    const { environment } = process;
+    const { blobs } = this.#simulation;
+    const real = await this.#connect(process.name);
+    const driver = faultyDriver(this.#plant.driver?.(real, process) ?? real, process, this.#faults, {
+      committed: (commit) => this.#committed(commit),
+      listen: (heard) => {
+        const listener = { process, heard };
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+    });
+    const outside = blobs === true ? { blobs: faultyBlobs(this.#bytes, process, this.#faults) } : {};
+    const options = { durability: "normal", environment, ...outside } as const;
+    return patiently(environment, () => openOn({ ...driver, close: async () => {} }, options, this.#plant.storage));
+  }
+
+  /**
+   * A connection of its own for each who works; who dies leaves it to who comes after, for a transaction never spans two
+   * steps and there is nothing to be seen of it. Those who only look share one.
+   */
+  async #connect(name: string): Promise<Driver> {
+    const whose = name === "person" ? "observer" : name.replace(/^thief.*/, "thief");
+    if (this.#place === null) throw new Error("bug: nobody connects before there is a place");
+    return this.#place.connect(whose);
+  }
+
+  #committed(commit: Committed): void {
+    this.#commits.push(commit);
+    // Signs of life have no events.
+    if (commit.events.length > 0) this.#scheduler.stirred();
+    this.#scheduler.note(`${commit.process} commits ${commit.events.join(", ") || "without events"}`);
+    for (const listener of this.#listeners) {
+      if (listener.process.isDead) this.#listeners.delete(listener);
+      else if (listener.process.name !== commit.process) listener.heard();
+    }
+    if (!commit.process.startsWith("worker") || this.#hasThief) return;
+    const at = { process: commit.process, what: "commit", names: commit.events };
+    if (this.#faults.strike(["leaseStolen"], at) !== null) this.#steal();
+  }
+
+  /** A worker who takes others for dead far too soon. */
+  #steal(): void {
+    this.#hasThief = true;
+    const over = () => {
+      this.#hasThief = false;
+    };
+    const thief = new Process(this.#scheduler, `thief-${++this.#thieves}`, 1, over, THIEF.haste);
+    this.#start(thief, async () => {
+      const store = await this.#open(thief);
+      store.runs.createWorker({ agents: this.#agentsIn(thief), pollMs: THIEF.pollMs }).start();
+      await thief.environment.sleep(THIEF.livesMs);
+      thief.kill("after what it stole");
+    });
+  }
+
+  /** Every run has ended, or waits for a person who does not answer. */
+  async #settled(): Promise<void> {
+    const process = new Process(this.#scheduler, "observer", 1);
+    const store = await this.#open(process);
+    for (;;) {
+      const { items } = await store.runs.list({ limit: 1000 });
+      if (items.every((run) => run.endedAt !== null || this.#isLeft(run))) return;
+      await process.environment.sleep(POLL_MS);
+    }
+  }
+
+  #isLeft({ waitsFor }: Run): boolean {
+    return waitsFor.some(({ kind }) => kind === "decision") && this.#simulation.person !== undefined;
+  }
+
+  async #examine(): Promise<Simulated> {
+    const { seed, blobs } = this.#simulation;
+    const { steps, monotonic: ms, log } = this.#scheduler;
+    const environment = realEnvironment();
+    const driver = await this.#connect("observer");
+    const outside = blobs === true ? { blobs: sharedBlobs(this.#bytes) } : {};
+    const store = await openOn(driver, { environment, ...outside });
+    const found = await readAll(store);
+    this.#problems.push(...(await brokenInvariants(store, found, this.#world)));
+    const order = this.#commits.map(({ process }) => process).join(" ");
+    return {
+      ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#world.effects() },
+      ...{ interleaving: toHex(sha256(encodeText(order))).slice(0, 16), commits: this.#commits, steps, ms },
+      ...{ fired: this.#faults.fired(), log },
+    };
+  }
+}
+
+/** Looks whether it happened. */
+function truthful({ step }: Decision, world: World): AnswerInput {
+  const done = world.effect(step.idempotencyKey);
+  return done === undefined ? { verdict: "retry" } : { verdict: "result", result: done.result };
+}
+
+function text(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

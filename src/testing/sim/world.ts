@@ -1,0 +1,134 @@
+// The world outside the store, as the tools and models of agents change it: it counts what was really done under each key,
+// and makes them fail.
+import type { Json } from "../../contracts/json.ts";
+import type { AgentDefinition, Iteration, Model, ModelReply, StepCall, Tool } from "../../contracts/runs.ts";
+import type { FaultKind, Faults } from "./faults.ts";
+import type { Process } from "./scheduler.ts";
+
+/** What was done under one idempotency key. */
+export interface Effect {
+  readonly key: string;
+  readonly tool: string;
+  readonly run: string;
+  readonly mayRepeat: boolean;
+  readonly times: number;
+  /** What the newest of them gave. */
+  readonly result: Json;
+}
+
+const MODEL_FAULTS: readonly FaultKind[] = ["modelTimeout", "modelRateLimit", "modelGarbage"];
+
+export class World {
+  readonly #effects = new Map<string, Effect>();
+  readonly #faults: Faults;
+  /** Answers of models, those that nobody recorded included. */
+  modelCalls = 0;
+
+  constructor(faults: Faults) {
+    this.#faults = faults;
+  }
+
+  effects(): readonly Effect[] {
+    return [...this.#effects.values()];
+  }
+
+  effect(key: string): Effect | undefined {
+    return this.#effects.get(key);
+  }
+
+  /** How often a tool really did something. */
+  times(tool: string, run?: string): number {
+    const of = this.effects().filter((one) => one.tool === tool && (run === undefined || one.run === run));
+    return of.reduce((sum, { times }) => sum + times, 0);
+  }
+
+  /** The agent as a process has it: whatever it does outside is seen here, and stops when the process is dead. */
+  agentIn(process: Process, agent: AgentDefinition): AgentDefinition {
+    const tools = Object.entries(agent.tools ?? {}).map(([name, tool]) => [name, this.#tool(process, name, tool)]);
+    const models = Object.entries(agent.models ?? {}).map(([name, model]) => [name, this.#model(process, name, model)]);
+    return {
+      ...agent,
+      ...(agent.tools === undefined ? {} : { tools: Object.fromEntries(tools) as Record<string, Tool> }),
+      ...(agent.models === undefined ? {} : { models: Object.fromEntries(models) as Record<string, Model> }),
+      iterate: (iteration, state) => agent.iterate(this.#seen(process, iteration), state),
+    };
+  }
+
+  /** What it spawns is seen, too. */
+  #seen(process: Process, iteration: Iteration): Iteration {
+    return {
+      ...iteration,
+      spawn: (child, options) => iteration.spawn(this.agentIn(process, child), options),
+      parallel: <T extends readonly unknown[]>(
+        ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
+      ) => {
+        const seen = branches.map((branch) => (inner: Iteration) => branch(this.#seen(process, inner)));
+        return iteration.parallel<T>(...(seen as unknown as typeof branches));
+      },
+    };
+  }
+
+  #tool(process: Process, name: string, tool: Tool): Tool {
+    return {
+      ...tool,
+      execute: async (input, call) => {
+        await this.#late(process, "tool", name);
+        const at = { process: process.name, what: "tool", names: [name] };
+        if (this.#faults.strike(["toolFail"], at) !== null) throw new ToolFailed(name);
+        const result = await tool.execute(input, call);
+        this.#done(name, tool, call, result);
+        await this.#late(process, "tool", name);
+        return result;
+      },
+    };
+  }
+
+  #done(tool: string, { effect }: Tool, { idempotencyKey: key, run }: StepCall, given: unknown): void {
+    const times = (this.#effects.get(key)?.times ?? 0) + 1;
+    const result = (given === undefined ? null : given) as Json;
+    this.#effects.set(key, { key, tool, run, mayRepeat: effect === "idempotent", times, result });
+  }
+
+  #model(process: Process, name: string, model: Model): Model {
+    return {
+      ...model,
+      call: async (request, call) => {
+        await this.#late(process, "model", name);
+        const struck = this.#faults.strike(MODEL_FAULTS, { process: process.name, what: "model", names: [name] });
+        if (struck?.kind === "modelTimeout") {
+          await process.environment.sleep(60_000);
+          throw new ModelFailed("Timeout", "simulated: the model did not answer in time");
+        }
+        if (struck?.kind === "modelRateLimit") throw new ModelFailed("RateLimited", "simulated: too many requests");
+        if (struck !== null) return { answer: "simulated garbage" } as unknown as ModelReply;
+        this.modelCalls++;
+        const reply = await model.call(request, call);
+        await this.#late(process, "model", name);
+        return reply;
+      },
+    };
+  }
+
+  async #late(process: Process, what: string, name: string): Promise<void> {
+    await process.turn(what);
+    const delay = this.#faults.strike(["latency"], { process: process.name, what, names: [name] });
+    if (delay !== null) await process.environment.sleep(this.#faults.length(delay));
+  }
+}
+
+class ToolFailed extends Error {
+  readonly code = "ToolFailed";
+
+  constructor(tool: string) {
+    super(`simulated: ${tool} failed before it did anything`);
+  }
+}
+
+class ModelFailed extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

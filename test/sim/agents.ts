@@ -1,0 +1,93 @@
+// Agents for simulations. What they do outside is counted by the simulated world, so their tools need do nothing but answer.
+import type { Json } from "../../src/contracts/json.ts";
+import type { AgentDefinition, Tool } from "../../src/contracts/runs.ts";
+
+const PATIENT = { attempts: 12, backoffMs: 100, maxBackoffMs: 1000 };
+
+/** Charging twice would be noticed; noting twice would not. */
+const tools: Readonly<Record<string, Tool>> = {
+  charge: { effect: "non-idempotent", retry: PATIENT, execute: (input) => ({ charged: input }) },
+  send: { retry: PATIENT, execute: (input) => ({ sent: input }) },
+  note: { effect: "idempotent", retry: PATIENT, execute: (input) => ({ noted: input }) },
+};
+
+const models = {
+  scripted: {
+    retry: PATIENT,
+    call: (request: Json) => ({ output: { about: request }, inputTokens: 10, outputTokens: 5, costUsd: 0.001 }),
+  },
+};
+
+/** So many iterations: a message, a model call, one tool that must not be repeated and one that may. */
+export const clerk: AgentDefinition = {
+  ...{ id: "clerk", version: "1", tools, models },
+  initial: (input) => ({ left: (input as { iterations: number }).iterations, charged: 0 }),
+  async iterate(iteration, state) {
+    const { left, charged } = state as { left: number; charged: number };
+    if (left === 0) return iteration.done({ charged });
+    await iteration.message({ role: "user", content: `do ${left}` });
+    await iteration.model({ left });
+    await iteration.tool("charge", { left });
+    await iteration.tool("note", { left });
+    await iteration.message({ role: "assistant", content: `did ${left}` });
+    return iteration.next({ left: left - 1, charged: charged + 1 });
+  },
+};
+
+/** Does something, waits for a word, does something else. */
+export const waiter: AgentDefinition = {
+  ...{ id: "waiter", version: "1", tools },
+  async iterate(iteration) {
+    await iteration.tool("note", "before");
+    const word = await iteration.waitFor("go");
+    await iteration.tool("send", word);
+    return iteration.done(word);
+  },
+};
+
+/** Pauses between two things. */
+export const sleeper: AgentDefinition = {
+  ...{ id: "sleeper", version: "1", tools },
+  async iterate(iteration) {
+    await iteration.tool("charge", "before");
+    await iteration.pause(2);
+    await iteration.sleep(1000);
+    await iteration.tool("send", "after");
+    return iteration.done("rested");
+  },
+};
+
+/** Does two things at once. */
+export const juggler: AgentDefinition = {
+  ...{ id: "juggler", version: "1", tools },
+  async iterate(iteration) {
+    const [a, b] = await iteration.parallel<[Json, Json]>(
+      (left) => left.tool("note", "left"),
+      (right) => right.tool("note", "right"),
+    );
+    return iteration.done({ a, b });
+  },
+};
+
+/** Has others do it. */
+export const boss: AgentDefinition = {
+  ...{ id: "boss", version: "1", tools },
+  async iterate(iteration) {
+    const { value } = await iteration.spawn(clerk, { input: { iterations: 1 } });
+    await iteration.tool("charge", value);
+    return iteration.done(value);
+  },
+};
+
+/** Carries more than fits into a row. */
+export const carrier: AgentDefinition = {
+  ...{ id: "carrier", version: "1", tools },
+  initial: () => ({ n: 0 }),
+  async iterate(iteration, state) {
+    const { n } = state as { n: number };
+    if (n === 2) return iteration.done(n);
+    await iteration.message({ role: "user", content: `${n} `.repeat(2000) });
+    await iteration.tool("charge", { n, text: `${n} `.repeat(2000) });
+    return iteration.next({ n: n + 1, text: `${n} `.repeat(2000) });
+  },
+};

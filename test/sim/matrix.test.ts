@@ -1,0 +1,33 @@
+// Every commit of a run, failed in every way: it ends once, with the right result, and what it did outside it did once.
+import { describe, expect, test } from "vitest";
+import type { AgentDefinition } from "../../src/contracts/runs.ts";
+import { crashMatrix } from "../../src/testing/sim/matrix.ts";
+import type { Simulation } from "../../src/testing/sim/simulate.ts";
+import { clerk, sleeper, waiter } from "./agents.ts";
+
+const SEED = 7;
+
+function running(agent: AgentDefinition, input: unknown, value: unknown): Simulation {
+  return {
+    ...{ seed: SEED, agents: [agent], workers: 2, limits: { quietMs: 900_000 } },
+    async scenario(client) {
+      await client.start(agent.id, { id: "run", session: "s", input });
+      if (agent === waiter) await client.signal("run", "go", "word");
+      const result = await client.ended("run");
+      client.expect(result.status === "completed", `it is ${result.status}: ${result.error?.message}`);
+      client.expect(JSON.stringify(result.value) === JSON.stringify(value), `it gave ${JSON.stringify(result.value)}`);
+    },
+  };
+}
+
+describe("crash matrix", () => {
+  test.each([
+    ["iterations with messages, models and tools", running(clerk, { iterations: 2 }, { charged: 2 })],
+    ["a pause", running(sleeper, null, "rested")],
+    ["a signal", running(waiter, null, "word")],
+  ])("RU5 RU7 RU11 %s: every commit, failed in every way", { timeout: 300_000 }, async (_, simulation) => {
+    const { points, problems } = await crashMatrix(simulation);
+    expect(problems).toEqual([]);
+    expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(25);
+  });
+});

@@ -1,0 +1,35 @@
+// Faults together, as a share of all that processes do.
+import type { Fault, FaultKind, Opportunity } from "../../src/testing/sim/faults.ts";
+
+/** Damage is told to a client as it is; a worker has to live with it. */
+const isWorker = ({ process }: Opportunity) => process.startsWith("worker");
+
+/** Everything that can happen to a commit, so that this share of them meets something; the rest in proportion. */
+export function mixed(rate: number): readonly Fault[] {
+  const share = (kind: FaultKind, part: number, more: Partial<Fault> = {}): Fault => ({
+    ...{ kind, probability: rate * part },
+    ...more,
+  });
+  return [
+    share("writeFail", 0.3),
+    share("diskFull", 0.1),
+    share("errorAfter", 0.2),
+    share("crashBefore", 0.1),
+    share("crashDuring", 0.1),
+    share("crashAfter", 0.1),
+    share("readFail", 0.05),
+    share("latency", 0.15, { ms: 30_000 }),
+    share("death", 0.005),
+    share("clockJump", 0.05, { ms: 60_000 }),
+    share("leaseStolen", 0.1),
+    share("lostWakeup", 1),
+    share("duplicate", 1),
+    share("toolFail", 0.5),
+    share("modelTimeout", 0.2),
+    share("modelRateLimit", 0.3),
+    share("modelGarbage", 0.3),
+    share("blobTorn", 0.3),
+    share("blobCorrupted", 0.1, { filter: isWorker }),
+    share("blobMissing", 0.1, { filter: isWorker }),
+  ];
+}
