@@ -79,17 +79,24 @@ const BLOBS_AT_ONCE = 20_000;
 /** All rows are counted while others write; what seems wrong is then counted again, a few blobs at one moment. */
 export async function checkReferences(storage: Storage, look: Look): Promise<void> {
   for (let first = 0, more = true; more; first += COUNTED_AT_ONCE) {
-    const counted = new Int32Array(COUNTED_AT_ONCE);
+    // Grown as it is needed: most stores have few blobs.
+    let counted = new Int32Array(1024);
     await countSessions(storage, first, (no, n) => {
       const place = no - first - 1;
-      if (place >= 0 && place < COUNTED_AT_ONCE) counted[place] = (counted[place] ?? 0) + n;
+      if (place < 0 || place >= COUNTED_AT_ONCE) return;
+      if (place >= counted.length) {
+        const grown = new Int32Array(Math.min(COUNTED_AT_ONCE, 2 ** Math.ceil(Math.log2(place + 1))));
+        grown.set(counted);
+        counted = grown;
+      }
+      counted[place] = (counted[place] ?? 0) + n;
     });
     const doubtful: number[] = [];
     more = false;
     for await (const row of rowsOf<CheckedBlobRow>((last) => storage.query("check.blobs", last?.no ?? first, PAGE))) {
       more = row.no > first + COUNTED_AT_ONCE;
       if (more) break;
-      if (row.refs !== counted[row.no - first - 1]) doubtful.push(row.no);
+      if (row.refs !== (counted[row.no - first - 1] ?? 0)) doubtful.push(row.no);
       if (doubtful.length >= REFS_ASKED) await settle(storage, look, doubtful.splice(0));
     }
     if (doubtful.length > 0) await settle(storage, look, doubtful);

@@ -34,10 +34,14 @@ export class RunsSaid {
 
   see(event: RunEvent): void {
     const { seq, branch, type, run, agent, data } = event;
-    if (type === "run/deleted") return this.#forget(String(data.run));
-    if (type === "checkpoint/deleted") return this.#forgetSaved(agent);
-    if (type === "checkpoint/saved") return this.#checkpoint(seq, branch, agent, "", data.iteration ?? null);
-    if (run === null) return;
+    if (type === "run/deleted") this.#forget(String(data.run));
+    if (type === "checkpoint/deleted") this.#forgetSaved(agent);
+    if (type === "checkpoint/saved") this.#checkpoint(seq, branch, agent, "", data.iteration ?? null);
+    if (run !== null) this.#ofRun(run, event);
+  }
+
+  #ofRun(run: string, event: RunEvent): void {
+    const { seq, branch, type, data } = event;
     if (type === "run/created") this.runs.set(run, created(event));
     else if (typeof data.version === "number") this.#move(run, event);
     if (type === "run/signalled") {

@@ -52,7 +52,7 @@ export async function spawnRun(
   try {
     if (found?.status !== "done") {
       const intent = found?.seq ?? (await suspension.during(() => begin(parent, identity, agent, id, options)));
-      await suspension.during(() => workOn(parent, agent, id));
+      await suspension.during(() => workOn(parent, agent, id, found === undefined));
       await ended(parent, id, identity, intent);
     }
     return await resultOf(storage, payloads, await existingRun(storage, id));
@@ -132,11 +132,17 @@ async function invoking(storage: Storage, row: RunRow, birth: Birth, at: number)
 }
 
 /** Until it ends or waits; not at all when somebody else does, or it is not its time. */
-async function workOn({ host: { storage }, writer, leave, signal, work }: Parent, agent: AgentDefinition, id: string) {
-  const child = await awaitChild(storage, id, writer.row.owner, signal);
+async function workOn(
+  { host: { storage }, writer, leave, signal, work }: Parent,
+  agent: AgentDefinition,
+  id: string,
+  isFresh: boolean,
+) {
+  // A child of an earlier try may be at work in this very process, under the same name: it is taken like anybody else's.
+  const child = await awaitChild(storage, id, isFresh ? writer.row.owner : null, signal);
   if (child === null) return;
   const owner = writer.row.owner ?? "";
-  const own = child.owner === owner ? child : await claimRun(storage, child, owner);
+  const own = isFresh && child.owner === owner ? child : await claimRun(storage, child, owner);
   const execution = work(agent, own);
   const stop = () => execution.stop();
   signal.addEventListener("abort", stop, { once: true });
@@ -158,7 +164,7 @@ async function awaitChild(
   signal: AbortSignal,
 ): Promise<RunRow | null> {
   const now = await existingRun(storage, id);
-  const child = now.owner === owner ? now : await awaitFree(storage, id, signal);
+  const child = owner !== null && now.owner === owner ? now : await awaitFree(storage, id, signal);
   if (child === null || child.ended_at !== null || child.status === "waiting") return null;
   return child.status === "paused" && (child.wake_at ?? 0) > storage.environment.now() ? null : child;
 }

@@ -8,6 +8,7 @@ import { toHex } from "../core/bytes.ts";
 import { differing, runColumns } from "../core/runs-compared.ts";
 import { RunsSaid } from "../core/runs-said.ts";
 import { verifyChain } from "../log/verify.ts";
+import { leaseLost } from "./errors.ts";
 import { type Entry, readJournal } from "./journal.ts";
 
 export type Verified = "whole" | "checkpoint";
@@ -18,7 +19,12 @@ export async function verifyRun(storage: Storage, row: RunRow, how: Verified): P
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
   const journal = await readJournal(storage, row, row.first_seq - 1);
   const wrong = differs(row, journal);
-  if (wrong !== null) throw corrupted(row, `the run's ${wrong} is not what the log says`, row.seq);
+  if (wrong !== null) {
+    // Somebody may have moved it between the two looks.
+    const [now] = await storage.query("run.get", row.id);
+    if (now?.version !== row.version) throw leaseLost(row);
+    throw corrupted(row, `the run's ${wrong} is not what the log says`, row.seq);
+  }
   return journal;
 }
 
