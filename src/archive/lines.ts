@@ -121,6 +121,9 @@ function decodeCells(table: ArchivedTable, given: object): PortableRow {
   return row;
 }
 
+/** Names of no limit of their own: a board's agent is "" for the conversation itself, a checkpoint's run for no run. */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(["agent", "parent", "key", "run"]);
+
 /** undefined when it is not of the column's type. */
 function decodeCell({ name, type }: PortableColumn, cell: unknown): PortableCell | undefined {
   switch (type) {
@@ -133,10 +136,10 @@ function decodeCell({ name, type }: PortableColumn, cell: unknown): PortableCell
     case "bytes":
       return decodeBytes(cell);
     case "text":
-      // Names of no limit of their own: a board's agent is "" for the conversation itself.
-      return isText(cell) && (cell === "" ? name === "agent" || name === "parent" || name === "key" : isId(cell))
-        ? cell
-        : undefined;
+      if (!isText(cell)) return undefined;
+      // A list, as long as what a run waits for.
+      if (name === "waits") return cell.isWellFormed() && !cell.includes("\0") ? cell : undefined;
+      return (cell === "" ? MAY_BE_EMPTY.has(name) : isId(cell)) ? cell : undefined;
     default:
       return isText(cell) && isId(cell) ? cell : undefined;
   }
