@@ -22,7 +22,11 @@ export type KindName =
   | "agent"
   | "block"
   | "version"
-  | "blob";
+  | "blob"
+  | "run"
+  | "signal"
+  | "decision"
+  | "checkpoint";
 
 export interface Kind {
   readonly name: KindName;
@@ -155,4 +159,8 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   block: named("block"),
   version: VERSION,
   blob: BLOB,
+  run: named("run"),
+  signal: within("signal", "#"),
+  decision: within("decision", "#"),
+  checkpoint: within("checkpoint", "#"),
 };

@@ -121,6 +121,28 @@ function fillSession(rows: Rows, draw: Random, no: number, size: Size, blobs: nu
   if (draw.chance(0.4)) add(rows, "aliases", { name: `alias-${no}`, session_no: no, created_at: START });
   for (let seq = 1; seq <= last; seq++) fillEvent(rows, draw, no, seq, blobs);
   if (draw.chance(0.6)) fillBoard(rows, draw, no);
+  if (draw.chance(0.7)) fillRuns(rows, draw, no, last);
+}
+
+function fillRuns(rows: Rows, draw: Random, no: number, last: number): void {
+  const at = { session_no: no, branch: 1 };
+  for (let n = 1; n <= 1 + draw.below(2); n++) {
+    const id = `run-${no}-${n}`;
+    const [status, ended] = draw.pick([["completed", START + 9] as const, ["waiting", null] as const]);
+    add(rows, "runs", {
+      ...{ ...at, id, first_seq: 1, seq: last, parent: draw.pick([null, "run-1-1"]), nested: n === 1 ? 0 : 1 },
+      ...{ agent_no: draw.pick([1, 2, 3]), agent_version: "1", toolset: digest(id), status, version: draw.below(9) },
+      ...{ epoch: draw.below(4), beat: 0, owner: draw.pick([null, "worker"]), iteration: draw.below(5) },
+      ...{ checkpoint_seq: null, wake_at: draw.pick([null, START + 5]), waits: null, cancel: 0, pause_at: null },
+      ...{ stop: draw.pick([null, "done"]), limits: bytes("{}"), priority: draw.below(3), lease_ms: 1000 },
+      ...{ tokens: draw.below(100), cost_usd: draw.pick([null, 0.5]), created_at: START, updated_at: START + 1 },
+      ended_at: ended,
+    });
+    const seq = { ...at, seq: n, run: id };
+    add(rows, "signals", { ...seq, name: draw.pick(["go", "stop"]), taken_seq: draw.pick([null, last]) });
+    add(rows, "decisions", { ...seq, step_seq: 1, answered_seq: draw.pick([null, last]) });
+    add(rows, "checkpoints", { ...seq, run: draw.pick(["", id]), agent_no: draw.pick([1, 2]), iteration: n });
+  }
 }
 
 function fillBoard(rows: Rows, draw: Random, no: number): void {

@@ -7,7 +7,7 @@ import { IN_PART } from "../../core/existing.ts";
 /** Chunks, and the holders of chunks, are how a blob is kept: they count as stored bytes and not as blobs. */
 const PART = "form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0)";
 
-/** A call that ended is two rows and one call: of what has versions the first is counted. */
+/** A call that ended is two rows and one call: of what has versions the first is counted. A run is one row. */
 const FIRST = "count(CASE WHEN seq = first_seq THEN 1 END)";
 
 function total(what: string): string {
@@ -20,7 +20,7 @@ export const queries = {
       const counts =
         "deleted_at" in columns
           ? "count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted"
-          : `${"first_seq" in columns ? FIRST : "count(*)"} AS rows, CAST(NULL AS BIGINT) AS deleted`;
+          : `${"first_seq" in columns && table !== "runs" ? FIRST : "count(*)"} AS rows, CAST(NULL AS BIGINT) AS deleted`;
       const partial = table === "sessions" ? `count(CASE WHEN version = ${IN_PART} THEN deleted_at END)` : "0";
       return `SELECT '${table}' AS name, ${counts}, ${partial} AS partial FROM ${table}`;
     })
