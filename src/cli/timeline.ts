@@ -141,8 +141,7 @@ function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined): Said 
     case "run/created":
       return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
     case "run/claimed":
-      if (data.status === "recovering")
-        return { text: `taken over by ${data.owner}: who had it showed no sign of life`, tone: "warn" };
+      if (data.status === "recovering") return { text: `taken over, its worker was gone: ${data.owner}`, tone: "warn" };
       return { text: `taken by ${data.owner}`, tone: "plain" };
     case "run/released":
       return { text: "given back, for another worker to take", tone: "plain" };

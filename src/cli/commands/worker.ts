@@ -1,4 +1,5 @@
 // holdfast worker: works on runs until it is told to stop.
+import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -6,7 +7,7 @@ import type { AgentDefinition, Run, Worker, WorkerNote } from "../../contracts/r
 import { realEnvironment } from "../../core/environment.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
-import { UsageError } from "../failure.ts";
+import { fileFailure, UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { whyOf } from "../runs.ts";
 import { safe, safeLine } from "../terminal.ts";
@@ -14,7 +15,7 @@ import { formatSpan, formatTime, parseDuration, plural } from "../units.ts";
 
 export const worker: Command = {
   name: "worker",
-  summary: "work on runs: take what is due, recover what others left, until told to stop",
+  summary: "work on runs of your agents until told to stop",
   usage: ["worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--allow-mismatch]"],
   description:
     "Takes runs that can go on, works on some at a time, wakes them at their timers and signals, and takes over those whose " +
@@ -219,14 +220,14 @@ function agentsIn(module: Readonly<Record<string, unknown>>): readonly AgentDefi
 }
 
 async function load(file: string, io: Io): Promise<Readonly<Record<string, unknown>>> {
-  const url = pathToFileURL(path.resolve(io.cwd, file)).href;
+  const place = path.resolve(io.cwd, file);
+  await access(place).catch((error: unknown) => {
+    throw fileFailure(error, file);
+  });
   try {
-    return (await import(url)) as Readonly<Record<string, unknown>>;
+    return (await import(pathToFileURL(place).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    const { code, url: missing } = error as { readonly code?: unknown; readonly url?: unknown };
-    if (code === "ERR_MODULE_NOT_FOUND" && (missing === undefined || missing === url)) {
-      throw new HoldfastError("NotFound", `no file ${file}`, { cause: error, details: { file } });
-    }
+    const { code } = error as { readonly code?: unknown };
     const why = error instanceof Error ? error.message : String(error);
     const hint =
       code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(file)
