@@ -99,7 +99,7 @@ export const approve: Command = {
   examples: [
     { command: "holdfast runs approve chat-1#33", does: "the payment did not arrive: pay" },
     {
-      command: `holdfast runs approve chat-1#33 --result '{"receipt": 7}' --note 'in the bank book'`,
+      command: `holdfast runs approve chat-1#33 --result '{"receipt": 7}'`,
       does: "it did arrive: go on with this receipt",
     },
   ],

@@ -15,7 +15,8 @@ export const recover: Command = {
     "Watches a run for the length of its lease; when its worker shows no sign of life, the log is verified and the run " +
     "freed for the next worker. Tells the iteration it goes on with, the steps whose results are used as they are, those " +
     "nobody knows the end of, and whether a person is needed for them. A worker does the same by itself: this is for " +
-    `looking. A run that somebody works on is refused (exit 4), and with --all passed over. ${RUN_HELP}`,
+    `looking. A run that somebody works on is refused (exit 4), and with --all passed over; one whose log is damaged is ` +
+    `named, and holds up no other (exit 5). ${RUN_HELP}`,
   options: { all: { type: "flag", summary: "every run whose worker is gone" } },
   operands: [{ name: "RUN", need: "optional" }],
   examples: [

@@ -62,7 +62,7 @@ export const show: Command = {
 async function eventsOf(holdfast: Holdfast, { id, session }: Run): Promise<readonly LogEvent[]> {
   const events: LogEvent[] = [];
   for (let after = 0; ; ) {
-    const page = await holdfast.log.read(session, { after, types: TIMELINE_TYPES, limit: LIMITS.eventsPage });
+    const page = await holdfast.log.read({ session }, { after, types: TIMELINE_TYPES, limit: LIMITS.eventsPage });
     events.push(...page.filter(({ run }) => run === id));
     after = page.at(-1)?.seq ?? after;
     if (page.length < LIMITS.eventsPage) return events;

@@ -115,8 +115,8 @@ describe("runs", () => {
       "run_first",
       "",
     ]);
-    expect(all).toMatch(/run_third +waiting +c +patient +0 +just now +signal go/);
-    expect(all).toMatch(/run_second +failed +b +counter +1 +just now +limit:iterations/);
+    expect(all).toMatch(/run_third +waiting +c +0 +just now +signal go +patient/);
+    expect(all).toMatch(/run_second +failed +b +1 +just now +limit:iterations +counter/);
     const ids = async (...argv: string[]) => (await json("runs", ...argv)).items.map(({ id }: { id: string }) => id);
     expect(await ids("--status", "waiting")).toEqual(["run_third"]);
     expect(await ids("--agent", "counter", "--limit", "1")).toEqual(["run_second"]);

@@ -61,10 +61,10 @@ const columns = (now: number): readonly Column<Run>[] => [
   { title: "RUN", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
   { title: "STATUS", cell: ({ status }) => status, keep: true, colour: paintStatus },
   { title: "SESSION", cell: ({ session }) => session, shrink: 2 },
-  { title: "AGENT", cell: ({ agent }) => agent, shrink: 3 },
   { title: "ITER", align: "right", cell: ({ iteration }) => formatCount(iteration) },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
-  { title: "WHY", cell: whyOf, shrink: 4, min: 0 },
+  { title: "WHY", cell: whyOf, shrink: 3, min: 12 },
+  { title: "AGENT", cell: ({ agent }) => agent, shrink: 4, min: 0 },
 ];
 
 const ALL: readonly Command[] = [

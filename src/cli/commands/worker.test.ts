@@ -31,11 +31,12 @@ function agents(text: string, name = "agents.mjs"): string {
 }
 
 /** Works until the condition holds, and stops then. */
-async function work(argv: readonly string[], enough: (stdout: string) => boolean) {
+async function work(argv: readonly string[], enough: (stdout: string) => boolean, columns?: number) {
   const over = new AbortController();
   let seen = "";
   const ended = await capture(main, ["worker", ...argv, "--poll", "10"], {
     cwd,
+    ...(columns === undefined ? {} : { columns }),
     signal: over.signal,
     seen: (text) => {
       seen += text;
@@ -63,6 +64,15 @@ describe("worker", () => {
     expect(stdout).toContain(asleep.id);
     expect(stdout).toMatch(new RegExp(`${other.id}  d  cannot go on here: .* begun by version 2, not 1`));
     expect((await hf.runs.result(id))?.value).toEqual({ hello: 1 });
+  });
+
+  test("on a terminal it colours its own words, and nothing else", async () => {
+    const file = agents(`export default ${WAITS}`);
+    await hf.runs.start(waits, { session: "a\u001b[31m" });
+    const { stdout } = await work(["--agents", file], (text) => text.includes("waiting"), 80);
+    expect(stdout).toContain("  a\\x1b[31m  taken from iteration 1\n");
+    expect(stdout).toContain("  \u001b[33mwaiting signal go\u001b[39m, after ");
+    expect(stdout).toMatch(/^\d\d:\d\d:\d\dZ {2}run_/m);
   });
 
   test("--json is one document a line", async () => {

@@ -78,7 +78,7 @@ async function untilStopped(
     worker.start();
     await Promise.race([stop.first, teller.failed]);
     const left = worker.working.length;
-    await output.note(left === 0 ? "stopping" : `stopping: ${plural(left, "run")} to the end of its iteration …`);
+    await output.note(left === 0 ? "stopping" : `stopping, once the iteration of ${plural(left, "run")} has ended …`);
     const stopped = worker.stop(graceMs === undefined ? {} : { graceMs }).then(() => "stopped" as const);
     const how = await Promise.race([stopped, stop.second]);
     if (how === "stopped") return false;
@@ -146,7 +146,7 @@ class Teller {
     const error = note.kind === "refused" ? note.error : note.run.error;
     const { id, session, agent, status, iteration } = note.run;
     const record = { event: note.kind, at, run: id, session, agent, status, iteration, ms, error };
-    this.#tell(record, safe`${formatTime(at)}  ${id}  ${session}  ${this.#words(note, ms)}`);
+    this.#tell(record, `${this.#time(at)}  ${safe`${id}  ${session}`}  ${this.#words(note, ms)}`);
   };
 
   /** What the library logs of its own troubles: the store cannot be reached, a lease was lost. */
@@ -156,9 +156,14 @@ class Teller {
     const at = Date.now();
     this.#tell(
       { event: "trouble", at, what: event, ...fields },
-      safe`${formatTime(at)}  ${event}: ${fields.error === undefined ? "" : String(fields.error)}`,
+      `${this.#time(at)}  ${safe`${event}: ${fields.error === undefined ? "" : String(fields.error)}`}`,
     );
   };
+
+  /** Who watches knows the day. */
+  #time(at: number): string {
+    return this.#output.interactive ? formatTime(at).slice("2026-01-01 ".length) : formatTime(at);
+  }
 
   #words(note: WorkerNote, ms: number | null): string {
     const { style } = this.#output;
