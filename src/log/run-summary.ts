@@ -28,7 +28,7 @@ export const SAY_OF_RUNS: Readonly<Record<string, Say>> = {
   "run/woken": ({ data }) => `run woken by the end of ${data.child}`,
   "run/signalled": ({ data }) => `signal ${data.name}`,
   "run/answered": (event) =>
-    `${step(event)} decided: ${event.data.verdict}${event.data.by === undefined ? "" : `, by ${event.data.by}`}`,
+    `${step(event)}: ${event.data.verdict}${event.data.by === undefined ? "" : `, by ${event.data.by}`}`,
   "run/completed": () => "run completed",
   "run/failed": (event) => `run failed: ${event.data.stop === "failed" ? failure(event) : event.data.stop}`,
   "run/cancelled": () => "run cancelled",

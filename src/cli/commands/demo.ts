@@ -109,8 +109,10 @@ async function lookBack({ story, choice, signal }: Stage, { session, decision }:
     return events.find(({ data }) => `${session}#${data.step}` === decision.id)?.seq ?? decision.seq;
   });
   await story.say("Why was the payment taken for done, or not? Every event knows its causes:");
-  const traced = await story.run("trace", "--causes", `${session}#${why}`);
-  await story.claim("the trace leads to who decided it", traced.stdout.includes(`by ${decision.by}`));
+  await story.run("trace", "--causes", `${session}#${why}`);
+  const { causes } = await use(choice, (holdfast) => holdfast.causes(`${session}#${why}`));
+  const isTraced = causes.some(({ type, data }) => type === "run/answered" && data.by === decision.by);
+  await story.claim("the trace leads to who decided it", isTraced);
   await story.say("What did it cost? Calls that were known were not made, or paid for, again:");
   await story.run("cost", session);
   await story.say("And is it whole? The checker compares all rows with the log, and every hash:");

@@ -34,7 +34,7 @@ export const watchingCases: readonly Case[] = [
         why.causes.map(({ type }) => type),
         ["step/started", "run/answered", "run/created", "step/asked"],
       );
-      assert.match(present(why.causes[1]).summary, /decided: retry, by eve$/);
+      assert.match(present(why.causes[1]).summary, /: retry, by eve$/);
       assert.deepEqual([why.event.row?.kind, why.event.row?.id], ["step", present(decision).id]);
       const traced = await trace("s");
       const of = (type: string) => present(traced.find((event) => event.type === type));
