@@ -22,12 +22,14 @@ export type * from "./contracts/log.ts";
 export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";
 export type * from "./contracts/query.ts";
+export type * from "./contracts/runs.ts";
 export type * from "./contracts/sessions.ts";
 export type * from "./contracts/state.ts";
 export type * from "./contracts/tasks.ts";
 export { TASK_STATUSES } from "./contracts/tasks.ts";
 export type * from "./contracts/trace.ts";
 export type * from "./contracts/vectors.ts";
+export { defineAgent } from "./runs/agents.ts";
 export { fileBlobs } from "./storage/blobs/file.ts";
 
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */

@@ -17,7 +17,7 @@ export async function confirm(context: Context, question: string): Promise<void>
   throw new HoldfastError("Aborted", "nothing was erased", { hint: "the answer was not yes" });
 }
 
-async function firstLine(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {
+export async function firstLine(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {
   let text = "";
   for await (const chunk of stdin) {
     text += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");

@@ -9,6 +9,8 @@ export interface OutStream {
 
 export interface InStream extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean;
+  /** Ends the wait for what nobody is going to say. */
+  destroy?(): unknown;
 }
 
 export interface Io {

@@ -7,7 +7,6 @@ import { fork, resume, rewind } from "./commands/branching.ts";
 import { check } from "./commands/check.ts";
 import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
-import { demoWriter } from "./commands/demo-writer.ts";
 import { diff } from "./commands/diff.ts";
 import { gc } from "./commands/gc.ts";
 import { heads } from "./commands/heads.ts";
@@ -17,21 +16,24 @@ import { messages } from "./commands/messages.ts";
 import { migrate } from "./commands/migrate.ts";
 import { compact, publish } from "./commands/publish.ts";
 import { query } from "./commands/query.ts";
+import { runs } from "./commands/runs.ts";
 import { sessions } from "./commands/sessions.ts";
 import { state } from "./commands/state.ts";
 import { stats } from "./commands/stats.ts";
 import { tasks } from "./commands/tasks.ts";
 import { trace } from "./commands/trace.ts";
 import { verify } from "./commands/verify.ts";
+import { worker } from "./commands/worker.ts";
 import type { Section } from "./help.ts";
 
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
+  { title: "What agents do", commands: [runs, worker] },
   { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, diff] },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
   { title: "From store to store", commands: [exported, imported] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];
 
-export const COMMANDS: readonly AnyCommand[] = [...SECTIONS.flatMap(({ commands }) => commands), demoWriter];
+export const COMMANDS: readonly AnyCommand[] = SECTIONS.flatMap(({ commands }) => commands);

@@ -321,7 +321,14 @@ export interface WorkerOptions extends ResumeOptions {
   readonly concurrency?: number;
   /** How often it looks for work when nobody tells it; 1 s. */
   readonly pollMs?: number;
+  /** Told of every run it takes, leaves or cannot go on with. */
+  readonly watch?: (note: WorkerNote) => void;
 }
+
+/** begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given back. */
+export type WorkerNote =
+  | { readonly kind: "begun" | "left"; readonly run: Run }
+  | { readonly kind: "refused"; readonly run: Run; readonly error: RunError };
 
 /** Works on runs of its agents until it is stopped. */
 export interface Worker {

@@ -19,6 +19,7 @@ export interface Cause extends TraceName {
 export class CauseReader {
   readonly #storage: Storage;
   readonly #heads = new Map<string, HeadRow | null>();
+  readonly #runs = new Map<string, Cause | null>();
 
   constructor(storage: Storage) {
     this.#storage = storage;
@@ -49,7 +50,7 @@ export class CauseReader {
       case "eval":
         return [row("eval", data.eval), row("message", data.message), turn];
       case "call":
-        return [row("call", data.call), turn];
+        return [row("call", data.call), turn, await this.#run(event.run)];
       case "head":
       case "branch":
         if (type === "head/created") return this.#published(event);
@@ -63,11 +64,16 @@ export class CauseReader {
         return [await this.#source(plainObject.read(data.source))];
       case "invocation":
         return this.#invocation(event, turn);
+      case "run":
+      case "step":
+      case "iteration":
+      case "checkpoint":
+        return this.#ofRun(event, row("step", data.step));
       case "alias":
       case "turn":
         return [];
       default:
-        return [turn];
+        return [turn, await this.#run(event.run)];
     }
   }
 
@@ -79,6 +85,38 @@ export class CauseReader {
     const [head = null] = await this.#storage.query("head.get", id);
     this.#heads.set(id, head);
     return head;
+  }
+
+  /** The step it is about and what a person said of it, or the run; of an end also the last thing that happened before. */
+  async #ofRun(event: LogEvent, step: Cause | null): Promise<readonly (Cause | null)[]> {
+    const { session, seq, type, data, run } = event;
+    if (type === "run/created") {
+      const of = data.parent ?? plainObject.read(data.from)?.run;
+      return [await this.#run(of)];
+    }
+    if (step !== null) return [step, await this.#decision(event, Number(data.step))];
+    const begun = await this.#run(run);
+    const isEnd = /^(iteration\/complete|run\/(completed|failed|cancelled))$/.test(type);
+    return [begun, isEnd ? named("event", rowId(session, seq - 1)) : null];
+  }
+
+  /** That a person was asked, or what the answer was: whichever came last before the event. */
+  async #decision({ session, seq }: LogEvent, step: number): Promise<Cause | null> {
+    const [decision] = await this.#storage.query("decision.get", session, step);
+    const places = [decision?.answered_seq ?? null, decision?.seq ?? null];
+    const last = places.find((place) => place !== null && place < seq) ?? null;
+    return last === null ? null : named("decision", rowId(session, last));
+  }
+
+  /** null also when it was deleted. */
+  async #run(id: Json | undefined): Promise<Cause | null> {
+    if (typeof id !== "string") return null;
+    const known = this.#runs.get(id);
+    if (known !== undefined) return known;
+    const [row] = await this.#storage.query("run.get", id);
+    const cause = row === undefined ? null : { kind: "run", id, event: rowId(row.session, row.first_seq) };
+    this.#runs.set(id, cause);
+    return cause;
   }
 
   /** A head's own event is the last that belongs to it. */

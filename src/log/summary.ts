@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import type { TracedRow } from "../contracts/trace.ts";
 import { rowId } from "../core/row-id.ts";
+import { SAY_OF_RUNS } from "./run-summary.ts";
 
 const KINDS: readonly (readonly [prefix: string, kind: string])[] = [
   ["session/", "session"],
@@ -22,6 +23,10 @@ const KINDS: readonly (readonly [prefix: string, kind: string])[] = [
   ["board/", "board"],
   ["task/", "task"],
   ["annotation", "annotation"],
+  ["run/", "run"],
+  ["step/", "step"],
+  ["iteration/", "checkpoint"],
+  ["checkpoint/", "checkpoint"],
 ];
 
 /** Of rows that are versions, the event says of what: the seq of the first. */
@@ -42,6 +47,7 @@ export function rowOf(event: LogEvent, erased: boolean): TracedRow | null {
 function idOf(event: LogEvent, kind: string): string {
   const named = { alias: event.data.name, head: event.data.head, board: event.data.board, task: event.data.task }[kind];
   if (typeof named === "string") return named;
+  if (kind === "run") return event.run ?? String(event.data.run);
   return kind === "session" ? event.session : rowId(event.session, firstSeq(event, kind));
 }
 
@@ -57,6 +63,7 @@ const counted = (list: Json | undefined, one: string) => {
 const version = (kind: string, event: LogEvent) => `${kind} #${firstSeq(event, kind)}`;
 
 const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
+  ...SAY_OF_RUNS,
   "session/created": ({ data }) =>
     data.from === undefined ? "session created" : `session made from ${from(data.from)}`,
   "session/updated": ({ data }) => `session updated: ${data.status}, ${counted(data.tags, "tag")}`,

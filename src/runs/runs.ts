@@ -1,9 +1,26 @@
 // Runs: begun, worked on, looked at, and told what to do.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions, RunFilter, RunInput, RunResult, Runs } from "../contracts/runs.ts";
+import type {
+  AgentDefinition,
+  ResumeOptions,
+  RunFilter,
+  RunInput,
+  RunResult,
+  Runs,
+  WorkerOptions,
+} from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkArray, checkId, checkInt, checkLimit, checkOneOf, checkOptionalId, checkRecord } from "../core/check.ts";
+import {
+  checkArray,
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOneOf,
+  checkOptionalId,
+  checkRecord,
+  invalid,
+} from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { newId } from "../core/environment.ts";
 import { checkSame, defineAgent } from "./agents.ts";
@@ -118,13 +135,16 @@ export function createRuns(
     recover: async (id, options) => recoverRun(storage, checkId(id, "run"), checkVerify(options)),
     recoverAll: async (options) => recoverAll(storage, checkVerify(options)),
     createWorker(options) {
-      const given = checkRecord(options, "worker", ["agents", "concurrency", "pollMs", "allowMismatch", "verify"]);
+      const given = checkRecord(options, "worker", [
+        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify"],
+      ]);
       const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AgentDefinition[];
       const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
         given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
       return shop.worker(agents.map(defineAgent), {
         ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
         ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify({ verify: given.verify as Verified }) },
+        watch: checkWatch(given.watch),
       });
     },
     tokens(options) {
@@ -193,6 +213,11 @@ async function resume(
 function checkVerify(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
   const { verify } = checkRecord(options, "options");
   return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
+}
+
+function checkWatch(watch: unknown): WorkerOptions["watch"] {
+  if (watch !== undefined && typeof watch !== "function") throw invalid("worker.watch", "a function", watch);
+  return watch as WorkerOptions["watch"];
 }
 
 async function list(storage: Storage, filter: RunFilter | undefined) {

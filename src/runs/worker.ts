@@ -1,17 +1,20 @@
 // A worker: claims runs that can go on, works on some at a time, and takes over those whose worker shows no sign of life.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions, Worker } from "../contracts/runs.ts";
+import type { AgentDefinition, ResumeOptions, Worker, WorkerNote } from "../contracts/runs.ts";
 import { DUE } from "../contracts/storage.ts";
 import { checkSame } from "./agents.ts";
+import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
 import { claimRun, releaseRun } from "./lease.ts";
-import { existingRun } from "./rows.ts";
+import { errorOf as errorOfRun } from "./results.ts";
+import { existingRun, runOf } from "./rows.ts";
 import { verifyRun } from "./verify.ts";
 
 export interface Settings extends ResumeOptions {
   readonly concurrency: number;
   readonly pollMs: number;
+  readonly watch: ((note: WorkerNote) => void) | undefined;
 }
 
 const PAGE = 200;
@@ -148,14 +151,25 @@ export class RunWorker implements Worker {
     const execution = new Execution(this.#host, agent, row);
     const done = this.#work(execution).finally(() => this.#working.delete(row.id));
     this.#working.set(row.id, { execution, done });
+    this.#tell({ kind: "begun", run: runOf(row) });
     return true;
   }
 
   /** One bad run never blocks the others, nor is it taken up again and again. */
-  #refuse({ id, version }: RunRow, error: unknown): void {
+  #refuse(row: RunRow, error: unknown): void {
     if (error instanceof HoldfastError && (error.code === "LeaseLost" || error.retryable)) return;
-    this.#refused.set(id, version);
-    this.#host.storage.environment.log("error", "worker.refused", { run: id, error: String(error) });
+    this.#refused.set(row.id, row.version);
+    this.#host.storage.environment.log("error", "worker.refused", { run: row.id, error: String(error) });
+    this.#tell({ kind: "refused", run: runOf(row), error: errorOf(error) });
+  }
+
+  /** Whoever listens badly does not disturb the work. */
+  #tell(note: WorkerNote): void {
+    try {
+      this.#settings.watch?.(note);
+    } catch (error) {
+      this.#host.storage.environment.log("warn", "worker.watch", { run: note.run.id, error: String(error) });
+    }
   }
 
   async #work(execution: Execution): Promise<void> {
@@ -170,7 +184,9 @@ export class RunWorker implements Worker {
     try {
       // What it still has is given back, so that nobody has to wait for the lease to end.
       await releaseRun(storage, execution.row);
-      if (trouble !== null) this.#refuse(await existingRun(storage, execution.row.id), trouble);
+      const row = await existingRun(storage, execution.row.id);
+      if (trouble !== null) this.#refuse(row, trouble);
+      this.#tell({ kind: "left", run: runOf(row, await errorOfRun(storage, row)) });
     } catch (error) {
       storage.environment.log("warn", "worker.release", { run: execution.row.id, error: String(error) });
     }

@@ -6,7 +6,7 @@ export {
   type SimulatedEnvironment,
   simulatedEnvironment,
 } from "./environment.ts";
-export { type Model, naiveModel } from "./model.ts";
+export { type Model as NaiveModel, naiveModel } from "./model.ts";
 export { type FastCheck, type PropertyFixture, type PropertyOptions, runPropertySuite } from "./property.ts";
 export type { Client } from "./sim/client.ts";
 export type { Fault, FaultKind, Opportunity } from "./sim/faults.ts";

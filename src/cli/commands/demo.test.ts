@@ -1,12 +1,10 @@
-// The demo really checks: it holds, leaves nothing behind, and fails when a claim does not hold.
+// The demo really checks: it holds whatever is answered, leaves nothing behind, and needs a store that outlives a process.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { capture } from "../capture.ts";
-import { survivors, writerText } from "../demo/crash.ts";
+import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
-import { openStore } from "../store.ts";
 
 let cwd: string;
 beforeEach(() => {
@@ -19,15 +17,29 @@ afterEach(() => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
+const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+
+/** Somebody at a terminal who types this. */
+async function* typed(text: string): AsyncGenerator<string> {
+  yield text;
+}
+const person = (text: string) => ({
+  columns: 80,
+  env: { NO_COLOR: "1", USER: "ada" },
+  stdin: Object.assign(typed(text), { isTTY: true }),
+});
+
 describe("demo", () => {
   test("tells its story at 80 columns, holds, and cleans up", async () => {
-    const { code, stdout, stderr } = await capture(main, ["demo"], { cwd, columns: 80, env: { NO_COLOR: "1" } });
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).not.toContain("NOT TRUE");
-    expect(stdout).toContain("$ holdfast messages trip\n");
-    expect(stdout).toContain("(SIGKILL)");
-    expect(stdout).toMatch(/ ✓ all \d+ acknowledged messages are there; 0 lost\n/);
-    expect(stdout).toContain("trip: first bad seq 4");
+    const { code, stdout } = await cli(["demo", "--yes"], { columns: 80, env: { NO_COLOR: "1" } });
+    expect([code, stdout.includes("NOT TRUE")]).toEqual([0, false]);
+    expect(stdout).toContain("✗ kill -9: process ");
+    expect(stdout).toContain("took the run over\n");
+    expect(stdout).toContain("bills#19  did pay happen?");
+    expect(stdout).toContain("--by demo\n");
+    expect(stdout).toContain("✓ the bank's book has 3 payments: none twice\n");
+    expect(stdout).toContain(": result, by demo");
+    expect(stdout).toMatch(/bills: first bad seq \d+/);
     expect(stdout).toMatch(/\d+ claims checked in [\d.]+ s; all of them hold/);
     expect(stdout).toContain("Try next\n");
     const wide = stdout.split("\n").filter((line) => line.length > 80 && !line.includes(tmpdir()));
@@ -35,65 +47,48 @@ describe("demo", () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
+  test("asks whoever sits at the terminal, and shows what comes of the answer", async () => {
+    const again = await cli(["demo"], person("2\n"));
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("Your answer: ")]);
+    expect(again.stdout).toContain("✓ B-102 was paid twice because you said so, under one idempotency key\n");
+    expect(again.stdout).toContain(": retry, by ada");
+    const never = await cli(["demo"], person("3\n"));
+    expect([never.code, never.stdout]).toEqual([0, expect.stringContaining(": fail, by ada")]);
+    expect(never.stdout).toContain("not paid: a person said");
+  });
+
   test("--json tells what was checked; --store uses a store of yours, again and again", async () => {
     for (let round = 0; round < 2; round++) {
-      const { code, stdout } = await capture(main, ["demo", "--store", "mine.db", "--json"], { cwd });
+      const { code, stdout } = await cli(["demo", "--store", "mine.db", "--json"]);
       const told = JSON.parse(stdout);
       expect([code, told.ok, told.store]).toEqual([0, true, "mine.db"]);
       expect(told.claims.length).toBeGreaterThan(5);
       expect(told.claims.every(({ holds }: { holds: boolean }) => holds)).toBe(true);
-      expect(told.crash).toMatchObject({ lost: 0, broken: 0, contiguous: true, signal: "SIGKILL" });
-      expect(told.crash.stored).toBeGreaterThanOrEqual(told.crash.acknowledged);
+      expect(told).toMatchObject({ killed: { signal: "SIGKILL" }, decision: { verdict: "result", by: "demo" } });
+      expect(told.payments.map(({ bill }: { bill: string }) => bill)).toEqual(["B-101", "B-102", "B-103"]);
       expect(told.damage.badSeq).toBe(told.damage.changedSeq);
-      expect(told.ms).toBeLessThan(10_000);
+      expect(told.ms).toBeLessThan(20_000);
     }
     expect(existsSync(path.join(cwd, "mine.db"))).toBe(true);
     expect(readdirSync(cwd).filter((name) => name.startsWith("holdfast-demo-"))).toEqual([]);
   });
 
-  test("--keep keeps the store", async () => {
-    const { code, stdout } = await capture(main, ["demo", "--keep", "--json"], { cwd });
-    const { store } = JSON.parse(stdout);
+  test("--keep keeps the store; blob bytes are kept where it is told to", async () => {
+    const { code, stdout } = await cli(["demo", "--keep", "--json"]);
+    const { store, run } = JSON.parse(stdout);
     expect(code).toBe(0);
-    expect(await capture(main, ["verify", "--store", store], { cwd })).toMatchObject({ code: 0 });
-  });
-
-  test("keeps blob bytes where it is told to", async () => {
+    expect(await cli(["verify", "--store", store])).toMatchObject({ code: 0 });
+    const shown = await cli(["runs", "show", run, "--store", store], { columns: 80, env: { NO_COLOR: "1" } });
+    expect(shown.stdout).toContain("taken over, its worker was gone:");
+    expect(shown.stdout).toContain("demo decided on tool pay: it happened");
+    expect(shown.stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
     const argv = ["demo", "--store", "mine.db", "--blob-dir", "bytes", "--json"];
-    const { code, stdout } = await capture(main, argv, { cwd });
-    expect([code, JSON.parse(stdout).ok]).toEqual([0, true]);
+    expect(await cli(argv)).toMatchObject({ code: 0 });
   });
 
   test("needs a store that outlives a process, and a place for it", async () => {
-    expect(await capture(main, ["demo", "--store", ":memory:"], { cwd })).toMatchObject({ code: 2 });
-    expect(await capture(main, ["demo", "--store", "no/where.db"], { cwd })).toMatchObject({ code: 6 });
+    expect(await cli(["demo", "--store", ":memory:"])).toMatchObject({ code: 2 });
+    expect(await cli(["demo", "--store", "no/where.db"])).toMatchObject({ code: 6 });
     expect(readdirSync(cwd)).toEqual([]);
-  });
-
-  test("would notice a lost, a broken and a repeated message", async () => {
-    const choice = { url: path.join(cwd, "a.db"), name: "a.db", blobDirectory: undefined };
-    const hf = await openStore(choice, { create: true });
-    const scope = { session: "s", agent: "writer" };
-    const append = (number: number, content = writerText(number)) =>
-      hf.history.append(scope, { role: "assistant", content });
-    const [one, two] = [await append(1), await append(2)];
-    const killed = (acknowledged: [number, number][]) => ({
-      acknowledged: new Map(acknowledged),
-      signal: "SIGKILL",
-      pid: 1,
-      ms: 1,
-    });
-    const promised: [number, number][] = [
-      [one.seq, 1],
-      [two.seq, 2],
-    ];
-    expect(await survivors(hf, "s", killed(promised))).toEqual({ stored: 2, lost: 0, broken: 0, contiguous: true });
-    expect(await survivors(hf, "s", killed([...promised, [9, 3]]))).toMatchObject({ lost: 1 });
-    await append(3, writerText(3).slice(0, -1));
-    await append(4, "");
-    expect(await survivors(hf, "s", killed(promised))).toMatchObject({ stored: 4, broken: 2, contiguous: true });
-    await append(2);
-    expect(await survivors(hf, "s", killed(promised))).toMatchObject({ stored: 5, contiguous: false });
-    await hf.close();
   });
 });

@@ -1,13 +1,13 @@
-// holdfast demo: the main job on the embedded default, told step by step. It really checks what it claims: a claim that
-// does not hold makes it exit with 1.
+// holdfast demo: an agent is killed in the middle of a payment and another process goes on, told step by step. It really
+// checks what it claims: a claim that does not hold makes it exit with 1.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
-import { type Killed, killWriter, type Survivors, survivors } from "../demo/crash.ts";
-import { isWhole, play, type Scene } from "../demo/scene.ts";
+import { type Act, perform } from "../demo/act.ts";
+import type { Stage } from "../demo/stage.ts";
 import { Story } from "../demo/story.ts";
 import { fileOf, tamper } from "../demo/tamper.ts";
 import { EXIT } from "../exit.ts";
@@ -18,24 +18,26 @@ import { formatCount } from "../units.ts";
 
 export const demo: Command = {
   name: "demo",
-  summary: "watch a store survive kill -9, in a few seconds",
-  usage: ["demo [--store URL] [--keep]"],
+  summary: "watch an agent survive kill -9 in the middle of a payment",
+  usage: ["demo [--store URL] [--yes] [--keep]"],
   description:
-    "Makes a store in a temporary directory, keeps a small conversation in it, starts a process that writes as fast " +
-    "as it can, kills that process with -9, and checks that everything acknowledged is there. Then it changes one " +
-    "byte in a copy of the file and checks that verify names the place. No network, no model, nothing left behind. " +
-    "With --store it uses that store of yours instead, under ids of its own, and leaves there what it wrote.",
+    "Makes a store in a temporary directory, starts a process in which an agent with a scripted model pays bills, kills it " +
+    "with -9 in the middle of a payment, and lets a second process take over. That one does not guess whether the " +
+    "payment happened: it asks, you answer, and it goes on. Then it shows what the store knows of all that, checks it, " +
+    "and changes one byte in a copy of the file to see it noticed. No network, no model, no key, nothing left behind, less " +
+    "than 20 seconds. With --store it uses that store of yours instead, under ids of its own, and leaves there what it wrote.",
   options: {
     keep: { type: "flag", summary: "keep the temporary directory, to look around in it" },
+    yes: { type: "flag", short: "y", summary: "do not ask: answer that the payment happened, as the bank's book says" },
   },
   means: { store: "a store of yours instead of a temporary one; $HOLDFAST_STORE is not looked at" },
   operands: [],
   examples: [
-    { command: "holdfast demo", does: "the whole story" },
-    { command: "holdfast demo --keep", does: "and keep the store afterwards" },
+    { command: "holdfast demo", does: "the whole story; it asks you one question" },
+    { command: "holdfast demo --yes --keep", does: "without the question, and keep the store afterwards" },
     { command: "holdfast demo --json", does: "only what was checked, for a program" },
   ],
-  next: "holdfast init creates a store of your own.",
+  next: "holdfast init creates a store of your own; holdfast worker --help tells how to run agents of yours.",
   run: async (context) => {
     const started = performance.now();
     const directory = await mkdtemp(path.join(tmpdir(), "holdfast-demo-"));
@@ -43,12 +45,15 @@ export const demo: Command = {
     const keep = context.args.flag("keep");
     try {
       const stage = makeStage(context, directory, stop.signal);
-      const told = await tell(stage);
+      const told = await tell(stage, context);
       const ms = Math.round(performance.now() - started);
       const { claims, holds } = stage.story;
       const kept = stage.isTemporary && !keep ? null : stage.choice.name;
-      await ending(stage, kept, ms);
-      if (context.output.json) await context.output.document({ ok: holds, store: kept, ms, claims, ...told });
+      await ending(stage, told.act, kept, ms);
+      if (context.output.json) {
+        const { act, damage } = told;
+        await context.output.document({ ok: holds, store: kept, ms, claims, ...act, damage });
+      }
       return holds ? EXIT.ok : EXIT.error;
     } finally {
       stop.release();
@@ -56,16 +61,6 @@ export const demo: Command = {
     }
   },
 };
-
-interface Stage {
-  readonly story: Story;
-  readonly choice: StoreChoice;
-  readonly directory: string;
-  readonly isTemporary: boolean;
-  /** Ids of a store that is not ours must not collide with what is there. */
-  readonly suffix: string;
-  readonly signal: AbortSignal;
-}
 
 function makeStage(context: Context, directory: string, signal: AbortSignal): Stage {
   const { args, io } = context;
@@ -77,116 +72,83 @@ function makeStage(context: Context, directory: string, signal: AbortSignal): St
   const env = isTemporary ? {} : io.env;
   const choice = chooseStore(named ?? path.join(directory, "agents.db"), args.text("blob-dir"), { ...io, env });
   const suffix = isTemporary ? "" : `-${path.basename(directory).slice(-6)}`;
-  return { story: new Story(context, choice), choice, directory, isTemporary, suffix, signal };
+  const book = path.join(directory, "bank.jsonl");
+  return { story: new Story(context, choice), choice, directory, book, isTemporary, suffix, signal };
 }
 
-async function tell(stage: Stage): Promise<Record<string, unknown>> {
-  await stage.story.title("Holdfast demo: agent state that survives");
-  const scene = await firstDay(stage);
-  const { killed, after } = await crash(stage);
-  await goOn(stage);
-  const damage = await damageCopy(stage, scene);
-  return {
-    crash: { acknowledged: killed.acknowledged.size, signal: killed.signal, pid: killed.pid, ms: killed.ms, ...after },
-    damage,
-  };
+interface Told {
+  readonly act: Act;
+  readonly damage: Readonly<Record<string, unknown>> | null;
 }
 
-async function firstDay({ story, choice, suffix, signal, isTemporary }: Stage): Promise<Scene> {
+async function tell(stage: Stage, context: Context): Promise<Told> {
+  const { story, choice, suffix } = stage;
+  const session = `bills${suffix}`;
+  await story.title("Holdfast demo: an agent that survives");
+  await makeStore(stage);
+  const act = await use(choice, (holdfast) => perform(stage, context, holdfast, session));
+  await lookBack(stage, act);
+  return { act, damage: await damageCopy(stage, act) };
+}
+
+async function makeStore({ story, choice, isTemporary, suffix }: Stage): Promise<void> {
   const isServer = /^postgres/i.test(choice.url);
-  const kind = isServer
-    ? "This one lives in PostgreSQL."
-    : "One file, with -wal and -shm beside it while it is open. There is no server to start.";
-  await story.step("A store", kind);
+  await story.step("A store", isServer ? "This one lives in PostgreSQL." : "One file. There is no server to start.");
   await story.shell(`export HOLDFAST_STORE=${choice.name}`);
   const made = await story.run("init");
   if (made.code !== EXIT.ok) throw new HoldfastError("StoreUnreachable", made.stderr.trim());
-  proceed(signal);
-  const scene = await use(choice, (holdfast) => play(holdfast, suffix));
-  await story.step("A conversation", "An agent plans a trip. This is what its program stored, read back by the CLI:");
-  await story.run("messages", scene.session);
-  await story.say("Its tasks and its state are in the same store, and every change is in the same log:");
-  await story.run("tasks", scene.session);
-  await story.run("state", scene.session);
-  const whole = await use(choice, (holdfast) => isWhole(holdfast, scene));
-  await story.claim("messages, attachment, state and tasks read back exactly", whole);
-  if (!isTemporary) await story.say(`(Its ids end in ${suffix}, because this store is yours.)`);
-  proceed(signal);
-  return scene;
+  if (!isTemporary) await story.say(`(Ids of the demo end in ${suffix}, because this store is yours.)`);
 }
 
-async function crash({ story, choice, suffix, signal }: Stage): Promise<{ killed: Killed; after: Survivors }> {
-  const session = `crash${suffix}`;
-  await story.step(
-    "A crash",
-    "Now another process appends messages as fast as it can, and reports each one that the store has acknowledged. " +
-      "In the middle of that, it is killed: kill -9, no warning, no clean-up.",
-  );
-  const killed = await killWriter(choice, session);
-  proceed(signal);
-  const promised = formatCount(killed.acknowledged.size);
-  await story.say(`Process ${killed.pid} is dead (${killed.signal}). It had been promised ${promised} messages.`);
-  const after = await use(choice, (holdfast) => survivors(holdfast, session, killed));
-  const extra = after.stored - killed.acknowledged.size;
-  await story.say(
-    `Reopened, the store holds ${formatCount(after.stored)}: ` +
-      (extra > 0 ? `those, and ${extra} it had finished but could no longer report.` : "exactly those."),
-  );
-  await story.claim(`all ${promised} acknowledged messages are there; ${after.lost} lost`, after.lost === 0);
-  await story.claim(`none is half-written; ${after.broken} broken`, after.broken === 0);
-  await story.claim("the log has no gap and no message twice", after.contiguous);
-  return { killed, after };
-}
-
-async function goOn({ story, choice, suffix, signal }: Stage): Promise<void> {
-  const session = `crash${suffix}`;
-  await story.step(
-    "Is it whole?",
-    "Every event's hash covers the event and all before it. Verify computes them again:",
-  );
-  const verified = await story.run("verify", ...(suffix === "" ? [] : [session, `trip${suffix}`]));
-  await story.claim("the hash chains verify after the crash", verified.code === EXIT.ok);
-  const goesOn = await use(choice, async (holdfast) => {
-    const before = (await holdfast.log.anchor(session)).seq;
-    const message = { role: "user", content: "Are you still there?" } as const;
-    return (await holdfast.history.append({ session, agent: "writer" }, message)).seq === before + 1;
+async function lookBack({ story, choice, signal }: Stage, { session, decision }: Act): Promise<void> {
+  await story.step("What the store knows", "Each iteration ended in a head, a place to go back to or to fork from:");
+  await story.run("sessions", "tree", session);
+  const ends = ["step/done", "step/again", "step/failed"];
+  const why = await use(choice, async (holdfast) => {
+    const events = await holdfast.log.read(session, { after: decision.seq, types: ends, limit: 100 });
+    return events.find(({ data }) => `${session}#${data.step}` === decision.id)?.seq ?? decision.seq;
   });
-  await story.claim("the session goes on where it stopped", goesOn);
-  proceed(signal);
+  await story.say("Why was the payment taken for done, or not? Every event knows its causes:");
+  await story.run("trace", "--causes", `${session}#${why}`);
+  const { causes } = await use(choice, (holdfast) => holdfast.causes(`${session}#${why}`));
+  const isTraced = causes.some(({ type, data }) => type === "run/answered" && data.by === decision.by);
+  await story.claim("the trace leads to who decided it", isTraced);
+  await story.say("What did it cost? Calls that were known were not made, or paid for, again:");
+  await story.run("cost", session);
+  await story.say("And is it whole? The checker compares all rows with the log, and every hash:");
+  const checked = await story.run("check", session);
+  await story.claim("the checker finds nothing wrong after the crash", checked.code === EXIT.ok);
+  if (signal.aborted) throw new HoldfastError("Aborted", "the demo was stopped");
 }
 
-async function damageCopy(stage: Stage, scene: Scene): Promise<Record<string, unknown> | null> {
-  const { story, choice, directory } = stage;
-  await story.step(
-    "A changed byte",
-    "Last, a copy of the file gets one byte of one event changed, below the database.",
-  );
+async function damageCopy(
+  { story, choice, directory }: Stage,
+  { session, decision }: Act,
+): Promise<Readonly<Record<string, unknown>> | null> {
   const file = await fileOf(choice.url);
-  if (file === undefined) {
-    await story.say("(Left out: this store is not a file that can be copied.)");
-    return null;
-  }
+  // Nothing is shown of what cannot be: a server's files are not ours to copy.
+  if (file === undefined) return null;
   const damaged = path.join(directory, "damaged.db");
   const copy: StoreChoice = { ...choice, url: damaged, name: damaged };
-  const offset = await tamper(file, copy, scene.run);
+  const offset = await tamper(file, copy, "by", decision.by);
   if (offset === undefined) {
-    await story.claim("the event to change was found in the file", false);
-    return { changedSeq: scene.runSeq, offset: null, badSeq: null };
+    await story.claim("the answer was found in the file", false);
+    return { changedSeq: decision.seq, offset: null, badSeq: null };
   }
-  await story.say(`Byte ${formatCount(offset)}, in event ${scene.runSeq} of session ${scene.session}, is now another.`);
-  const shown = await story.run("verify", scene.session, "--store", damaged);
+  await story.say(
+    `Last, somebody wants another name under that decision: in a copy of the file, byte ${formatCount(offset)} is changed.`,
+  );
+  const shown = await story.run("verify", session, "--store", damaged);
   const badSeq = await use(copy, async (holdfast) => {
-    const report = await holdfast.log.verify(scene.session);
+    const report = await holdfast.log.verify(session);
     return report.ok ? null : report.badSeq;
   });
-  const found = shown.code === EXIT.damage && badSeq === scene.runSeq;
-  await story.claim(`verify names event ${scene.runSeq} and exits with ${EXIT.damage}`, found);
-  const original = await use(choice, (holdfast) => holdfast.log.verify(scene.session));
-  await story.claim("the original is untouched and verifies", original.ok);
-  return { changedSeq: scene.runSeq, offset, badSeq };
+  const found = shown.code === EXIT.damage && badSeq === decision.seq;
+  await story.claim(`verify names event ${decision.seq} and exits with ${EXIT.damage}`, found);
+  return { changedSeq: decision.seq, offset, badSeq };
 }
 
-async function ending({ story, isTemporary }: Stage, kept: string | null, ms: number): Promise<void> {
+async function ending({ story, isTemporary }: Stage, { run }: Act, kept: string | null, ms: number): Promise<void> {
   const time = `${(ms / 1000).toFixed(1)} s`;
   await story.step(
     story.holds ? "That is all" : "Something does not hold",
@@ -199,9 +161,10 @@ async function ending({ story, isTemporary }: Stage, kept: string | null, ms: nu
   await story.title("Try next");
   if (isTemporary && kept !== null) await story.shell(`export HOLDFAST_STORE=${kept}`);
   await story.commands([
+    ...(kept === null ? [] : ([[`runs show ${run}`, "the timeline of it all"]] as const)),
     ["init", "a store of your own"],
-    ["messages add chat-1 --agent helper 'hi'", "write to it"],
-    ["log chat-1 --follow", "watch it live"],
+    ["worker --help", "run agents of yours"],
+    ["runs --help", "what people can do about runs"],
     ["--help", "everything else"],
   ]);
 }
@@ -213,8 +176,4 @@ async function use<T>(choice: StoreChoice, work: (holdfast: Holdfast) => Promise
   } finally {
     await holdfast.close();
   }
-}
-
-function proceed(signal: AbortSignal): void {
-  if (signal.aborted) throw new HoldfastError("Aborted", "the demo was stopped");
 }

@@ -17,15 +17,20 @@ export async function fileOf(url: string): Promise<string | undefined> {
   }
 }
 
-/** Answers with the offset of the changed byte, or undefined when the event was not found. */
-export async function tamper(file: string, copy: StoreChoice, run: string): Promise<number | undefined> {
+/** In the value of this member of an event's JSON. Answers with the offset of the changed byte; undefined: not found. */
+export async function tamper(
+  file: string,
+  copy: StoreChoice,
+  member: string,
+  value: string,
+): Promise<number | undefined> {
   await copyFile(file, copy.url);
   await copyFile(`${file}-wal`, `${copy.url}-wal`).catch(() => {});
   // Opening and closing the copy brings everything from its write-ahead log into the one file.
   await (await openStore(copy)).close();
   const bytes = await readFile(copy.url);
-  const name = '"run":"';
-  const body = Buffer.from(`${name}${run}"`);
+  const name = `${JSON.stringify(member)}:"`;
+  const body = Buffer.from(`${JSON.stringify(member)}:${JSON.stringify(value)}`);
   let changed: number | undefined;
   // Pages that were rewritten may have left older copies of the row behind: all of them change.
   for (let at = bytes.indexOf(body); at >= 0; at = bytes.indexOf(body, at + body.length)) {

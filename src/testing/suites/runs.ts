@@ -5,11 +5,12 @@ import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from 
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
 import { travelCases } from "./runs-travel.ts";
 import { waitingCases } from "./runs-waiting.ts";
+import { watchingCases } from "./runs-watching.ts";
 
 export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `${name}: runs`,
-    [...loopCases, ...doubtCases, ...verbCases, ...waitingCases, ...travelCases],
+    [...loopCases, ...doubtCases, ...verbCases, ...waitingCases, ...travelCases, ...watchingCases],
     make,
     options,
   );

@@ -1,0 +1,95 @@
+// Tools that may be done again after a crash, because the idempotency key makes it harmless: two ways.
+//
+//   check before you act   ask the other side whether it has seen the key, and take its answer
+//   upsert                 write under the key, so that the second write finds the first one
+//
+// Run it: node examples/idempotency.ts (in a project of yours, import from "holdfast").
+
+import { DatabaseSync } from "node:sqlite";
+import { defineAgent, open } from "../src/index.ts";
+
+/** The other side, which outlives our process: a bank that can be asked for an order by its reference. */
+const bank = {
+  orders: new Map<string, { receipt: string; eur: number }>(),
+  find: async (reference: string) => bank.orders.get(reference),
+  async transfer(reference: string, eur: number) {
+    const order = { receipt: `R-${bank.orders.size + 1}`, eur };
+    bank.orders.set(reference, order);
+    return order;
+  },
+};
+
+/** A database of our own: the key is the primary key. */
+const warehouse = new DatabaseSync(":memory:");
+warehouse.exec("CREATE TABLE parcels (key TEXT PRIMARY KEY, item TEXT NOT NULL)");
+
+/** Where the "crash" happens: after the effect, before its result is recorded. */
+const crash = { at: "", reached: Promise.withResolvers<void>() };
+async function maybeCrash(tool: string): Promise<void> {
+  if (crash.at !== tool) return;
+  crash.at = "";
+  crash.reached.resolve();
+  await new Promise(() => {}); // this process does not come back
+}
+
+const clerk = defineAgent({
+  id: "clerk",
+  version: "1",
+  tools: {
+    // Declared idempotent, and made so by looking first.
+    pay: {
+      effect: "idempotent",
+      async execute(input, { idempotencyKey, again }) {
+        const known = await bank.find(idempotencyKey);
+        if (known !== undefined) {
+          console.log(`pay: told again: ${again}, already done: ${known.receipt}`);
+          return known;
+        }
+        const order = await bank.transfer(idempotencyKey, input as number);
+        await maybeCrash("pay");
+        return order;
+      },
+    },
+    // Declared idempotent, and made so by one statement that does nothing the second time.
+    ship: {
+      effect: "idempotent",
+      async execute(input, { idempotencyKey }) {
+        warehouse
+          .prepare("INSERT INTO parcels (key, item) VALUES (?, ?) ON CONFLICT (key) DO NOTHING")
+          .run(idempotencyKey, String(input));
+        await maybeCrash("ship");
+        return { parcel: idempotencyKey };
+      },
+    },
+  },
+  async iterate(it) {
+    await it.tool("pay", 40);
+    await it.tool("ship", "kettle");
+    return it.done("shipped");
+  },
+});
+
+const hf = await open(":memory:");
+
+/** Works on the run until the tool has acted, and is gone then; what a kill -9 leaves behind is the same. */
+async function dieIn(tool: string, run: string): Promise<void> {
+  Object.assign(crash, { at: tool, reached: Promise.withResolvers<void>() });
+  const worker = hf.runs.createWorker({ agents: [clerk] });
+  await worker.look();
+  await crash.reached.promise;
+  await worker.stop({ graceMs: 0 });
+  console.log(`${run}: cut off in ${tool}`);
+}
+
+await hf.runs.start(clerk, { session: "order-1", id: "order-1" });
+await dieIn("pay", "order-1"); // → order-1: cut off in pay
+await dieIn("ship", "order-1"); // → pay: told again: true, already done: R-1
+// → order-1: cut off in ship
+const { status, value } = await hf.runs.resume(clerk, "order-1");
+console.log(status, value); // → completed shipped
+
+const { parcels } = warehouse.prepare("SELECT count(*) AS parcels FROM parcels").get() as { parcels: number };
+console.log(bank.orders.size, "transfer,", parcels, "parcel"); // → 1 transfer, 1 parcel
+const tries = (await hf.log.read("order-1", { types: ["step/again"] })).length;
+console.log("done again:", tries); // → done again: 2
+await hf.close();

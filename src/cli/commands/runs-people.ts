@@ -1,0 +1,152 @@
+// holdfast runs pending, approve, deny: what only a person can know of a run, asked and answered.
+import { LIMITS } from "../../contracts/limits.ts";
+import type { AnswerInput, Decision, Run } from "../../contracts/runs.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { readJson, readTextOperand } from "../input.ts";
+import { NEXT_WORKER, needDecision, needRun, RUN_HELP } from "../runs.ts";
+import { facts } from "../table.ts";
+import { quoted, safe, truncate, wrap } from "../terminal.ts";
+import { formatAge, formatTime, plural } from "../units.ts";
+
+const ANSWERS =
+  "There are three answers. `approve` means: do it again, under the same idempotency key. `approve --result JSON` means: " +
+  "it happened, and gave this. `deny` means: it did not happen, and shall not; the agent sees the step fail.";
+
+const WHICH = `DECISION is its id, as holdfast runs pending prints it (chat-1#33), or a run that asks only one thing. ${RUN_HELP}`;
+
+export const pending: Command = {
+  name: "pending",
+  summary: "list what people are asked",
+  usage: ["runs pending [RUN] [--limit N]"],
+  description:
+    "Lists the steps nobody knows the end of: their worker died between doing them and saying so, and they are not " +
+    `declared safe to do twice. Find out in the world whether it happened (its key may help), then answer. ${ANSWERS}`,
+  options: { limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" } },
+  operands: [{ name: "RUN", need: "optional" }],
+  examples: [
+    { command: "holdfast runs pending", does: "of all runs" },
+    { command: "holdfast runs pending --json | jq '.decisions | length'", does: "how many, for a monitor" },
+  ],
+  next: "holdfast runs approve DECISION, or holdfast runs deny DECISION.",
+  run: async (context) => {
+    const holdfast = await context.open();
+    const [named] = context.args.operands;
+    const run = named === undefined ? undefined : (await needRun(holdfast, named)).id;
+    const limit = context.args.number("limit") ?? 100;
+    const decisions = await holdfast.runs.pending({ limit, ...(run === undefined ? {} : { run }) });
+    await context.output.answer({ decisions }, () => {
+      if (decisions.length === 0) return ["nothing to decide"];
+      return decisions.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...decisionLines(one, context)]);
+    });
+    if (decisions.length === limit)
+      await context.output.note(`there may be more; --limit asks for up to ${LIMITS.page}`);
+    return undefined;
+  },
+};
+
+/** Longer inputs are cut on a terminal: --json has all of it. */
+const INPUT_CHARS = 600;
+
+function decisionLines({ id, step, input, run, session, askedAt }: Decision, { output }: Context): string[] {
+  const { style, frame } = output;
+  const text = JSON.stringify(input) ?? "null";
+  const tries = step.attempt === 1 ? "" : `, try ${step.attempt}`;
+  const answers: readonly (readonly [string, string])[] = [
+    [`runs approve ${quoted(id)}`, "do it again"],
+    [`runs approve ${quoted(id)} --result JSON`, "it happened, and gave this"],
+    [`runs deny ${quoted(id)}`, "it did not happen, and shall not"],
+  ];
+  const column = Math.max(...answers.map(([command]) => command.length)) + 2;
+  const width = 4 + output.command.length + 1 + column + Math.max(...answers.map(([, does]) => does.length));
+  return [
+    ...wrap(safe`${id}  did ${step.name} happen?`, frame.width).map((line) => style.strong(line)),
+    ...facts(
+      [
+        ["input", output.interactive ? truncate(text, INPUT_CHARS) : text],
+        ["place", `session ${session}, iteration ${step.iteration}, step ${step.path}${tries}`],
+        ["begun", `${formatTime(step.startedAt)}, by a worker that died before it could tell`],
+        ["asked", formatAge(askedAt, Date.now())],
+        ["key", step.idempotencyKey],
+        ["run", run],
+      ],
+      { ...frame, indent: 2 },
+    ),
+    ...answers.flatMap(([command, does]) => {
+      const whole = `${output.command} ${command}`;
+      if (width <= frame.width) return [`    ${whole.padEnd(output.command.length + 1 + column)}${style.faint(does)}`];
+      return [`    ${style.faint(`${does}:`)}`, `      ${whole}`];
+    }),
+  ];
+}
+
+const BY = {
+  by: { type: "text", value: "NAME", summary: "who answers, for the log (default $USER)" },
+  note: { type: "text", summary: "why, for the log" },
+} as const;
+
+export const approve: Command = {
+  name: "approve",
+  summary: 'answer "do it again", or "it happened, and gave this"',
+  usage: ["runs approve DECISION [--retry] [--by NAME] [--note TEXT]", "runs approve DECISION --result JSON"],
+  description: `Answers what a run asks. ${ANSWERS} Who answered, and what, stays in the log. ${WHICH}`,
+  options: {
+    retry: { type: "flag", summary: "do it again, under the same key; what approve means when nothing is said" },
+    result: { type: "text", value: "JSON", summary: "it happened, and gave this; - reads it from standard input" },
+    ...BY,
+  },
+  operands: [{ name: "DECISION", need: "one" }],
+  examples: [
+    { command: "holdfast runs approve chat-1#33", does: "the payment did not arrive: pay" },
+    {
+      command: `holdfast runs approve chat-1#33 --result '{"receipt": 7}'`,
+      does: "it did arrive: go on with this receipt",
+    },
+  ],
+  next: NEXT_WORKER,
+  run: async (context) => {
+    const result = context.args.text("result");
+    if (result !== undefined && context.args.flag("retry")) {
+      throw new UsageError("--retry means that it did not happen, --result that it did: give one of them");
+    }
+    if (result === undefined) return answer(context, { verdict: "retry" }, "do it again");
+    const value = readJson(await readTextOperand(result, context.io), "--result");
+    return answer(context, { verdict: "result", result: value }, "it happened");
+  },
+};
+
+export const deny: Command = {
+  name: "deny",
+  summary: 'answer "it did not happen, and shall not"',
+  usage: ["runs deny DECISION [--by NAME] [--note TEXT]"],
+  description: `Answers what a run asks: the step fails, and the agent goes on with that. ${ANSWERS} ${WHICH}`,
+  options: BY,
+  operands: [{ name: "DECISION", need: "one" }],
+  examples: [{ command: "holdfast runs deny chat-1#33 --note 'no longer wanted'", does: "it is not done" }],
+  next: NEXT_WORKER,
+  run: (context) => answer(context, { verdict: "fail" }, "it shall not happen"),
+};
+
+async function answer(context: Context, given: AnswerInput, said: string): Promise<undefined> {
+  const { args, io, output } = context;
+  const holdfast = await context.open();
+  const decision = await needDecision(holdfast, args.operand(0));
+  const by = args.text("by") ?? (io.env.USER || io.env.LOGNAME || undefined);
+  const note = args.text("note");
+  const run = await holdfast.runs.answer(decision, {
+    ...given,
+    ...(by === undefined ? {} : { by }),
+    ...(note === undefined ? {} : { note }),
+  });
+  await output.answer({ decision, verdict: given.verdict, by: by ?? null, run }, () => [
+    safe`${decision}: ${said}${by === undefined ? "" : `, says ${by}`}`,
+    ...wrap(safe`run ${run.id} ${what(run)}`, output.width),
+  ]);
+  return undefined;
+}
+
+function what({ status, waitsFor }: Run): string {
+  if (status === "waiting")
+    return `still waits for ${plural(waitsFor.length, "answer or signal", "answers or signals")}`;
+  return "goes on as soon as a worker takes it";
+}

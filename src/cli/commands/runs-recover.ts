@@ -1,0 +1,96 @@
+// holdfast runs recover: frees runs whose worker is gone, and tells what was found.
+import type { Recovered, Recovery, Step } from "../../contracts/runs.ts";
+import type { Command, Context } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { UsageError } from "../failure.ts";
+import { NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
+import { type Column, facts, ID, table } from "../table.ts";
+import { formatSpan, plural } from "../units.ts";
+
+export const recover: Command = {
+  name: "recover",
+  summary: "free runs whose worker is gone, and tell what they had done",
+  usage: ["runs recover RUN", "runs recover --all"],
+  description:
+    "Watches a run for the length of its lease; when its worker shows no sign of life, the log is verified and the run " +
+    "freed for the next worker. Tells the iteration it goes on with, the steps whose results are used as they are, those " +
+    "nobody knows the end of, and whether a person is needed for them. A worker does the same by itself: this is for " +
+    `looking. A run that somebody works on is refused (exit 4), and with --all passed over; one whose log is damaged is ` +
+    `named, and holds up no other (exit 5). ${RUN_HELP}`,
+  options: { all: { type: "flag", summary: "every run whose worker is gone" } },
+  operands: [{ name: "RUN", need: "optional" }],
+  examples: [
+    { command: "holdfast runs recover run_qddb5fz3", does: "one run" },
+    { command: "holdfast runs recover --all", does: "after a machine died" },
+  ],
+  next: NEXT_WORKER,
+  run: async (context) => {
+    const { args, output } = context;
+    const [named] = args.operands;
+    if ((named === undefined) !== args.flag("all")) throw new UsageError("name a RUN, or say --all");
+    const holdfast = await context.open();
+    if (named !== undefined) {
+      const run = await needRun(holdfast, named);
+      if (run.owner !== null) await output.progress(`watching its lease for ${formatSpan(run.leaseMs)} …`);
+      const recovery = await holdfast.runs.recover(run.id);
+      await output.clearProgress();
+      await output.answer(recovery, () => lines(recovery, context));
+      return undefined;
+    }
+    await output.progress("watching leases …");
+    const found = await holdfast.runs.recoverAll();
+    await output.clearProgress();
+    await output.answer({ recovered: found }, () =>
+      found.length === 0 ? ["no run whose worker is gone"] : table(COLUMNS, found, output.frame),
+    );
+    return found.some((one) => "error" in one) ? EXIT.damage : undefined;
+  },
+};
+
+function lines({ run, resumeIteration, cached, inDoubt, needsPerson }: Recovery, { output }: Context): string[] {
+  return facts(
+    [
+      ["run", run.id],
+      ["session", run.session],
+      ["goes on with", `iteration ${resumeIteration}`],
+      ["known results", listed(cached, "none")],
+      ["in doubt", listed(inDoubt, "nothing")],
+      ["a person", needsPerson ? "is asked when a worker takes it: holdfast runs pending" : "is not needed"],
+    ],
+    output.frame,
+  );
+}
+
+/** More of them say no more. */
+const MOST = 12;
+
+function listed(steps: readonly Step[], none: string): string {
+  const more = steps.length > MOST ? [`and ${steps.length - MOST} more`] : [];
+  return steps.length === 0 ? none : [...steps.slice(0, MOST).map(nameOf), ...more].join(", ");
+}
+
+function nameOf({ kind, name, path }: Step): string {
+  return `${kind === name ? kind : `${kind} ${name}`} (${path})`;
+}
+
+const COLUMNS: readonly Column<Recovered>[] = [
+  { title: "RUN", cell: ({ run }) => run.id, ...ID, colour: (text, _, style) => style.name(text) },
+  { title: "SESSION", cell: ({ run }) => run.session, shrink: 2 },
+  { title: "GOES ON", cell: (one) => ("error" in one ? "" : `iteration ${one.resumeIteration}`) },
+  { title: "KNOWN", cell: (one) => ("error" in one ? "" : plural(one.cached.length, "step")) },
+  {
+    title: "IN DOUBT",
+    cell: (one) => ("error" in one ? "" : one.inDoubt.map(({ name }) => name).join(" ")),
+    shrink: 3,
+  },
+  { title: "PERSON", cell: (one) => ("error" in one || !one.needsPerson ? "" : "is asked") },
+  {
+    title: "CANNOT GO ON",
+    cell: (one) => ("error" in one ? one.error.message : ""),
+    keep: true,
+    wrap: true,
+    shrink: 4,
+    min: 16,
+    colour: (text, _, style) => style.bad(text),
+  },
+];

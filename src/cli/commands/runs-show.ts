@@ -1,0 +1,97 @@
+// holdfast runs show: one run, and the timeline of its iterations and steps.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { LogEvent } from "../../contracts/log.ts";
+import type { Run, RunResult } from "../../contracts/runs.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { needRun, RUN_HELP, whyOf } from "../runs.ts";
+import { formatUsd } from "../spending.ts";
+import { facts } from "../table.ts";
+import { truncate } from "../terminal.ts";
+import { lastIterations, momentsOf, TIMELINE_TYPES, timelineLines } from "../timeline.ts";
+import { formatCount, formatSpan, formatTime } from "../units.ts";
+
+const DEFAULT_LAST = 20;
+
+export const show: Command = {
+  name: "show",
+  summary: "draw a run: its iterations and steps, and what happened to it",
+  usage: ["runs show RUN [--iteration N] [--last N]"],
+  description:
+    "Shows a run, what came of it, and the timeline: each iteration with its steps, how long they took and how often they " +
+    "were tried, who took the run over when a worker was gone, what it waited for, and what people decided. Steps in " +
+    `parallel branches show their place (2.1.3). ${RUN_HELP}`,
+  options: {
+    iteration: { type: "number", min: 1, summary: "only this one" },
+    last: { type: "number", min: 1, summary: `the last N iterations (default ${DEFAULT_LAST})` },
+  },
+  operands: [{ name: "RUN", need: "one" }],
+  examples: [
+    { command: "holdfast runs show run_qddb5fz3", does: "the beginning of its id is enough" },
+    { command: "holdfast runs show run_qddb5fz3 --iteration 7 --json", does: "one iteration, for a program" },
+  ],
+  next: "holdfast trace --causes SESSION#SEQ walks back from one of its events; holdfast cost SESSION tells what it took.",
+  run: async (context) => {
+    const { args, output } = context;
+    const [only, last] = [args.number("iteration"), args.number("last")];
+    if (only !== undefined && last !== undefined) throw new UsageError("--iteration goes without --last");
+    const holdfast = await context.open();
+    const run = await needRun(holdfast, args.operand(0));
+    const result = await holdfast.runs.result(run.id);
+    const all = momentsOf(await eventsOf(holdfast, run));
+    const moments =
+      only === undefined
+        ? lastIterations(all, last ?? DEFAULT_LAST)
+        : all.filter(({ iteration }) => iteration === only);
+    const steps = await holdfast.runs.steps(run.id, only === undefined ? {} : { iteration: only });
+    await output.answer({ run, value: result?.value ?? null, steps, timeline: moments }, () => [
+      ...describe(run, result, context),
+      "",
+      ...(moments.length === 0 ? ["nothing happened yet"] : timelineLines(moments, run.createdAt, output.frame)),
+    ]);
+    const shown = new Set(moments.map(({ iteration }) => iteration)).size;
+    const total = all.at(-1)?.iteration ?? 0;
+    if (only === undefined && shown < total) {
+      await output.note(`the last ${shown} of ${formatCount(total)} iterations; --last ${total} shows all`);
+    }
+    return undefined;
+  },
+};
+
+async function eventsOf(holdfast: Holdfast, { id, session }: Run): Promise<readonly LogEvent[]> {
+  const events: LogEvent[] = [];
+  for (let after = 0; ; ) {
+    const page = await holdfast.log.read({ session }, { after, types: TIMELINE_TYPES, limit: LIMITS.eventsPage });
+    events.push(...page.filter(({ run }) => run === id));
+    after = page.at(-1)?.seq ?? after;
+    if (page.length < LIMITS.eventsPage) return events;
+  }
+}
+
+/** Longer values are cut on a terminal: --json has all of it. */
+const VALUE_CHARS = 400;
+
+function describe(run: Run, result: RunResult | null, { output }: Context): string[] {
+  const value = result?.status === "completed" ? JSON.stringify(result.value) : "";
+  const why = whyOf(run);
+  const limits = Object.entries(run.limits).map(([name, most]) => `${name} ${formatCount(Number(most))}`);
+  return facts(
+    [
+      ["run", run.id],
+      ["session", run.session],
+      ["agent", `${run.agent} ${run.agentVersion}`],
+      ["parent", run.parent ?? ""],
+      ["status", why === "" ? run.status : `${run.status}: ${why}`],
+      ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],
+      ["worker", run.owner ?? ""],
+      ["iterations", `${formatCount(run.iteration)} complete`],
+      ["tokens", run.tokens === 0 ? "" : formatCount(run.tokens)],
+      ["cost", run.costUsd === null ? "" : formatUsd(run.costUsd)],
+      ["limits", limits.join(", ")],
+      ["begun", formatTime(run.createdAt)],
+      ["took", run.endedAt === null ? "" : formatSpan(run.endedAt - run.createdAt)],
+    ],
+    output.frame,
+  );
+}

@@ -1,0 +1,125 @@
+// holdfast runs retry, fork, rewind: going on from where a run stood, or stood once.
+import type { ForkRunInput, RetryInput, RewindRunInput, Run } from "../../contracts/runs.ts";
+import type { Arguments } from "../arguments.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { readJson, readObject } from "../input.ts";
+import { NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
+import { safe, wrap } from "../terminal.ts";
+
+const LIMITS_OPTION = {
+  limits: {
+    type: "text",
+    value: "JSON",
+    summary: 'other limits, such as \'{"iterations": 100, "costUsd": 5}\'; those not named stay',
+  },
+} as const;
+
+const STATE_OPTION = {
+  state: { type: "text", value: "JSON", summary: "go on with this state instead of the one it had there" },
+} as const;
+
+function limitsOf(args: Arguments): Pick<RetryInput, "limits"> {
+  const limits = args.text("limits");
+  return limits === undefined ? {} : { limits: readObject(limits, "--limits") };
+}
+
+/** Whatever the state was, what is given is the whole of it. */
+function stateOf(args: Arguments): Pick<ForkRunInput, "state"> {
+  const state = args.text("state");
+  return state === undefined ? {} : { state: readJson(state, "--state") };
+}
+
+async function told({ output }: Context, run: Run, from: string): Promise<undefined> {
+  const place = run.iteration === 0 ? "from the beginning" : `after iteration ${run.iteration}`;
+  await output.answer(run, () =>
+    wrap(
+      safe`run ${run.id} in session ${run.session} goes on from ${from}, ${place}, as soon as a worker takes it`,
+      output.width,
+    ),
+  );
+  return undefined;
+}
+
+export const retry: Command = {
+  name: "retry",
+  summary: "take up a run that failed, at the step it failed at",
+  usage: ["runs retry RUN [--limits JSON]"],
+  description:
+    "Begins a new run in the same session that goes on from the step the run failed at; what it had done is not done " +
+    `again. One that stopped at a limit needs a wider one, with --limits. ${RUN_HELP}`,
+  options: LIMITS_OPTION,
+  operands: [{ name: "RUN", need: "one" }],
+  examples: [
+    { command: "holdfast runs retry run_qddb5fz3", does: "what made it fail is mended: try again" },
+    { command: `holdfast runs retry run_qddb5fz3 --limits '{"iterations": 200}'`, does: "it may take longer" },
+  ],
+  next: NEXT_WORKER,
+  run: async (context) => {
+    const holdfast = await context.open();
+    const { id } = await needRun(holdfast, context.args.operand(0));
+    return told(context, await holdfast.runs.retry(id, limitsOf(context.args)), id);
+  },
+};
+
+export const fork: Command = {
+  name: "fork",
+  summary: "go on from an iteration of a run, in a new session",
+  usage: ["runs fork RUN [--iteration N] [--state JSON] [--session NEW-ID] [--limits JSON]"],
+  description:
+    "Makes a new session that has everything up to one of the run's iterations, and a run in it that goes on from there. " +
+    `The run and its session stay as they are. ${RUN_HELP}`,
+  options: {
+    iteration: {
+      type: "number",
+      summary: "go on after this one; 0 is from the beginning (default: the last complete)",
+    },
+    ...STATE_OPTION,
+    session: { type: "text", value: "ID", summary: "the new session's id (default: one is made up)" },
+    ...LIMITS_OPTION,
+  },
+  operands: [{ name: "RUN", need: "one" }],
+  examples: [
+    { command: "holdfast runs fork run_qddb5fz3 --iteration 4", does: "what if, after the fourth iteration?" },
+    { command: `holdfast runs fork run_qddb5fz3 --state '{"city": "Porto"}'`, does: "with another state" },
+  ],
+  next: NEXT_WORKER,
+  run: async (context) => {
+    const { args } = context;
+    const holdfast = await context.open();
+    const { id } = await needRun(holdfast, args.operand(0));
+    const [iteration, session] = [args.number("iteration"), args.text("session")];
+    const input: ForkRunInput = {
+      ...{ ...stateOf(args), ...limitsOf(args) },
+      ...(iteration === undefined ? {} : { iteration }),
+      ...(session === undefined ? {} : { session }),
+    };
+    return told(context, await holdfast.runs.fork(id, input), id);
+  },
+};
+
+export const rewind: Command = {
+  name: "rewind",
+  summary: "take a session back to an iteration of a run, and go on from there",
+  usage: ["runs rewind RUN --iteration N [--state JSON] [--limits JSON]"],
+  description:
+    "Takes the run's session back to where it was after one of the run's iterations, and begins a run that goes on from " +
+    `there. Nothing is deleted: older heads still show what came later. A run that waits ends with it. ${RUN_HELP}`,
+  options: {
+    iteration: { type: "number", min: 1, summary: "go on after this one" },
+    ...STATE_OPTION,
+    ...LIMITS_OPTION,
+  },
+  operands: [{ name: "RUN", need: "one" }],
+  examples: [{ command: "holdfast runs rewind run_qddb5fz3 --iteration 4", does: "as if nothing came after it" }],
+  next: NEXT_WORKER,
+  run: async (context) => {
+    const { args } = context;
+    const iteration = args.number("iteration");
+    if (iteration === undefined) throw new UsageError("name the iteration to go back to with --iteration N");
+    const holdfast = await context.open();
+    const { id } = await needRun(holdfast, args.operand(0));
+    const input: RewindRunInput = { iteration, ...stateOf(args), ...limitsOf(args) };
+    return told(context, await holdfast.runs.rewind(id, input), id);
+  },
+};

@@ -1,0 +1,280 @@
+// Runs on the command line: listed, drawn, answered, told what to do, gone on from; through main(), on a real store.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { type AgentDefinition, defineAgent, open } from "../../index.ts";
+import { type CaptureOptions, capture } from "../capture.ts";
+import { main } from "../main.ts";
+
+let cwd: string;
+let hf: Holdfast;
+beforeEach(async () => {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  hf = await open(path.join(cwd, "holdfast.db"));
+});
+afterEach(async () => {
+  await hf.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+
+/** A command that must succeed: what it prints, as on a terminal of 80 columns. */
+async function run(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv, { columns: 80, env: { NO_COLOR: "1" } });
+  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
+  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  return stdout;
+}
+
+async function json(...argv: string[]) {
+  const { code, stdout, stderr } = await cli([...argv, "--json"]);
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout);
+}
+
+async function refused(code: number, ...argv: string[]): Promise<string> {
+  const answer = await cli(argv);
+  expect([argv.join(" "), answer.code, answer.stdout]).toEqual([argv.join(" "), code, ""]);
+  return answer.stderr;
+}
+
+const counts = defineAgent({
+  id: "counter",
+  version: "1",
+  initial: () => ({ n: 1 }),
+  iterate: async (it, state) => {
+    const { n } = state as { n: number };
+    await it.message({ role: "assistant", content: `at ${n}` });
+    if (n === 13) return it.fail(new Error("thirteen"));
+    return n >= 3 ? it.done({ n }) : it.next({ n: n + 1 });
+  },
+});
+const waits = defineAgent({ id: "patient", version: "1", iterate: async (it) => it.done(await it.waitFor("go")) });
+
+/** An agent whose tool is cut off in the middle; `open` lets it through from then on. */
+function payer(): { readonly agent: AgentDefinition; readonly paid: string[]; open(): void; reached: Promise<void> } {
+  const reached = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const paid: string[] = [];
+  const agent = defineAgent({
+    id: "payer",
+    version: "2",
+    models: { small: { call: () => ({ output: "pay", inputTokens: 10, outputTokens: 2, costUsd: 0.25 }) } },
+    tools: {
+      look: { effect: "idempotent", retry: { attempts: 2, backoffMs: 1 }, execute: (_, { attempt }) => later(attempt) },
+      pay: {
+        execute: async (input, { idempotencyKey }) => {
+          paid.push(idempotencyKey);
+          reached.resolve();
+          await gate.promise;
+          return { paid: input };
+        },
+      },
+    },
+    iterate: async (it) => {
+      await it.model("what next?");
+      await it.tool("look");
+      return it.done(await it.tool("pay", { eur: 5 }).catch((error: Error) => error.message));
+    },
+  });
+  return { agent, paid, open: () => gate.resolve(), reached: reached.promise };
+}
+
+function later(attempt: number): string {
+  if (attempt === 1) throw new Error("not yet");
+  return "there";
+}
+
+/** Asks a person whether it was paid. */
+async function inDoubt(session = "desk") {
+  const given = payer();
+  const { id } = await hf.runs.start(given.agent, { session });
+  const worker = hf.runs.createWorker({ agents: [given.agent] });
+  await worker.look();
+  await given.reached;
+  await worker.stop({ graceMs: 0 });
+  await hf.runs.resume(given.agent, id);
+  given.open();
+  return { ...given, id };
+}
+
+describe("runs", () => {
+  test("lists them by status, session and agent, page by page", async () => {
+    expect(await run("runs")).toBe("no runs\n");
+    await hf.runs.execute(counts, { session: "a", id: "run_first" });
+    await hf.runs.execute(counts, { session: "b", id: "run_second", limits: { iterations: 1 } });
+    await hf.runs.execute(waits, { session: "c", id: "run_third" });
+    const all = await run("runs");
+    expect(all.split("\n").map((line) => line.split(/\s+/)[0])).toEqual([
+      "RUN",
+      "run_third",
+      "run_second",
+      "run_first",
+      "",
+    ]);
+    expect(all).toMatch(/run_third +waiting +c +0 +just now +signal go +patient/);
+    expect(all).toMatch(/run_second +failed +b +1 +just now +limit:iterations +counter/);
+    const ids = async (...argv: string[]) => (await json("runs", ...argv)).items.map(({ id }: { id: string }) => id);
+    expect(await ids("--status", "waiting")).toEqual(["run_third"]);
+    expect(await ids("--agent", "counter", "--limit", "1")).toEqual(["run_second"]);
+    expect(await ids("list", "--session", "a")).toEqual(["run_first"]);
+    expect((await cli(["runs", "--limit", "1"])).stderr).toMatch(/^more: add --cursor /);
+    expect(await refused(2, "runs", "--status", "wating")).toContain('did you mean "waiting"?');
+  });
+
+  test("draws iterations and steps, tries, takeovers, waits and decisions", async () => {
+    const { agent, id } = await inDoubt();
+    const asked = await run("runs", "show", id);
+    expect(asked).toMatch(/status +waiting: a person: desk#\d+/);
+    expect(asked).toMatch(/ tool look +\d+ ms +failed: not yet\n/);
+    expect(asked).toMatch(/ tool look +\d+ ms +try 2\n/);
+    expect(asked).toMatch(/ tool pay +in doubt: nobody knows whether it happened/);
+    expect(asked).toContain("a person is asked: did tool pay happen?");
+    await run("runs", "approve", id, "--result", '{"ok":true}', "--by", "eve", "--note", "saw it");
+    await hf.runs.resume(agent, id);
+    const shown = await run("runs", "show", id);
+    expect(shown).toContain('eve decided on tool pay: it happened, "saw it"');
+    expect(shown).toMatch(/result +\{"ok":true\}/);
+    expect(shown).toMatch(/cost +\$0.25/);
+    expect(shown).toMatch(/· +completed\n/);
+    const told = await json("runs", "show", id);
+    expect(told.run).toMatchObject({ id, status: "completed", tokens: 12 });
+    expect(told.steps.map(({ name }: { name: string }) => name)).toEqual(["small", "look", "look", "pay"]);
+    expect(told.value).toEqual({ ok: true });
+    expect(told.timeline.at(-1)).toMatchObject({ kind: "run", text: "completed" });
+  });
+
+  test("shows the last iterations of a long run, or one of them", async () => {
+    const long = defineAgent({
+      ...counts,
+      iterate: (it, state) =>
+        (state as { n: number }).n >= 30 ? it.done() : it.next({ n: (state as { n: number }).n + 1 }),
+    });
+    const { run: made } = await hf.runs.execute(long, { session: "a" });
+    const { stdout, stderr } = await cli(["runs", "show", made.id, "--last", "3"]);
+    expect(stdout).toContain("iteration 29");
+    expect(stdout).not.toContain("iteration 7");
+    expect(stderr).toContain("--last 30 shows all");
+    const { timeline } = await json("runs", "show", made.id, "--iteration", "7");
+    expect(timeline.map(({ step }: { step: string }) => step)).toEqual(["iteration 7"]);
+    await refused(2, "runs", "show", made.id, "--iteration", "7", "--last", "2");
+  });
+
+  test("names a run by the beginning of its id, if it is the only one", async () => {
+    for (const id of ["run_abc", "run_abd", "run_x"]) await hf.runs.execute(counts, { session: id, id });
+    expect((await json("runs", "show", "run_abc")).run.id).toBe("run_abc");
+    expect((await json("runs", "show", "run_x")).run.id).toBe("run_x");
+    expect((await json("runs", "show", "run_abd…")).run.id).toBe("run_abd");
+    expect(await refused(2, "runs", "show", "run_a")).toContain("2 runs begin with");
+    expect(await refused(3, "runs", "show", "run_b")).toContain("`holdfast runs` lists those there are");
+    expect(await refused(2, "runs", "shwo", "run_b")).toContain('did you mean "show"?');
+  });
+});
+
+describe("people", () => {
+  test("are asked, with what they need to know and how to answer", async () => {
+    expect(await run("runs", "pending")).toBe("nothing to decide\n");
+    const { id, paid } = await inDoubt();
+    const { decisions } = await json("runs", "pending");
+    expect(decisions).toMatchObject([{ run: id, input: { eur: 5 }, step: { name: "pay", idempotencyKey: paid[0] } }]);
+    const asked = await run("runs", "pending");
+    expect(asked).toContain(`${decisions[0].id}  did pay happen?\n`);
+    for (const part of ['{"eur":5}', paid[0], id, `holdfast runs deny '${decisions[0].id}'`])
+      expect(asked).toContain(part);
+    expect(await json("runs", "pending", id)).toEqual({ decisions });
+  });
+
+  test.each([
+    ["approve", [], 2, { paid: { eur: 5 } }, "do it again"],
+    ["approve", ["--retry"], 2, { paid: { eur: 5 } }, "do it again"],
+    ["approve", ["--result", '{"receipt":7}'], 1, { receipt: 7 }, "it happened"],
+    ["deny", [], 1, "a person said that it did not happen and shall not", "it shall not happen"],
+  ])("%s %j", async (verb, flags, times, value, said) => {
+    const { agent, id, paid } = await inDoubt();
+    const answer = await cli(["runs", verb, id, ...flags], { env: { USER: "eve" } });
+    expect([answer.code, answer.stdout]).toEqual([0, expect.stringMatching(new RegExp(`#\\d+: ${said}, says eve\n`))]);
+    expect((await hf.runs.resume(agent, id)).value).toEqual(value);
+    expect([paid.length, new Set(paid).size]).toEqual([times, 1]);
+    const [audit] = await hf.log.read("desk", { types: ["run/answered"] });
+    expect(audit?.data.by).toBe("eve");
+    expect(await refused(3, "runs", verb, id)).toContain("asks nothing");
+  });
+
+  test("cannot answer twice, nor what nobody asked, nor both ways", async () => {
+    const { id } = await inDoubt();
+    const { decisions } = await json("runs", "pending");
+    await refused(2, "runs", "approve", id, "--retry", "--result", "1");
+    expect(await refused(2, "runs", "approve", id, "--result", "{")).toContain("--result is not JSON");
+    expect(await refused(3, "runs", "approve", "desk#1")).toContain("`holdfast runs pending` lists");
+    await run("runs", "deny", decisions[0].id);
+    expect(await refused(4, "runs", "approve", decisions[0].id)).toContain("was answered already");
+  });
+});
+
+describe("verbs", () => {
+  test("signal wakes what waits for it, and is kept for what does not", async () => {
+    const { run: made } = await hf.runs.execute(waits, { session: "c" });
+    expect(await run("runs", "signal", made.id, "other", "1")).toContain("keeps it: it is waiting signal go");
+    expect(await run("runs", "signal", made.id, "go", '{"yes":1}')).toContain("as soon as a worker takes it");
+    expect((await hf.runs.resume(waits, made.id)).value).toEqual({ yes: 1 });
+    expect(await refused(4, "runs", "signal", made.id, "go")).toContain("takes no signals any more");
+  });
+
+  test("pause, unpause, cancel and rm", async () => {
+    const { id } = await hf.runs.start(counts, { session: "a" });
+    expect(await run("runs", "pause", id, "--minutes", "5")).toMatch(/is paused until 20/);
+    expect(await run("runs")).toMatch(/paused .* until 20/);
+    expect(await run("runs", "unpause", id)).toContain("goes on as soon as a worker takes it");
+    expect(await refused(4, "runs", "unpause", id)).toContain("is not paused");
+    expect(await refused(4, "runs", "rm", id, "--yes")).toContain("Cancel it first");
+    expect(await run("runs", "cancel", id)).toContain("is cancelled");
+    expect(await refused(4, "runs", "cancel", id)).toContain("nothing to cancel");
+    expect(await refused(2, "runs", "rm", id)).toContain("Say so with --yes");
+    expect(await run("runs", "rm", id, "--yes")).toBe(`erased run ${id}\n`);
+    await refused(3, "runs", "show", id);
+  });
+
+  test("retry takes up what failed, with wider limits", async () => {
+    const { run: stopped } = await hf.runs.execute(counts, { session: "a", limits: { iterations: 1 } });
+    const taken = await json("runs", "retry", stopped.id, "--limits", '{"iterations": 9}');
+    expect(taken).toMatchObject({ session: "a", iteration: 1, limits: { iterations: 9 } });
+    expect((await hf.runs.resume(counts, taken.id)).value).toEqual({ n: 3 });
+    expect(await refused(4, "runs", "retry", taken.id)).toContain("`holdfast runs fork RUN`");
+    const retried = await run("runs", "show", taken.id);
+    expect(retried).toContain("begun by counter 1, taking up");
+  });
+
+  test("fork and rewind go on from an iteration, with another state", async () => {
+    const { run: made } = await hf.runs.execute(counts, { session: "a" });
+    const fork = await json("runs", "fork", made.id, "--iteration", "1", "--state", '{"n": 13}', "--session", "b");
+    expect(fork).toMatchObject({ session: "b", iteration: 1 });
+    expect((await hf.runs.resume(counts, fork.id)).error?.message).toBe("thirteen");
+    expect(await run("runs", "show", fork.id)).toMatch(/status +failed: thirteen/);
+    expect(await run("runs", "fork", made.id, "--iteration", "0")).toContain("from the beginning");
+    expect(await refused(2, "runs", "rewind", made.id)).toContain("--iteration N");
+    expect(await run("runs", "rewind", made.id, "--iteration", "2")).toContain("after iteration 2");
+    expect((await hf.history.session("a")).length).toBe(2);
+  });
+
+  test("recover tells what a cut-off run had done; one at work is refused", async () => {
+    expect(await run("runs", "recover", "--all")).toBe("no run whose worker is gone\n");
+    await refused(2, "runs", "recover");
+    const given = payer();
+    const working = hf.runs.execute(given.agent, { session: "desk", leaseMs: 200 });
+    await given.reached;
+    const [alive] = (await hf.runs.list({ session: "desk" })).items;
+    expect(await refused(4, "runs", "recover", alive?.id ?? "")).toContain("is at work on the run");
+    given.open();
+    await working;
+    const { id } = await inDoubt("other");
+    const told = await run("runs", "recover", id);
+    expect(told).toMatch(/goes on with +iteration 1/);
+    expect(told).toMatch(/known results +model small \(1\), tool look \(2\), tool look \(2\)/);
+    expect(told).toMatch(/in doubt +tool pay \(3\)/);
+    expect(told).toMatch(/a person +is asked/);
+    expect(await json("runs", "recover", id)).toMatchObject({ resumeIteration: 1, needsPerson: true });
+  });
+});

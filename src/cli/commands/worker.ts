@@ -1,0 +1,247 @@
+// holdfast worker: works on runs until it is told to stop.
+import { access } from "node:fs/promises";
+import * as path from "node:path";
+import { pathToFileURL } from "node:url";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { AgentDefinition, Run, Worker, WorkerNote } from "../../contracts/runs.ts";
+import { realEnvironment } from "../../core/environment.ts";
+import type { Command, Context } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { fileFailure, UsageError } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { whyOf } from "../runs.ts";
+import { safe, safeLine } from "../terminal.ts";
+import { formatSpan, formatTime, parseDuration, plural } from "../units.ts";
+
+export const worker: Command = {
+  name: "worker",
+  summary: "work on runs of your agents until told to stop",
+  usage: ["worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--allow-mismatch]"],
+  description:
+    "Takes runs that can go on, works on some at a time, wakes them at their timers and signals, and takes over those whose " +
+    "worker shows no sign of life, of any machine that shares the store. FILE is a module (.js, .mjs or .ts) that exports " +
+    "agents made with defineAgent: as its default export, one or a list, or under any names. Prints a line for each run " +
+    "it takes and leaves (--json: one document a line). SIGTERM or Ctrl-C drains it: it takes nothing new, lets " +
+    "iterations come to their end, gives the rest back and exits with 0. A second signal gives everything back at once, " +
+    "in mid-iteration, and exits with 4. In code: store.runs.createWorker({ agents }).",
+  options: {
+    agents: { type: "list", value: "FILE", summary: "a module that exports agents; may be given several times" },
+    concurrency: { type: "number", min: 1, max: 10_000, summary: "runs at a time (default 16)" },
+    poll: { type: "number", value: "MS", min: 10, max: 3_600_000, summary: "look for work so often (default 1000)" },
+    grace: { type: "text", value: "TIME", summary: "what iterations get to come to their end (default 10s)" },
+    "allow-mismatch": { type: "flag", summary: "also runs that another version, or other tools, of the agent began" },
+  },
+  operands: [],
+  examples: [
+    { command: "holdfast worker --agents agents.ts", does: "until Ctrl-C" },
+    {
+      command: "holdfast worker --agents dist/agents.js --store postgres://db/app --concurrency 64 --json",
+      does: "one of many machines",
+    },
+  ],
+  next: "holdfast runs lists what there is to do; holdfast runs pending what people are asked.",
+  run: async (context) => {
+    const { args, output } = context;
+    const files = args.list("agents");
+    if (files.length === 0) throw new UsageError("name the module that exports the agents: --agents FILE");
+    const grace = args.text("grace");
+    const graceMs = grace === undefined ? undefined : parseDuration(grace, "--grace");
+    const agents = await loadAgents(files, context.io);
+    const teller = new Teller(context);
+    const holdfast = await context.open({ environment: { ...realEnvironment(), log: teller.log } });
+    const [concurrency, pollMs] = [args.number("concurrency"), args.number("poll")];
+    const working = holdfast.runs.createWorker({
+      agents,
+      watch: teller.watch,
+      allowMismatch: args.flag("allow-mismatch"),
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(pollMs === undefined ? {} : { pollMs }),
+    });
+    const names = agents.map(({ id, version }) => `${id} ${version}`).join(", ");
+    if (output.json) await output.record({ event: "started", worker: working.id, agents: agents.map(({ id }) => id) });
+    else await output.line(safe`${working.id} works for ${names} on ${context.storeName}; Ctrl-C stops it`);
+    const wasCutOff = await untilStopped(working, graceMs, context, teller);
+    await teller.said();
+    return wasCutOff ? EXIT.refused : EXIT.ok;
+  },
+};
+
+/** Whether runs were given back in mid-iteration, because somebody said stop twice. */
+async function untilStopped(
+  worker: Worker,
+  graceMs: number | undefined,
+  { io, output }: Context,
+  teller: Teller,
+): Promise<boolean> {
+  const stop = stopping(io);
+  try {
+    worker.start();
+    await Promise.race([stop.first, teller.failed]);
+    const left = worker.working.length;
+    await output.note(left === 0 ? "stopping" : `stopping, once the iteration of ${plural(left, "run")} has ended …`);
+    const stopped = worker.stop(graceMs === undefined ? {} : { graceMs }).then(() => "stopped" as const);
+    const how = await Promise.race([stopped, stop.second]);
+    if (how === "stopped") return false;
+    const cut = worker.working.length;
+    await worker.stop({ graceMs: 0 });
+    await stopped;
+    if (cut > 0) await output.note(`stopped at once: ${plural(cut, "run")} given back in mid-iteration`);
+    return cut > 0;
+  } finally {
+    stop.release();
+  }
+}
+
+/** The first and the second time somebody says stop; a third ends the process as if nobody listened. */
+function stopping(io: Io): { readonly first: Promise<"first">; readonly second: Promise<"second">; release(): void } {
+  const [first, second] = [Promise.withResolvers<"first">(), Promise.withResolvers<"second">()];
+  let times = 0;
+  const say = () => {
+    times++;
+    if (times === 1) first.resolve("first");
+    else {
+      second.resolve("second");
+      release();
+    }
+  };
+  const release = () => {
+    process.removeListener("SIGINT", say);
+    process.removeListener("SIGTERM", say);
+    io.signal?.removeEventListener("abort", say);
+  };
+  if (io.signal === undefined) {
+    process.on("SIGINT", say);
+    process.on("SIGTERM", say);
+  } else if (io.signal.aborted) say();
+  else io.signal.addEventListener("abort", say);
+  return { first: first.promise, second: second.promise, release };
+}
+
+/** Prints what the worker says, in order; ends the work when nobody reads it any more. */
+class Teller {
+  readonly failed: Promise<never>;
+  readonly #output: Context["output"];
+  readonly #begun = new Map<string, number>();
+  readonly #fail: (error: unknown) => void;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor({ output }: Context) {
+    this.#output = output;
+    const failed = Promise.withResolvers<never>();
+    this.failed = failed.promise;
+    this.failed.catch(() => {});
+    this.#fail = failed.reject;
+  }
+
+  /** What was told so far is out, or cannot be. */
+  async said(): Promise<void> {
+    await this.#last;
+  }
+
+  readonly watch = (note: WorkerNote): void => {
+    const at = Date.now();
+    const ms = note.kind === "left" ? at - (this.#begun.get(note.run.id) ?? at) : null;
+    if (note.kind === "begun") this.#begun.set(note.run.id, at);
+    else this.#begun.delete(note.run.id);
+    const error = note.kind === "refused" ? note.error : note.run.error;
+    const { id, session, agent, status, iteration } = note.run;
+    const record = { event: note.kind, at, run: id, session, agent, status, iteration, ms, error };
+    this.#tell(record, `${this.#time(at)}  ${safe`${id}  ${session}`}  ${this.#words(note, ms)}`);
+  };
+
+  /** What the library logs of its own troubles: the store cannot be reached, a lease was lost. */
+  readonly log = (level: string, event: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+    // Told by `watch`, with more.
+    if ((level !== "warn" && level !== "error") || event === "worker.refused") return;
+    const at = Date.now();
+    this.#tell(
+      { event: "trouble", at, what: event, ...fields },
+      `${this.#time(at)}  ${safe`${event}: ${fields.error === undefined ? "" : String(fields.error)}`}`,
+    );
+  };
+
+  /** Who watches knows the day. */
+  #time(at: number): string {
+    return this.#output.interactive ? formatTime(at).slice("2026-01-01 ".length) : formatTime(at);
+  }
+
+  #words(note: WorkerNote, ms: number | null): string {
+    const { style } = this.#output;
+    const { run } = note;
+    if (note.kind === "refused") return style.bad(`cannot go on here: ${safeLine(note.error.message)}`);
+    if (note.kind === "begun") {
+      const from = `from iteration ${run.iteration + 1}`;
+      return run.status === "recovering" ? style.warn(`taken over ${from}: its worker was gone`) : `taken ${from}`;
+    }
+    return `${leftAs(run, style)}${ms === null ? "" : `, after ${formatSpan(ms)}`}`;
+  }
+
+  #tell(record: unknown, line: string): void {
+    this.#last = this.#last
+      .then(() => (this.#output.json ? this.#output.record(record) : this.#output.line(line)))
+      .catch((error: unknown) => this.#fail(error));
+  }
+}
+
+function leftAs(run: Run, style: Context["output"]["style"]): string {
+  const why = safeLine(whyOf(run));
+  if (run.status === "completed") return style.good("completed");
+  if (run.status === "failed" || run.status === "cancelled")
+    return style.bad(why === "" ? run.status : `${run.status}: ${why}`);
+  if (run.status === "waiting" || run.status === "paused") return style.warn(`${run.status} ${why}`.trimEnd());
+  return "given back";
+}
+
+async function loadAgents(files: readonly string[], io: Io): Promise<readonly AgentDefinition[]> {
+  const { defineAgent } = await import("../../index.ts");
+  const agents = new Map<string, AgentDefinition>();
+  for (const file of files) {
+    const found = agentsIn(await load(file, io));
+    if (found.length === 0) {
+      throw new HoldfastError("InvalidArgument", `${file} exports no agent`, {
+        hint: "export what defineAgent({ id, version, iterate }) gives, as the default or under a name",
+        details: { file },
+      });
+    }
+    for (const agent of found) {
+      const { id } = defineAgent(agent);
+      const known = agents.get(id);
+      if (known !== undefined && known !== agent) {
+        throw new HoldfastError("InvalidArgument", `two agents are called "${id}"`, { details: { file, agent: id } });
+      }
+      agents.set(id, agent);
+    }
+  }
+  return [...agents.values()];
+}
+
+/** The default export is meant for us, whatever is in it; of the others what looks like an agent. */
+function agentsIn(module: Readonly<Record<string, unknown>>): readonly AgentDefinition[] {
+  const { default: main, ...named } = module;
+  const meant = main === undefined ? [] : Array.isArray(main) ? main : [main];
+  const isAgent = (value: unknown) =>
+    typeof value === "object" && value !== null && "iterate" in value && typeof value.iterate === "function";
+  return [...meant, ...Object.values(named).filter(isAgent)] as readonly AgentDefinition[];
+}
+
+async function load(file: string, io: Io): Promise<Readonly<Record<string, unknown>>> {
+  const place = path.resolve(io.cwd, file);
+  await access(place).catch((error: unknown) => {
+    throw fileFailure(error, file);
+  });
+  try {
+    return (await import(pathToFileURL(place).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    const why = error instanceof Error ? error.message : String(error);
+    const hint =
+      code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(file)
+        ? { hint: `Node ${process.version} does not run TypeScript: compile it, or use Node 22.18 or newer` }
+        : {};
+    throw new HoldfastError("InvalidArgument", `${file} cannot be loaded: ${why}`, {
+      ...hint,
+      cause: error,
+      details: { file },
+    });
+  }
+}

@@ -1,0 +1,104 @@
+// Runs as people name them on the command line, and what they do or wait for in a few words.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Run, RunStatus } from "../contracts/runs.ts";
+import { UsageError } from "./failure.ts";
+import type { Style } from "./style.ts";
+import { didYouMean } from "./suggest.ts";
+import { quoted } from "./terminal.ts";
+import { formatTime, plural } from "./units.ts";
+
+export const RUN_HELP = "RUN is a run's id, or the beginning of it, as long as no other begins with it.";
+
+export const RUN_STATUSES: readonly RunStatus[] = [
+  ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
+];
+
+export function statusOf(typed: string): RunStatus {
+  const status = RUN_STATUSES.find((one) => one === typed);
+  if (status !== undefined) return status;
+  const guess = didYouMean(typed, RUN_STATUSES);
+  throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${RUN_STATUSES.join(", ")}` : guess}`);
+}
+
+/** A run whose id is the text itself is meant first. */
+export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
+  const exact = await holdfast.runs.get(text);
+  if (exact !== null) return exact;
+  const beginning = text.replace(/…$/, "");
+  const found = await beginningWith(holdfast, beginning);
+  const [run, ...others] = found;
+  if (run === undefined) {
+    throw new HoldfastError("NotFound", `no run "${text}"`, {
+      hint: "`holdfast runs` lists those there are",
+      details: { kind: "run", id: text },
+    });
+  }
+  // Listed runs do not say what they failed of.
+  if (others.length === 0) return (await holdfast.runs.get(run.id)) ?? run;
+  throw new HoldfastError("InvalidArgument", `${plural(found.length, "run")} begin with "${beginning}"`, {
+    hint: `give more of it: ${found
+      .slice(0, 5)
+      .map(({ id }) => id.slice(0, beginning.length + 6))
+      .join(", ")}`,
+    details: { kind: "run", runs: found.slice(0, 100).map(({ id }) => id) },
+  });
+}
+
+/** There is no index of beginnings: all are looked through, so that the one that is found is the only one. */
+async function beginningWith(holdfast: Holdfast, beginning: string): Promise<readonly Run[]> {
+  if (beginning === "") return [];
+  const found: Run[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const place = cursor === undefined ? {} : { cursor };
+    const page = await holdfast.runs.list({ limit: LIMITS.page, ...place });
+    found.push(...page.items.filter(({ id }) => id.startsWith(beginning)));
+    if (page.next === null) return found;
+    cursor = page.next;
+  }
+}
+
+const DECISION = /^.+#[1-9]\d{0,15}$/s;
+
+/** A decision's id, or a run that asks only one thing. */
+export async function needDecision(holdfast: Holdfast, text: string): Promise<string> {
+  if (DECISION.test(text) && (await holdfast.runs.get(text)) === null) return text;
+  const { id } = await needRun(holdfast, text);
+  const [decision, ...others] = await holdfast.runs.pending({ run: id });
+  if (decision === undefined) {
+    throw new HoldfastError("NotFound", `run "${id}" asks nothing`, {
+      hint: "`holdfast runs pending` lists what is to be decided",
+      details: { kind: "decision", run: id },
+    });
+  }
+  if (others.length === 0) return decision.id;
+  const all = [decision, ...others].map((one) => one.id);
+  throw new UsageError(`run "${id}" asks ${all.length} things: name one of ${all.map(quoted).join(", ")}`);
+}
+
+/** Why it is as it is: what it waits for, until when, or why it ended. */
+export function whyOf(run: Run): string {
+  if (run.cancelRequested && run.endedAt === null) return "is to be cancelled";
+  if (run.status === "paused") return run.pausedUntil === null ? "" : `until ${formatTime(run.pausedUntil)}`;
+  if (run.status === "waiting") {
+    const waits = run.waitsFor.map((wait) => {
+      if (wait.kind === "decision") return `a person: ${wait.decision}`;
+      return wait.kind === "signal" ? `signal ${wait.name}` : `run ${wait.run}`;
+    });
+    return waits.join(", ");
+  }
+  if (run.status === "failed" && run.stopReason !== null && run.stopReason !== "failed") return run.stopReason;
+  if (run.error !== null) return run.error.message;
+  if (run.endedAt !== null) return "";
+  return run.owner === null ? "for a worker to take" : "";
+}
+
+export function paintStatus(text: string, { status }: Pick<Run, "status">, style: Style): string {
+  if (status === "completed") return style.good(text);
+  if (status === "failed" || status === "cancelled") return style.bad(text);
+  return status === "running" ? text : style.warn(text);
+}
+
+/** Somebody else works on it: what was asked of it happens when a worker takes it. */
+export const NEXT_WORKER = "A worker takes it from here: holdfast worker --agents FILE.";

@@ -1,0 +1,240 @@
+// What happened in a run, in order, made from its events: iterations and the steps in them, tries, who took it over and
+// what people decided.
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { LogEvent } from "../contracts/log.ts";
+import { type Column, type Frame, table } from "./table.ts";
+import { formatSpan, formatTime } from "./units.ts";
+
+export const TIMELINE_TYPES = [
+  ...["run/created", "run/claimed", "run/released", "run/waiting", "run/paused", "run/pausing", "run/unpaused"],
+  ...["run/cancelling", "run/woken", "run/signalled", "run/answered", "run/completed", "run/failed", "run/cancelled"],
+  ...["iteration/complete", "checkpoint/taken", "step/started", "step/done", "step/failed", "step/asked", "step/again"],
+  "message/added",
+] as const;
+
+export type Tone = "good" | "bad" | "warn" | "plain";
+
+export interface Moment {
+  /** iteration: a heading of those that follow; step: one try of one; run: of the run as a whole. */
+  readonly kind: "iteration" | "step" | "run";
+  readonly iteration: number;
+  readonly at: number;
+  /** "tool pay"; of others empty. */
+  readonly step: string;
+  /** Its place in the iteration; of others null. */
+  readonly path: string | null;
+  text: string;
+  tone: Tone;
+  /** How long it took, when that is known. */
+  ms: number | null;
+}
+
+/** Of one run, oldest first; `events` are in order. */
+export function momentsOf(events: readonly LogEvent[]): readonly Moment[] {
+  const telling = new Telling();
+  for (const event of events) telling.see(event);
+  return telling.moments;
+}
+
+class Telling {
+  readonly moments: Moment[] = [];
+  /** Steps by the seq of their first event. */
+  readonly #steps = new Map<number, Moment>();
+  #iteration = 1;
+  #heading: Moment | null = null;
+
+  see(event: LogEvent): void {
+    const { type, data, seq, at } = event;
+    if (type === "checkpoint/taken") this.#iteration = Number(data.iteration) + 1;
+    const begun = type === "message/added" ? ((data.step ?? {}) as JsonObject) : data;
+    if (type === "iteration/complete") this.#complete(Number(data.iteration), at);
+    else if (typeof begun.path === "string") this.#begin(seq, begun, event);
+    else this.#tell(event);
+  }
+
+  #tell(event: LogEvent): void {
+    const { type, data, at } = event;
+    const step = typeof data.step === "number" ? this.#steps.get(data.step) : undefined;
+    if (step !== undefined) this.#about(step, event);
+    const said = sayOf(event, step);
+    // The last iteration has no checkpoint: it ends with the run.
+    if (/^run\/(completed|failed|cancelled)$/.test(type) && this.#heading !== null) {
+      this.#heading.ms = at - this.#heading.at;
+      this.#heading = null;
+    }
+    if (said !== null) this.#add({ kind: "run", at, step: "", path: null, ...said, ms: null });
+  }
+
+  #begin(seq: number, { kind, name, path, attempt, iteration }: JsonObject, { type, at, data }: LogEvent): void {
+    if (typeof iteration === "number" && iteration !== this.#iteration) {
+      this.#iteration = iteration;
+      this.#heading = null;
+    }
+    const isOver = type !== "step/started";
+    const step = this.#add({
+      ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
+      ...{ text: isOver ? "" : "begun, end not known", tone: isOver ? "plain" : "warn", ms: null },
+    });
+    if (Number(attempt) > 1) step.text = `try ${attempt}${isOver ? "" : `: ${step.text}`}`;
+    if (type === "step/failed") fail(step, data);
+    this.#steps.set(seq, step);
+  }
+
+  /** What became of a step that had begun. */
+  #about(step: Moment, { type, at, data }: LogEvent): void {
+    const tries = /^try \d+/.exec(step.text)?.[0] ?? "";
+    if (type === "step/done" || type === "step/failed") {
+      step.ms = at - step.at;
+      step.text = tries;
+      step.tone = "plain";
+    }
+    if (type === "step/failed") fail(step, data);
+    if (type === "step/asked")
+      step.text = [tries, "in doubt: nobody knows whether it happened"].filter(Boolean).join(": ");
+  }
+
+  #complete(iteration: number, at: number): void {
+    const heading = this.#heading ?? this.#head(at, iteration);
+    heading.ms = at - heading.at;
+    heading.text = "complete";
+    heading.tone = "good";
+    this.#heading = null;
+    this.#iteration = iteration + 1;
+  }
+
+  #head(at: number, iteration = this.#iteration): Moment {
+    const heading: Moment = {
+      ...{ kind: "iteration", iteration, at, step: `iteration ${iteration}`, path: null },
+      ...{ text: "", tone: "plain", ms: null },
+    };
+    this.moments.push(heading);
+    this.#heading = heading;
+    return heading;
+  }
+
+  #add(moment: Omit<Moment, "iteration">): Moment {
+    if (moment.kind === "step") this.#heading ??= this.#head(moment.at);
+    const added: Moment = { ...moment, iteration: this.#iteration };
+    this.moments.push(added);
+    return added;
+  }
+}
+
+function fail(step: Moment, data: JsonObject): void {
+  const { code, message } = (data.error ?? {}) as JsonObject;
+  const why = message === "" || message === undefined ? String(code) : String(message);
+  step.text = [step.text, `failed: ${why}`].filter(Boolean).join(" ");
+  step.tone = "bad";
+}
+
+type Said = Pick<Moment, "text" | "tone">;
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  retry: "do it again",
+  result: "it happened",
+  fail: "it did not happen, and shall not",
+};
+
+/** null: nothing that the step itself does not say. */
+function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined): Said | null {
+  switch (type) {
+    case "run/created":
+      return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
+    case "run/claimed":
+      if (data.status === "recovering") return { text: `taken over, its worker was gone: ${data.owner}`, tone: "warn" };
+      return { text: `taken by ${data.owner}`, tone: "plain" };
+    case "run/released":
+      return { text: "given back, for another worker to take", tone: "plain" };
+    case "run/waiting":
+      return waiting(data.waits);
+    case "run/paused":
+      return { text: `paused until ${formatTime(Number(data.wake_at))}`, tone: "warn" };
+    case "run/pausing":
+      return { text: "asked to pause when its iteration ends", tone: "plain" };
+    case "run/unpaused":
+      return { text: "woken from its pause", tone: "plain" };
+    case "run/cancelling":
+      return { text: "asked to end", tone: "plain" };
+    case "run/woken":
+      return { text: `its child ${data.child} has ended`, tone: "plain" };
+    case "run/signalled":
+      return { text: `signal ${data.name}`, tone: "plain" };
+    case "run/answered":
+      return { text: answerOf(data, step), tone: "good" };
+    case "step/asked":
+      return { text: `a person is asked: did ${step?.step ?? "it"} happen?`, tone: "warn" };
+    case "step/again":
+      return { text: `${step?.step ?? "the step"} is done again, under the same key`, tone: "warn" };
+    default:
+      return endOf(type, data);
+  }
+}
+
+function endOf(type: string, data: JsonObject): Said | null {
+  if (type === "run/completed") return { text: "completed", tone: "good" };
+  if (type !== "run/failed" && type !== "run/cancelled") return null;
+  const { message } = (data.error ?? {}) as JsonObject;
+  const why = type === "run/cancelled" || message === undefined ? "" : `: ${message}`;
+  return { text: `${type.slice("run/".length)}${why}`, tone: "bad" };
+}
+
+function answerOf({ verdict, by, note }: JsonObject, step: Moment | undefined): string {
+  const who = by === undefined ? "somebody" : String(by);
+  return `${who} decided on ${step?.step ?? "it"}: ${VERDICTS[String(verdict)] ?? verdict}${note === undefined ? "" : `, "${note}"`}`;
+}
+
+function sourceOf({ from, parent }: JsonObject): string {
+  const { run, iteration, retry } = (from ?? {}) as JsonObject;
+  if (retry === true) return `, taking up ${run}`;
+  if (run !== undefined) return `, from ${run} after iteration ${iteration}`;
+  return parent === undefined ? "" : `, spawned by ${parent}`;
+}
+
+/** That a person is asked was said of the step. */
+function waiting(waits: Json | undefined): Said | null {
+  const listed = (typeof waits === "string" ? JSON.parse(waits) : []) as readonly (readonly [string, string])[];
+  const others = listed.filter(([kind]) => kind !== "decision").map(([kind, what]) => `${kind} ${what}`);
+  return others.length === 0 ? null : { text: `waits for ${others.join(", ")}`, tone: "warn" };
+}
+
+/** Only the last iterations, with what was said of the run between them. */
+export function lastIterations(moments: readonly Moment[], most: number): readonly Moment[] {
+  const last = moments.at(-1)?.iteration ?? 0;
+  return moments.filter(({ iteration }) => iteration > last - most);
+}
+
+export function timelineLines(moments: readonly Moment[], begun: number, frame: Frame): string[] {
+  return table(columns(begun), moments, frame);
+}
+
+function columns(begun: number): readonly Column<Moment>[] {
+  return [
+    {
+      title: "AFTER",
+      align: "right",
+      cell: ({ at }) => offset(at - begun),
+      colour: (text, _, style) => style.faint(text),
+    },
+    {
+      title: "STEP",
+      keep: true,
+      shrink: 2,
+      min: 12,
+      cell: ({ kind, step, path }) =>
+        kind === "step" ? `  ${step}${path?.includes(".") ? ` (${path})` : ""}` : step || "·",
+      colour: (text, { kind }, style) => (kind === "iteration" ? style.strong(text) : text),
+    },
+    { title: "TOOK", align: "right", cell: ({ ms }) => (ms === null ? "" : formatSpan(ms)) },
+    {
+      title: "WHAT",
+      ...{ keep: true, wrap: true, shrink: 3, min: 24 },
+      cell: ({ text }) => text,
+      colour: (text, { tone }, style) => (tone === "plain" ? text : style[tone](text)),
+    },
+  ];
+}
+
+/** Since the run began: to the hundredth of a second in its first minute. */
+function offset(ms: number): string {
+  return ms < 60_000 ? `${(Math.max(0, ms) / 1000).toFixed(2)} s` : formatSpan(ms);
+}

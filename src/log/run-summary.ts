@@ -1,0 +1,56 @@
+// What events of runs are about, in one short line each: made from the event alone.
+import type { Json } from "../contracts/json.ts";
+import type { LogEvent } from "../contracts/log.ts";
+import { plainObject } from "../core/decode.ts";
+
+type Say = (event: LogEvent) => string;
+
+const step = ({ data }: LogEvent) => `step #${data.step}`;
+const failure = ({ data }: LogEvent) => String(plainObject.read(data.error)?.code ?? "Error");
+/** Of a step's first event. */
+const begins = ({ data }: LogEvent) => `${data.kind} ${data.name}`;
+const place = ({ data }: LogEvent) =>
+  `iteration ${data.iteration}${Number(data.attempt) > 1 ? `, try ${data.attempt}` : ""}`;
+const over: Say = (event) => (event.data.step === undefined ? `${begins(event)}, ${place(event)}` : step(event));
+
+export const SAY_OF_RUNS: Readonly<Record<string, Say>> = {
+  "run/created": (event) => `run of ${event.agent} ${event.data.agentVersion} created${source(event)}`,
+  "run/claimed": ({ data }) =>
+    data.status === "recovering"
+      ? `run taken over from a worker that was gone, epoch ${data.epoch}`
+      : `run taken by a worker, epoch ${data.epoch}`,
+  "run/released": ({ data }) => `run given back, epoch ${data.epoch}`,
+  "run/waiting": ({ data }) => `run waits for ${waited(data.waits)}`,
+  "run/paused": () => "run paused",
+  "run/pausing": () => "run is to pause when its iteration ends",
+  "run/unpaused": () => "run goes on after a pause",
+  "run/cancelling": () => "run is to be cancelled",
+  "run/woken": ({ data }) => `run woken by the end of ${data.child}`,
+  "run/signalled": ({ data }) => `signal ${data.name}`,
+  "run/answered": (event) =>
+    `${step(event)}: ${event.data.verdict}${event.data.by === undefined ? "" : `, by ${event.data.by}`}`,
+  "run/completed": () => "run completed",
+  "run/failed": (event) => `run failed: ${event.data.stop === "failed" ? failure(event) : event.data.stop}`,
+  "run/cancelled": () => "run cancelled",
+  "run/deleted": () => "run deleted",
+  "iteration/complete": ({ data }) => `iteration ${data.iteration} complete`,
+  "checkpoint/taken": ({ data }) => `goes on after iteration ${data.iteration} of another run`,
+  "step/started": (event) => `${begins(event)} begun, ${place(event)}`,
+  "step/done": (event) => `${over(event)} done`,
+  "step/failed": (event) => `${over(event)} failed: ${failure(event)}`,
+  "step/asked": (event) => `${step(event)} in doubt: a person is asked`,
+  "step/again": (event) => `${step(event)} begun again, under the same key`,
+};
+
+function source({ data }: LogEvent): string {
+  const from = plainObject.read(data.from);
+  if (from !== undefined) return `, ${from.retry === true ? "to take up" : "from"} ${from.run}`;
+  return data.parent === undefined ? "" : `, spawned by ${data.parent}`;
+}
+
+/** As the run's row says it: a list of kinds and of what. */
+function waited(waits: Json | undefined): string {
+  const listed: unknown = typeof waits === "string" ? JSON.parse(waits) : [];
+  const words = (Array.isArray(listed) ? listed : []).map((one) => (Array.isArray(one) ? one.join(" ") : "?"));
+  return words.length === 0 ? "something" : words.join(" or ");
+}
