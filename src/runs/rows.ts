@@ -99,6 +99,9 @@ export function refuseEnded(row: RunRow, what: string): void {
   if (!isOver(row)) return;
   throw new HoldfastError("InvalidTransition", `the run ${JSON.stringify(row.id)} is ${row.status}: ${what}`, {
     details: { kind: "run", id: row.id, status: row.status },
-    hint: "runs.fork() goes on from one of its iterations in a new session.",
+    hint:
+      row.status === "completed"
+        ? "runs.fork() goes on from one of its iterations in a new session."
+        : "runs.retry() takes it up where it ended; runs.fork() goes on from one of its iterations in a new session.",
   });
 }

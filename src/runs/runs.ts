@@ -141,7 +141,8 @@ export function createRuns(
       const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AgentDefinition[];
       const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
         given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
-      return shop.worker(agents.map(defineAgent), {
+      refuseTwice(agents.map(defineAgent));
+      return shop.worker(agents, {
         ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
         ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify({ verify: given.verify as Verified }) },
         watch: checkWatch(given.watch),
@@ -208,6 +209,14 @@ async function resume(
   if (isAsleep) return resultOf(storage, payloads, row);
   await verifyRun(storage, row, verify);
   return shop.work(agent, await claimRun(storage, row, shop.owner));
+}
+
+function refuseTwice(agents: readonly AgentDefinition[]): void {
+  const ids = new Set<string>();
+  for (const { id } of agents) {
+    if (ids.has(id)) throw invalid("worker.agents", "agents with different ids", id);
+    ids.add(id);
+  }
 }
 
 function checkVerify(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
