@@ -1,6 +1,7 @@
 // holdfast check: does everything the store holds agree? Exits with 5 when it does not, naming every kind of damage.
 import type { CheckIssue, CheckProgress, CheckReport } from "../../contracts/check.ts";
 import type { Command, Context } from "../command.ts";
+import { countedWords } from "../counted.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { needSession } from "../store.ts";
@@ -94,23 +95,14 @@ function columns(id: number): readonly Column<CheckIssue>[] {
   ];
 }
 
-const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  branches: ["branch", "branches"],
-  deletedSessions: ["deleted session", "deleted sessions"],
-  partialSessions: ["session in part", "sessions in part"],
-  state: ["value of state", "values of state"],
-};
-
 function lines({ mode, counts, issueCount, issues }: CheckReport, context: Context): string[] {
   const { output } = context;
   const { style } = output;
-  const looked = Object.entries(counts)
-    .filter(([name, n]) => n > 0 && name !== "orphanBlobs")
-    .map(([name, n]) => plural(n, ...(WORDS[name] ?? ([name.replace(/s$/, ""), name] as const))));
+  const looked = countedWords(counts);
   const orphans = counts.orphanBlobs ?? 0;
   const rest =
     orphans === 0 ? [] : [style.faint(`${plural(orphans, "blob")} that nobody needs; holdfast gc frees them`)];
-  const counted = looked.length === 0 ? "nothing to check" : `${mode} check of ${looked.join(", ")}`;
+  const counted = looked === "" ? "nothing to check" : `${mode} check of ${looked}`;
   if (issueCount === 0) return [...wrap(`all good: ${counted}`, output.width).map(style.good), ...rest];
   const kinds = [...new Set(issues.map(({ kind }) => kind))];
   const shown = kinds.flatMap((kind) => issues.filter((issue) => issue.kind === kind).slice(0, LISTED_MAX));

@@ -116,7 +116,9 @@ describe("messages at a head", () => {
     expect(await order(at, "--limit", "1", "--agent", "helper")).toBe("#2");
     expect(await run("messages", at, "--after", "10")).toBe("no messages\n");
     expect(await json("messages", at, "--after", "4")).toMatchObject({ total: 3, messages: [{ seq: 10 }] });
-    expect(await fails("messages", at, "--after", "nobody#4")).toMatch(/^2 .*--after 'nobody#4': .*no such message/);
+    expect(await fails("messages", at, "--after", "nobody#4")).toMatch(
+      /^2 .*after must be the id of a message that the session shows/,
+    );
     expect(await fails("messages", at, "--after", "x")).toMatch(/^2 .*--after takes a seq, or a message/);
   });
 
