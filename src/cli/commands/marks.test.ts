@@ -63,7 +63,7 @@ describe("heads among messages", () => {
     expect(items.map(({ marks }: { marks: string[] }) => marks)).toEqual([["final"], ["aborted"], [], ["compaction"]]);
     const table = (await cli(["heads", "chat"], terminal)).stdout.split("\n");
     expect(table.every((line) => displayWidth(line) <= 80)).toBe(true);
-    expect(table[0]).toMatch(/^HEAD +MARK +BRANCH +SEQ +MESSAGES +PUBLISHED +SUMMARY$/);
+    expect(table[0]).toMatch(/^HEAD +MARK +BRANCH +SEQ +MESSAGES +SUMMARY +PUBLISHED$/);
     expect(table.slice(1, 5).map((line) => /final|aborted|current +compaction/.exec(line)?.[0])).toEqual([
       ...["final", "aborted", undefined, "current  compaction"],
     ]);

@@ -190,6 +190,8 @@ SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 O
 SELECT f.parent_branch AS branch, max(f.cut_seq) AS upto FROM (SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k WHERE k.session_no = b.session_no AND k.branch = b.branch))) f GROUP BY f.parent_branch ORDER BY f.parent_branch;
 -- remains.messages
 SELECT count(*) AS n FROM events WHERE session_no = ? AND agent_no IS NOT NULL AND erased_seq IS NULL AND EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto);
+-- remains.events
+SELECT count(*) AS n, CAST(coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) THEN 1 ELSE 0 END), 0) AS BIGINT) AS kept FROM events WHERE session_no = ?;
 -- remains.list
 SELECT s.id AS session, r.session_no, r.branch, r.upto FROM remains r JOIN sessions s ON s.no = r.session_no ORDER BY r.session_no, r.branch;
 -- state.current
