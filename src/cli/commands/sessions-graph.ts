@@ -17,7 +17,8 @@ export const tree: Command = {
   usage: ["sessions tree [SESSION[@HEAD]] [--heads N] [--limit N]"],
   description:
     "Draws a session and all that are linked with it: forks where they leave it, sessions it invoked or was invoked by, " +
-    "branches that resume and rewind began. A ● is a head, a ○ an aborted one, and ← marks what you asked for. Without SESSION the newest sessions are " +
+    "branches that resume and rewind began. A ● is a head, a ○ an aborted one, and ← marks what you asked for. " +
+    "Without SESSION the newest sessions are " +
     `drawn, and with SESSION@HEAD only what leads to that head. ${LOCATOR_HELP}`,
   options: {
     heads: { type: "number", min: 0, summary: "the newest N heads of a branch (default 5); the current one always" },

@@ -20,7 +20,8 @@ import { plural } from "../units.ts";
 const NAMES = "BOARD is a board's id, or a session's id for its root board. TASK is an id, or the number shown.";
 
 const WHOLE: Instead = (named) =>
-  `boards belong to the session as a whole, and a head keeps none; \`holdfast log ${named} --type task/updated\` shows what became of tasks up to there`;
+  `boards belong to the session as a whole, and a head keeps none; ` +
+  `\`holdfast log ${named} --type task/updated\` shows what became of tasks up to there`;
 
 const show: Command = {
   name: "show",
