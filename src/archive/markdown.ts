@@ -1,32 +1,84 @@
 // A session for people to read: Markdown in which what was said is quoted, so that no text of a message can end its
 // quote, begin a heading of ours, or become HTML.
 
-import type { Locator, MessageAt } from "../contracts/lineage.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Head, Locator, MessageAt, View } from "../contracts/lineage.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { lineageAt } from "../core/lineage.ts";
+import { rowId } from "../core/row-id.ts";
 import { isInstant, printInstant } from "../query/instant.ts";
 import { standsAt } from "../sessions/branching.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { findAt, findHead } from "../sessions/find.ts";
 import { viewAt } from "../sessions/view.ts";
+import { messageRowsAt, messagesOf } from "../sessions/view-messages.ts";
 
 export async function markdownOf(storage: Storage, payloads: Payloads, locator: Locator): Promise<string> {
   const found = await findAt(storage, locator);
   const aliases = (await storage.query("session.aliases", found.session.id)).map(({ name }) => name);
   const session = sessionOf(found.session, aliases);
   const view = await viewAt(storage, payloads, session, found);
-  const messages = await view.messages();
+  const messages = await readEach(storage, payloads, view);
+  const compactions = compactionsOf(await view.heads(), messages);
   const isAtHead = found.head !== null || (await standsAtHead(storage, found.session));
   return [
     `# ${inline(session.title ?? session.id)}`,
     "",
     ...facts(session, view.head?.id ?? session.head, isAtHead, messages.length),
-    ...messages.flatMap((message, i) => ["", ...messageLines(message, i + 1)]),
+    ...messages.flatMap((message, i) => ["", ...messageLines(message, i + 1), ...(compactions.get(message.id) ?? [])]),
     "",
   ].join("\n");
+}
+
+/** One that is damaged is there all the same, and hides no other. */
+interface Damaged {
+  readonly id: string;
+  readonly role: string;
+  readonly agent: string;
+  readonly at: number;
+  readonly damage: string;
+}
+
+async function readEach(
+  storage: Storage,
+  payloads: Payloads,
+  { session, branch, seq }: View,
+): Promise<readonly (MessageAt | Damaged)[]> {
+  const [row] = await storage.query("session.get", session.id);
+  const lineage = row === undefined ? [] : await lineageAt(storage, { no: row.no, branch, seq });
+  const messages: (MessageAt | Damaged)[] = [];
+  for (const one of await messageRowsAt(storage, lineage)) {
+    try {
+      messages.push(...(await messagesOf([one], payloads)));
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || (error.code !== "BlobCorrupted" && error.code !== "StoreCorrupted")) {
+        throw error;
+      }
+      const { role, agent, at } = one;
+      messages.push({ id: rowId(one.session, one.seq), role: String(role), agent, at, damage: error.message });
+    }
+  }
+  return messages;
+}
+
+/** Behind a summary, what it stands for: the first head that has it is the compaction. */
+function compactionsOf(
+  heads: readonly Head[],
+  messages: readonly { readonly id: string }[],
+): ReadonlyMap<string, readonly string[]> {
+  const numbers = new Map(messages.map(({ id }, i) => [id, i + 1]));
+  const found = new Map<string, readonly string[]>();
+  for (const { id, compaction } of heads) {
+    if (compaction === null || found.has(compaction.summary)) continue;
+    const number = numbers.get(compaction.upTo);
+    const upTo = number === undefined ? code(compaction.upTo) : `message ${number}`;
+    found.set(compaction.summary, ["", `*Compaction ${code(id)}: this summary stands for everything up to ${upTo}.*`]);
+  }
+  return found;
 }
 
 /** What came after a head is not in it, and must not be taken for what it commits to. */
@@ -48,8 +100,9 @@ function facts(session: Session, head: string | null, isAtHead: boolean, message
   return pairs.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${value}`]));
 }
 
-function messageLines(message: MessageAt, number: number): readonly string[] {
-  const title = `## ${number}. ${message.role} (${inline(message.agent)}), ${time(message.at)}`;
+function messageLines(message: MessageAt | Damaged, number: number): readonly string[] {
+  const title = `## ${number}. ${inline(message.role)} (${inline(message.agent)}), ${time(message.at)}`;
+  if ("damage" in message) return [title, "", `*cannot be read: ${inline(message.damage)}*`];
   if ("erased" in message) return [title, "", "*erased*"];
   return [title, ...message.content.flatMap((block) => ["", ...blockLines(block)])];
 }

@@ -5,7 +5,7 @@ import type { Queries } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toRef } from "../core/bytes.ts";
 import type { Look } from "./findings.ts";
-import { PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Reading } from "./patience.ts";
 
 type Count = (what: string, n?: number) => void;
@@ -57,6 +57,15 @@ export async function readThrough(blobs: Reading, look: Look, sha256: Uint8Array
       // It may just have been deleted, which a row that names it would have prevented.
       if (row !== undefined) look.report("blob-missing", rows, where);
     } else throw error;
+  }
+}
+
+/** What a blob names, as the content of a message its attachments; null where that is not there. */
+export async function* namedBy(storage: Storage, sha256: Uint8Array): AsyncGenerator<Uint8Array | null> {
+  for await (const row of rowsOf<Queries["check.named"]["row"]>((last) =>
+    storage.query("check.named", sha256, last?.ord ?? BEFORE_ALL, PAGE),
+  )) {
+    yield row.sha256;
   }
 }
 

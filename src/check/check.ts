@@ -2,15 +2,16 @@
 // mends; every issue says what to do.
 import type { Checking, CheckKind, CheckMode, CheckOptions, CheckProgress, CheckReport } from "../contracts/check.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { toHex } from "../core/bytes.ts";
+import { toHex, toRef } from "../core/bytes.ts";
 import { checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { findSession } from "../sessions/find.ts";
 import { type Locate, withoutHead } from "../sessions/locate.ts";
-import { checkBytes, checkParts, checkReferences, countOrphans, readThrough } from "./blobs.ts";
+import { checkBytes, checkParts, checkReferences, countOrphans, namedBy, readThrough } from "./blobs.ts";
 import { Findings, type Look } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
 import { PAGE } from "./pages.ts";
 import { patient, type Reading } from "./patience.ts";
+import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
 import { checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./subject.ts";
@@ -57,7 +58,9 @@ export async function runCheck(
       if (counting) counts[what] = (counts[what] ?? 0) + n;
     },
     ...{ sound: new Set(), cyclic: new Set(), recounted: new Map(), alone: options.session !== undefined },
-    ...(options.session === undefined || mode === "quick" ? {} : { blob: onceEach(blobs) }),
+    ...(options.session === undefined || mode === "quick"
+      ? {}
+      : { blob: onceEach(storage, blobs, (what) => survey.count(what)) }),
   };
   const tell = (at: CheckProgress["at"], session?: string) => {
     const named = session === undefined ? {} : { session };
@@ -88,7 +91,7 @@ export async function runCheck(
     status: findings.count === 0 ? "ok" : "issues",
     counts,
     issueCount: findings.count,
-    issues: findings.issues,
+    issues: await withReferrers(storage, findings.issues),
   };
 }
 
@@ -126,18 +129,24 @@ async function eachSession(storage: Storage, visit: (id: string) => Promise<void
   }
 }
 
-/** Reads each blob once, however many rows name it. */
-function onceEach(blobs: Reading): NonNullable<Survey["blob"]> {
+/** Reads each blob once, however many rows name it, and with it those that it names. */
+function onceEach(storage: Storage, blobs: Reading, count: Survey["count"]): NonNullable<Survey["blob"]> {
   const REMEMBERED_MAX = 100_000;
   let seen = new Set<string>();
   let look: Look | undefined;
-  return async (found, row, sha256) => {
+  const read: NonNullable<Survey["blob"]> = async (found, row, sha256) => {
     // The second look reads everything again.
     if (found !== look) seen = new Set();
     look = found;
     const key = toHex(sha256);
     if (seen.has(key)) return;
     if (seen.size < REMEMBERED_MAX) seen.add(key);
+    count("blobs");
     await readThrough(blobs, found, sha256, row);
+    for await (const named of namedBy(storage, sha256)) {
+      if (named === null) found.report("blob-part-missing", [toRef(sha256), row], { part: "named" });
+      else await read(found, row, named);
+    }
   };
+  return read;
 }

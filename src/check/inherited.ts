@@ -62,8 +62,9 @@ function within(look: Look, place: Place, inheritedBy: string): Look {
 
 function isInside(rows: readonly string[], details: JsonObject, { source, heads, ledger }: Place): boolean {
   if (ledger === null) return true;
-  const [row = ""] = rows;
-  if (heads.has(row)) return true;
+  if (rows.some((row) => heads.has(row))) return true;
+  // Of a blob the row that names it comes behind its ref.
+  const row = rows.find((one) => one.startsWith(`${source}#`)) ?? "";
   const seq = details.seq ?? (row.startsWith(`${source}#`) ? Number(row.slice(source.length + 1)) : details.branch);
   return typeof seq === "number" && ledger.covers(seq);
 }

@@ -61,6 +61,12 @@ export function readRequest(argv: readonly string[], commands: readonly AnyComma
 /** What people look for under a name of its own. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   causes: "; holdfast trace --causes SESSION#SEQ tells what led to an event",
+  tree: "; holdfast sessions tree draws sessions with their heads and forks",
+  calls: "; holdfast cost SESSION sums them up, holdfast log SESSION --type call/put lists them",
+  turns: "; holdfast log SESSION --type turn/begun lists where they begin, holdfast heads SESSION where they ended",
+  attach:
+    "; sessions are attached by the library, invocations.attach(); holdfast sessions tree shows what was attached",
+  spawn: "; sessions are spawned by the library, invocations.spawn(); holdfast sessions tree shows what was spawned",
 };
 
 function resolve(names: readonly string[], given: readonly Given[], commands: readonly AnyCommand[]): Request {

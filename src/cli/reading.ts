@@ -4,20 +4,28 @@ import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { HistoryRange } from "../contracts/history.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
+import type { Locator, MessageAt, ViewRange } from "../contracts/lineage.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { Range } from "./range.ts";
 import { quoted } from "./terminal.ts";
 
-export interface Reading {
-  readonly messages: readonly Message[];
+export interface Reading<M extends MessageAt = Message> {
+  readonly messages: readonly M[];
   /** Why there are no more. */
   readonly damage?: HoldfastError;
-  /** All that there are to show: on the session's line as it stands, inherited ones too. */
+  /** All that there are to show: on the session's line as it stands or at the head, inherited ones too. */
   readonly total: number;
 }
 
-export async function readUpToDamage(
+/** What messages are read from. */
+interface Source<M> {
+  read(part: ViewRange): Promise<readonly M[]>;
+  count(): Promise<number>;
+  readonly hint: (error: HoldfastError) => string;
+}
+
+export function readUpToDamage(
   holdfast: Holdfast,
   { id: session }: Session,
   agent: string | undefined,
@@ -25,25 +33,43 @@ export async function readUpToDamage(
 ): Promise<Reading> {
   const read = (part: HistoryRange) =>
     agent === undefined ? holdfast.history.session(session, part) : holdfast.history.get({ session, agent }, part);
-  const count = () => (agent === undefined ? countAll(holdfast, session) : holdfast.history.count({ session, agent }));
+  const countAll = async () => countBy(read, (await (await holdfast.sessions.at({ session })).counts()).messages);
+  const count = () => (agent === undefined ? countAll() : holdfast.history.count({ session, agent }));
+  return readFrom({ read, count, hint: hintFor({ session }, agent) }, range);
+}
+
+/** The same of what was there at a head, where what was erased since has its place. */
+export async function readAtUpToDamage(
+  holdfast: Holdfast,
+  at: Locator,
+  agent: string | undefined,
+  range: Range<number | string>,
+): Promise<Reading<MessageAt>> {
+  const view = await holdfast.sessions.at(at);
+  const read = (part: ViewRange) => view.messages({ ...part, ...(agent === undefined ? {} : { agent }) });
+  const most = async () => (await view.counts()).messages;
+  const count = async () => (agent === undefined ? most() : countBy(read, await most()));
+  return readFrom({ read, count, hint: hintFor(at, agent) }, range);
+}
+
+async function readFrom<M extends MessageAt>(source: Source<M>, range: Range<number | string>): Promise<Reading<M>> {
   try {
-    const messages = await read(range);
+    const messages = await source.read(range);
     const isAll = messages.length < (range.last ?? range.limit ?? Number.POSITIVE_INFINITY) && !range.after;
-    return { messages, total: isAll ? messages.length : await count() };
+    return { messages, total: isAll ? messages.length : await source.count() };
   } catch (error) {
     if (damagedSeq(error) === undefined) throw error;
   }
-  const total = await count();
+  const total = await source.count();
   const { last = total, after = 0, limit = last } = range;
-  return { ...(await pages(read, after, Math.max(0, total - last), limit, hintFor(session, agent))), total };
+  return { ...(await pages(source, after, Math.max(0, total - last), limit)), total };
 }
 
-/** The lineage counts what was cleared too, so it only says where to look for the last one that is still there. */
-async function countAll(holdfast: Holdfast, session: string): Promise<number> {
-  const { messages: most } = await (await holdfast.sessions.at({ session })).counts();
+/** A lineage counts what was cleared too, so `most` only says where to look for the last one that is still there. */
+async function countBy(read: Source<unknown>["read"], most: number): Promise<number> {
   const isThere = async (offset: number) => {
     try {
-      return (await holdfast.history.session(session, { offset, limit: 1 })).length === 1;
+      return (await read({ offset, limit: 1 })).length === 1;
     } catch (error) {
       if (damagedSeq(error) === undefined) throw error;
       return true;
@@ -58,14 +84,13 @@ async function countAll(holdfast: Holdfast, session: string): Promise<number> {
 }
 
 /** In pages that grow smaller where one cannot be read, until the bad message stands alone. */
-async function pages(
-  read: (part: HistoryRange) => Promise<readonly Message[]>,
+async function pages<M extends MessageAt>(
+  { read, hint }: Source<M>,
   from: number | string,
   skipped: number,
   most: number,
-  hint: (error: HoldfastError) => string,
-): Promise<Omit<Reading, "total">> {
-  const messages: Message[] = [];
+): Promise<Omit<Reading<M>, "total">> {
+  const messages: M[] = [];
   let size: number = LIMITS.page;
   while (messages.length < most) {
     const limit = Math.min(size, most - messages.length);
@@ -91,13 +116,14 @@ function damagedSeq(error: unknown): number | undefined {
   return typeof seq === "number" ? seq : undefined;
 }
 
-function hintFor(session: string, agent: string | undefined): (error: HoldfastError) => string {
+function hintFor({ session, head }: Locator, agent: string | undefined): (error: HoldfastError) => string {
   const only = agent === undefined ? "" : ` --agent ${quoted(agent)}`;
+  const named = quoted(head === undefined ? session : `${session}@${head.slice(0, 11)}`);
   return ({ details }) => {
     // Of what is inherited the seq is another session's.
     const isOwn = details.session === undefined || details.session === session;
     const after = isOwn ? String(details.seq) : quoted(`${details.session}#${details.seq}`);
-    return `only a backup has its text; \`holdfast messages ${quoted(session)}${only} --after ${after}\` reads what follows it`;
+    return `only a backup has its text; \`holdfast messages ${named}${only} --after ${after}\` reads what follows it`;
   };
 }
 

@@ -5,6 +5,7 @@ import { exported, imported } from "./commands/archive.ts";
 import { blobs } from "./commands/blobs.ts";
 import { fork, resume, rewind } from "./commands/branching.ts";
 import { check } from "./commands/check.ts";
+import { contextOf } from "./commands/context.ts";
 import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
 import { diff } from "./commands/diff.ts";
@@ -30,7 +31,7 @@ export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
   { title: "What agents do", commands: [runs, worker] },
-  { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, diff] },
+  { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, contextOf, diff] },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
   { title: "From store to store", commands: [exported, imported] },
   { title: "Upkeep", commands: [stats, gc, migrate] },

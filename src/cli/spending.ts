@@ -6,16 +6,17 @@ import { formatCount, plural } from "./units.ts";
 export function formatCost({ calls, costUsd, unknownCosts }: Spending): string {
   if (calls === 0) return "nothing";
   if (unknownCosts === calls) return "unknown";
-  const known = formatUsd(costUsd);
-  if (unknownCosts === 0) return known;
+  if (unknownCosts === 0) return formatUsd(costUsd);
+  // Rounded up it would promise more than is known.
+  const known = formatUsd(costUsd, "floor");
   return `at least ${known} (${formatCount(unknownCosts)} of ${plural(calls, "call")} unknown)`;
 }
 
 /** Small sums with as many digits as they need. */
-export function formatUsd(usd: number): string {
+export function formatUsd(usd: number, roundingMode: "floor" | "halfExpand" = "halfExpand"): string {
   if (usd === 0 || usd >= 1)
-    return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
-  return `$${usd.toLocaleString("en-US", { maximumSignificantDigits: 3 })}`;
+    return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2, roundingMode })}`;
+  return `$${usd.toLocaleString("en-US", { maximumSignificantDigits: 3, roundingMode })}`;
 }
 
 export function formatTokens({ calls, inputTokens, outputTokens, unknownTokens }: Spending): string {

@@ -8,6 +8,7 @@ import { checkStore } from "../core/locator.ts";
 import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";
+import { plural } from "./units.ts";
 
 export const DEFAULT_STORE = "./holdfast.db";
 
@@ -84,18 +85,23 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
 }
 
 /** `holdfast:store#session` as other programs write it; of another store it is refused. */
-function nameIn(holdfast: Holdfast, text: string): string {
+function nameIn(holdfast: Holdfast, text: string, instead?: Instead): string {
   if (!text.startsWith("holdfast:") || !text.includes("#")) return text;
   const { session, head } = checkStore(text, holdfast.info);
-  if (head !== undefined) throw notAtHead(text, session);
+  if (head !== undefined) throw notAtHead(text, session, text, instead);
   return session;
 }
 
-function notAtHead(text: string, session: string): UsageError {
-  const shows = `\`holdfast messages ${quoted(text)}\` shows what was said up to there`;
-  const goesOn = `\`holdfast fork ${quoted(text)} NEW-ID\` goes on from there`;
+/** What a command that takes no head says instead: given the head as it is named, with its session. */
+export type Instead = (named: string) => string;
+
+const READ_OR_GO_ON: Instead = (named) =>
+  `\`holdfast messages ${named}\` shows what was said up to there, \`holdfast fork ${named} NEW-ID\` goes on from there`;
+
+function notAtHead(text: string, session: string, named = text, instead = READ_OR_GO_ON): UsageError {
+  const what = named === text ? "names a head" : `names a head of session ${quoted(session)}`;
   return new UsageError(
-    `"${text}" names a head, and this takes a session as it stands, such as ${quoted(session)}; ${shows}, ${goesOn}`,
+    `"${text}" ${what}, and this takes a session as it stands, such as ${quoted(session)}; ${instead(quoted(named))}`,
   );
 }
 
@@ -103,32 +109,29 @@ function notAtHead(text: string, session: string): UsageError {
 export const AT_HEAD = /^(?:(.+)@)?(hd-[^@]*|(?<=@)[0-9a-f]{4,64})$/s;
 
 /** By id, alias, or the text of a locator: a session as it stands. null when there is none; a head is refused. */
-export async function findSession(holdfast: Holdfast, text: string): Promise<Session | null> {
-  const session = await holdfast.sessions.get({ session: nameIn(holdfast, text) });
+export async function findSession(holdfast: Holdfast, text: string, instead?: Instead): Promise<Session | null> {
+  const session = await holdfast.sessions.get({ session: nameIn(holdfast, text, instead) });
   if (session !== null) return session;
-  const [, at] = AT_HEAD.exec(text) ?? [];
-  if (at === undefined || (await holdfast.sessions.get({ session: nameIn(holdfast, at) })) === null) return null;
-  throw notAtHead(text, at);
+  const [, at, digits] = AT_HEAD.exec(text) ?? [];
+  if (at === undefined) {
+    const [head] = digits !== undefined && ALONE.test(digits) ? await holdfast.heads.find(digits) : [];
+    if (head === undefined) return null;
+    throw notAtHead(text, head.session, `${head.session}@${head.id.slice(0, 11)}`, instead);
+  }
+  if ((await holdfast.sessions.get({ session: nameIn(holdfast, at) })) === null) return null;
+  throw notAtHead(text, at, text, instead);
 }
 
+/** As much of a head's id as names it. */
+const ALONE = /^hd-[0-9a-f]{4,64}$/;
+
 /** The same, when it must be there. */
-export async function needSession(holdfast: Holdfast, idOrAlias: string): Promise<Session> {
-  const session = await findSession(holdfast, idOrAlias);
+export async function needSession(holdfast: Holdfast, idOrAlias: string, instead?: Instead): Promise<Session> {
+  const session = await findSession(holdfast, idOrAlias, instead);
   if (session !== null) return session;
   const left = await tombstone(holdfast, idOrAlias);
   const heirs = left?.details.inheritedBy;
-  if (Array.isArray(heirs)) {
-    throw new HoldfastError(
-      "SessionDeleted",
-      `session "${idOrAlias}" is here only in part, inherited by ${heirs.join(", ")}`,
-      {
-        hint:
-          `\`holdfast messages ${quoted(String(heirs[0]))}\` shows what there is of it` +
-          (left?.details.deleted === false ? "; importing its own archive completes it" : ""),
-        details: { session: idOrAlias, inheritedBy: heirs },
-      },
-    );
-  }
+  if (Array.isArray(heirs)) throw inherited(idOrAlias, heirs.map(String), left?.details ?? {});
   if (left?.details.deleted === false) throw left;
   if (left !== null) {
     throw new HoldfastError("SessionDeleted", `session "${idOrAlias}" was erased`, {
@@ -139,6 +142,24 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string): Promis
   throw new HoldfastError("NotFound", `no session "${idOrAlias}"`, {
     hint: "`holdfast sessions` lists those there are",
     details: { session: idOrAlias },
+  });
+}
+
+/** Of one that was erased something is kept for its forks; one that only came along with them was never here as a whole. */
+function inherited(
+  session: string,
+  heirs: readonly string[],
+  { deleted, messages = 0 }: Readonly<Record<string, unknown>>,
+): HoldfastError {
+  const names = heirs.join(", ");
+  const what = messages === 0 ? "what they need" : plural(Number(messages), "message");
+  const [message, more] =
+    deleted === false
+      ? [`is here only in part, inherited by ${names}`, "; importing its own archive completes it"]
+      : [`was erased, and ${what} of it kept for those that inherit from it: ${names}`, ""];
+  return new HoldfastError("SessionDeleted", `session "${session}" ${message}`, {
+    hint: `\`holdfast messages ${quoted(heirs[0] ?? "")}\` shows what there is of it${more}`,
+    details: { session, inheritedBy: heirs },
   });
 }
 

@@ -18,8 +18,12 @@ export function messageLines(message: MessageAt, session: string, now: number, o
   const name = message.id === `${session}#${message.seq}` ? `#${message.seq}` : safeLine(message.id);
   const head = `${style.name(name)} ${who} ${style.faint(formatAge(message.at, now))}`;
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
-  const body = message.content.flatMap((block) => wrap(safeText(blockText(block)), output.width - INDENT.length));
-  return [head, ...body.map((line) => (line === "" ? "" : INDENT + line))];
+  return [head, ...contentLines(message.content, output)];
+}
+
+export function contentLines(content: readonly ContentBlock[], output: Output): string[] {
+  const body = content.flatMap((block) => wrap(safeText(blockText(block)), output.width - INDENT.length));
+  return body.map((line) => (line === "" ? "" : INDENT + line));
 }
 
 export function blockText(block: ContentBlock): string {

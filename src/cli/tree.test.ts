@@ -33,7 +33,7 @@ test("what was invoked hangs under who invoked it", () => {
   expect(draw([child, caller])).toEqual([
     "caller  1 message",
     '├─ spawn "find\\nit" → child  1 message',
-    "│  └─ attach failed → gone",
+    "│  └─ attach failed → gone (not here)",
     "└─ attach running → child (drawn elsewhere)",
   ]);
 });

@@ -28,7 +28,7 @@ export interface Drawing {
 }
 
 export function treeLines(tree: Tree, drawing: Drawing, frame: Frame): string[] {
-  const family = new Family(tree.sessions, drawing, frame.style);
+  const family = new Family(tree, drawing, frame.style);
   return family.roots().flatMap((root) => drawn(root, frame));
 }
 
@@ -66,13 +66,17 @@ type Edge = { readonly seq: number; readonly rank: number; readonly node: () => 
 class Family {
   readonly #sessions: ReadonlyMap<string, TreeSession>;
   readonly #drawing: Drawing;
+  /** What is not among the sessions may be there all the same. */
+  readonly #isCut: boolean;
   readonly #style: Style;
   /** Drawn already: a second way to it is only told. */
   readonly #drawn = new Set<string>();
 
-  constructor(sessions: readonly TreeSession[], drawing: Drawing, style: Style) {
+  constructor({ sessions, more }: Tree, drawing: Drawing, style: Style) {
     this.#sessions = new Map(sessions.map((session) => [session.id, session]));
     this.#drawing = drawing;
+    // At a head only what leads to it is there, and where there is more, it was not asked for.
+    this.#isCut = more || (drawing.head ?? null) !== null;
     this.#style = style;
   }
 
@@ -188,7 +192,8 @@ class Family {
     const callee = one.callee === null ? undefined : this.#sessions.get(one.callee);
     const hangsHere = callee !== undefined && this.#parent(callee) === caller.id && !this.#drawn.has(callee.id);
     if (hangsHere) return this.#session(callee, before);
-    const elsewhere = callee === undefined ? "" : " (drawn elsewhere)";
+    const absent = one.callee === null || this.#isCut ? "" : " (not here)";
+    const elsewhere = callee === undefined ? absent : " (drawn elsewhere)";
     return { pieces: [...before, { text: one.callee ?? "?" }, { text: elsewhere, paint: faint }], below: [] };
   }
 }

@@ -1,15 +1,16 @@
 // Verifies sessions one by one and goes on after damage, so that one bad session hides no other.
+import type { CheckKind } from "../contracts/check.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Locator } from "../contracts/lineage.ts";
 import type { Anchor } from "../contracts/log.ts";
-import type { ContentBlock } from "../contracts/messages.ts";
 import { UsageError } from "./failure.ts";
 import { readJson, readTextFile } from "./input.ts";
 import type { Io } from "./io.ts";
 import { locate, shortHead } from "./locate.ts";
 import { damagedSession, eachSession } from "./pages.ts";
 import { hasTombstone } from "./store.ts";
+import { plural } from "./units.ts";
 
 export interface Finding {
   readonly session: string;
@@ -26,11 +27,8 @@ export interface Finding {
   readonly content?: Content;
 }
 
-export interface Content {
-  readonly messages: number;
-  readonly attachments: number;
-  readonly stateKeys: number;
-}
+/** How many of each kind of row, and of the blobs they name. */
+export type Content = Readonly<Record<string, number>>;
 
 export type Anchors = ReadonlyMap<string, Anchor>;
 
@@ -39,7 +37,7 @@ export interface Verification {
   readonly sessions: readonly string[];
   readonly anchors: Anchors;
   readonly from: Anchors;
-  /** Also what the events commit to: messages, state, attachments. */
+  /** Also what the events commit to: every payload, on whichever line. */
   readonly content: boolean;
   progress(sessions: number, events: number): Promise<void>;
 }
@@ -105,7 +103,7 @@ async function verifySession(
     });
     if (!report.ok) return report;
     events = report.events;
-    const content = wanted.content ? { content: await readContent(holdfast, session) } : {};
+    const content = wanted.content ? { content: await readPayloads(holdfast, session) } : {};
     const held = head === undefined ? [] : [`holds head ${shortHead(head)}`];
     const notes = [...(anchor === undefined ? [] : [`anchored at ${anchor.seq}`]), ...held];
     const note = notes.length === 0 ? {} : { note: notes.join(", ") };
@@ -151,36 +149,44 @@ async function damage(
   }
 }
 
-const CONTENT_PAGE = 1000;
+/** What is said of payloads; of the rows around them `holdfast check` tells more. */
+const OF_PAYLOADS: ReadonlySet<CheckKind> = new Set([
+  "blob-missing",
+  "blob-part-missing",
+  "blob-hash-mismatch",
+  "head-final-missing",
+  "commitment-mismatch",
+]);
 
-/** Reading verifies: every piece is compared with its hash on the way. */
-async function readContent(holdfast: Holdfast, session: string): Promise<Content> {
-  const stateKeys = Object.keys(await holdfast.state.get(session)).length;
-  let [after, messages, attachments] = [0, 0, 0];
-  for (;;) {
-    const page = await holdfast.history.session(session, { after, limit: CONTENT_PAGE });
-    for (const message of page) {
-      const refs = new Set(message.content.flatMap(refsOf));
-      for (const ref of refs) await checkBlob(holdfast, ref, message.seq);
-      after = message.seq;
-      messages++;
-      attachments += refs.size;
-    }
-    if (page.length < CONTENT_PAGE) return { messages, attachments, stateKeys };
+/** As the checker reads them: all that the session's rows name, also on lines it has left, and what it inherits. */
+async function readPayloads(holdfast: Holdfast, session: string): Promise<Content> {
+  const { issues, counts } = await holdfast.check({ session });
+  const bad = issues.filter(({ kind }) => OF_PAYLOADS.has(kind));
+  const [first] = bad;
+  if (first === undefined) {
+    const { sessions: _, events: __, ...content } = counts;
+    return content;
   }
+  const [row = "", ...more] = first.rows;
+  const place = first.rows.find((one) => one.startsWith(`${session}#`));
+  const source = more.length === 0 ? undefined : more[0];
+  const where = source === undefined ? row : `${source}: ${row}`;
+  const others = bad.length === 1 ? "" : `, and ${plural(bad.length - 1, "more issue")} of payloads`;
+  throw new HoldfastError("BlobCorrupted", `${where}: ${MEANING[first.kind] ?? first.kind}${others}`, {
+    details: {
+      issues: bad.length,
+      ...(place === undefined ? {} : { seq: Number(place.slice(session.length + 1)) }),
+    },
+  });
 }
 
-async function checkBlob(holdfast: Holdfast, ref: string, seq: number): Promise<void> {
-  const check = await holdfast.blobs.verify(ref);
-  if (check.ok) return;
-  throw new HoldfastError("BlobCorrupted", `attachment ${ref}: ${check.reason}`, { details: { ref, seq } });
-}
-
-function refsOf(block: ContentBlock): string[] {
-  if (block.type === "tool_result") return typeof block.content === "string" ? [] : block.content.flatMap(refsOf);
-  if (block.type !== "image" && block.type !== "audio" && block.type !== "document") return [];
-  return block.source.ref === undefined ? [] : [block.source.ref];
-}
+const MEANING: Readonly<Partial<Record<CheckKind, string>>> = {
+  "blob-missing": "the payload it names is not there",
+  "blob-part-missing": "a part of the payload is not there",
+  "blob-hash-mismatch": "its bytes do not have its hash",
+  "head-final-missing": "its final value is not there",
+  "commitment-mismatch": "it names another payload than its event committed to",
+};
 
 /** One anchor or a list of them, as `holdfast log anchor` prints them. */
 export async function readAnchors(file: string | undefined, io: Io): Promise<Anchors> {

@@ -298,7 +298,7 @@ export interface RunsBeside {
   readonly checkpoints: readonly CheckedRunPartRow[];
 }
 
-/** How many blobs "check.refsOf" is asked about at once. */
+/** How many blobs "check.refsOf" and "check.referrers" are asked about at once. */
 export const REFS_ASKED = 16;
 
 type Versions = [session: number, afterFirst: number, afterSeq: number, limit: number];
@@ -363,6 +363,16 @@ export interface CheckQueries extends Strays {
     { readonly no: number; readonly sha256: Bytes; readonly refs: number; readonly n: number }
   >;
   "check.blobs": Read<[after: number, limit: number], CheckedBlobRow>;
+  /** What a blob names: attachments of a message. `sha256` is null when it is not there. */
+  "check.named": Read<
+    [parent: Bytes, afterOrd: number, limit: number],
+    { readonly ord: number; readonly sha256: Bytes | null }
+  >;
+  /** A few rows that refer to each of these blobs, or to one that names it: of a session, or versions of a block. */
+  "check.referrers": Read<
+    number[],
+    { readonly no: number; readonly session: string | null; readonly block: string | null; readonly seq: number }
+  >;
   "check.parts": Read<
     [afterParent: number, afterOrd: number, limit: number],
     {

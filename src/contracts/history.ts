@@ -34,7 +34,7 @@ export interface HistoryRange {
 export interface Erasure {
   /** What was removed, by kind: messages, blobs, bytes … */
   readonly removed: Readonly<Record<string, number>>;
-  /** What was kept on purpose, by kind. */
+  /** What was kept on purpose, by kind. `inherited`: messages, and `events`, that live forks still show. */
   readonly kept: Readonly<Record<string, number>>;
 }
 

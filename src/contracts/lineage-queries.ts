@@ -216,6 +216,8 @@ export interface LineageQueries extends ArchiveQueries {
     { readonly session: string; readonly session_no: number; readonly branch: number; readonly upto: number }
   >;
   "remains.messages": Read<[session: number], { readonly n: number }>;
+  /** Events that are there, and those of them that others inherit. */
+  "remains.events": Read<[session: number], { readonly n: number; readonly kept: number }>;
   "allWork.erasable": Read<[session: number], ErasableRow>;
   "allWork.named": Read<[session: number], DiscardedRow>;
   "head.get": Read<[id: string], HeadRow>;

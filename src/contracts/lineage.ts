@@ -277,6 +277,18 @@ export interface ErasedMessage {
   readonly erased: true;
 }
 
+/** Which messages of a view: the last ones, or from a point on. What lies before it is not read. */
+export interface ViewRange {
+  /** Only this agent's. */
+  readonly agent?: string;
+  /** Behind this seq of the session's own, or behind the message with this id, which may be inherited. */
+  readonly after?: number | string;
+  readonly limit?: number;
+  readonly offset?: number;
+  /** Counted from the end; goes without `limit` and `offset`. */
+  readonly last?: number;
+}
+
 /** What there was at a head, or is now where none is named. Lists are oldest first. */
 export interface View {
   readonly session: Session;
@@ -284,7 +296,7 @@ export interface View {
   readonly branch: number;
   readonly seq: number;
   counts(): Promise<Counts>;
-  messages(range?: { readonly last?: number }): Promise<readonly MessageAt[]>;
+  messages(range?: ViewRange): Promise<readonly MessageAt[]>;
   turns(): Promise<readonly Turn[]>;
   evals(): Promise<readonly Eval[]>;
   calls(): Promise<readonly Call[]>;

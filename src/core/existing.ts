@@ -50,16 +50,21 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
     });
   }
   const names = heirs.map((heir) => JSON.stringify(heir)).join(", ");
+  const details = { kind: "session", id, inheritedBy: heirs, deleted: version !== IN_PART };
+  if (version === IN_PART) {
+    return new HoldfastError(
+      "SessionDeleted",
+      `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
+      { details, hint: "Read what there is of it through them; importing its own archive completes it." },
+    );
+  }
+  const [kept] = await storage.query("remains.messages", no);
+  const messages = kept?.n ?? 0;
+  const what = messages === 0 ? "something" : messages === 1 ? "1 message" : `${messages} messages`;
   return new HoldfastError(
     "SessionDeleted",
-    `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
-    {
-      details: { kind: "session", id, inheritedBy: heirs, deleted: version !== IN_PART },
-      hint:
-        version === IN_PART
-          ? "Read what there is of it through them; importing its own archive completes it."
-          : "It was deleted here: read what there is of it through them.",
-    },
+    `the session ${JSON.stringify(id)} was deleted, and ${what} of it kept for ${names}, made from it`,
+    { details: { ...details, messages }, hint: "Read what is kept of it through them." },
   );
 }
 

@@ -2,6 +2,8 @@
 // logs, newest first; every read that follows it goes through them in one of the two directions.
 import type { SegmentOfLogRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { invalid } from "./check.ts";
+import { parseRowId } from "./row-id.ts";
 
 export interface Segment {
   readonly session: string;
@@ -47,6 +49,30 @@ async function segmentsOf(storage: Storage, rows: readonly SegmentOfLogRow[]): P
     younger = [...younger, ...found.map((clear) => ({ ...clear, by: no }))];
   }
   return segments;
+}
+
+/** A segment, and the seq behind which its rows are asked for. */
+export interface Stretch {
+  readonly segment: Segment;
+  readonly after: number;
+}
+
+/** What lies behind a point: a number is a seq of the session's own, behind all that it inherits; an id may be of any message. */
+export function stretchesBehind(
+  lineage: readonly Segment[],
+  session: string,
+  after: number | string,
+): readonly Stretch[] {
+  if (after === 0) return lineage.map((segment) => ({ segment, after: 0 }));
+  const point = typeof after === "number" ? { session, seq: after } : parseRowId(after, "after");
+  const first = lineage.findIndex((segment) => segment.session === point.session);
+  if (first === -1 && typeof after === "string" && lineage.length > 0) {
+    throw invalid("after", "the id of a message that the session shows", after);
+  }
+  return lineage.flatMap((segment, i) => {
+    if (segment.session === point.session) return [{ segment, after: point.seq }];
+    return i < first ? [{ segment, after: 0 }] : [];
+  });
 }
 
 /** Whether an event of a session's own log lies on the line that leads to this point of it. */

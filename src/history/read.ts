@@ -6,9 +6,8 @@ import type { Message } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkInt, checkLimit, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
-import { currentLineage, isHidden, type Segment } from "../core/lineage.ts";
-import { parseRowId } from "../core/row-id.ts";
+import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
+import { currentLineage, isHidden, type Segment, type Stretch, stretchesBehind } from "../core/lineage.ts";
 import { readRows } from "./messages.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -61,30 +60,13 @@ export async function readHistory(
   return readForward(stretches.reverse(), range, payloads, read);
 }
 
-/** A segment, and the seq behind which its messages are asked for. */
-interface Stretch {
-  readonly segment: Segment;
-  readonly after: number;
-}
-
 type Read = (stretch: Stretch, back: boolean, limit: number, offset: number) => Promise<readonly MessageRow[]>;
 
-/** A number is a seq of the session's own, behind all that it inherits; an id may be of any message it shows. */
+/** Without what was cleared since by whoever inherited it. */
 function begin(lineage: readonly Segment[], scope: Scope, { after, run }: Range): Stretch[] {
-  const visible = lineage.filter(
-    ({ hides }) => !hides.some((clear) => clear.agent === scope.agent && clear.run === null),
-  );
-  const shown =
-    run === undefined ? visible : visible.filter((one) => !isHidden(one, { agent: scope.agent ?? "", run }));
-  if (after === 0) return shown.map((segment) => ({ segment, after: 0 }));
-  const point = typeof after === "number" ? { session: scope.session, seq: after } : parseRowId(after, "after");
-  const first = lineage.findIndex(({ session }) => session === point.session);
-  if (first === -1 && typeof after === "string" && lineage.length > 0) {
-    throw invalid("after", "the id of a message that the session shows", after);
-  }
-  return shown.flatMap((segment) => {
-    if (segment.session === point.session) return [{ segment, after: point.seq }];
-    return lineage.indexOf(segment) < first ? [{ segment, after: 0 }] : [];
+  return stretchesBehind(lineage, scope.session, after).filter(({ segment }) => {
+    if (segment.hides.some((clear) => clear.agent === scope.agent && clear.run === null)) return false;
+    return run === undefined || !isHidden(segment, { agent: scope.agent ?? "", run });
   });
 }
 

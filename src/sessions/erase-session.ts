@@ -34,11 +34,7 @@ export async function eraseSession(
       commit: {
         solo: true,
         sessions: [{ id, mode: "existing", at }],
-        writes: [
-          { op: "read", query: "session.get", params: [id] },
-          ...eraseWrites(session.no, at, everywhere),
-          ...tombstoneWrites(session.no, at),
-        ],
+        writes: [...eraseWrites(session.no, at, everywhere), ...tombstoneWrites(session.no, at)],
       },
       answer: ({ found = {} }: Committed) => reportOf(found, at),
     };
@@ -52,10 +48,11 @@ export async function eraseSession(
 function reportOf(found: Found, at: number): Erased {
   const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
   const words = found["allMessages.words"]?.[0];
+  const events = found["remains.events"]?.[0] ?? { n: 0, kept: 0 };
   const work = countRows(found["allWork.erasable"]);
   const removed = {
     messages: words?.n ?? 0,
-    events: found["session.get"]?.[0]?.seq ?? 0,
+    events: events.n - events.kept,
     state: countRows(found["allState.erasable"]),
     annotations: countRows(found["allAnnotations.erasable"]),
     ...(work === 0 ? {} : { payloads: work }),
@@ -63,7 +60,11 @@ function reportOf(found: Found, at: number): Erased {
     bytes: bytes + (words?.bytes ?? 0),
   };
   const inherited = found["remains.messages"]?.[0]?.n ?? 0;
-  return { report: { removed, kept: { tombstone: 1, blobs: kept, ...(inherited === 0 ? {} : { inherited }) } }, later };
+  const forOthers = {
+    ...(inherited === 0 ? {} : { inherited }),
+    ...(events.kept === 0 ? {} : { events: events.kept }),
+  };
+  return { report: { removed, kept: { tombstone: 1, blobs: kept, ...forOthers } }, later };
 }
 
 function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
@@ -108,6 +109,7 @@ function eraseWrites(no: number, at: number, everywhere: boolean): readonly Writ
     run("remains.clear"),
     ...(everywhere ? [...release, keep, ...forget] : [keep, ...release]),
     { op: "read", query: "remains.messages", params: where },
+    { op: "read", query: "remains.events", params: where },
     ...forgetWrites(SCOPES, where),
     ...ROWS.map((table) => run(`${table}.dropAll`)),
     { op: "run", statement: "words.shorten", params: [] },

@@ -97,6 +97,9 @@ async function compact(storage: Storage, prepare: Prepare, id: string, input: un
   const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "expect"]);
   const agent = checkId(given.agent, "agent");
   const keep = given.keep === undefined ? 0 : checkInt(given.keep, "keep", 0, 1_000_000);
+  // A context would begin with nothing in place of all that the summary stands for.
+  const isBlank = typeof given.summary === "string" && given.summary.trim() === "";
+  if (isBlank) throw invalid("summary", "what says in short what came before", given.summary);
   const message = await prepareMessage(
     readyMessage({ role: "user", content: given.summary, metadata: { compaction: true } } as never),
     prepare,

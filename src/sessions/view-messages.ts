@@ -1,11 +1,13 @@
 // The messages of a lineage as they were at its end: what was erased since is still there, without its content.
-import type { MessageAt } from "../contracts/lineage.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { MessageAt, ViewRange } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow, SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
-import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
+import { isHidden, lineageAt, type Segment, stretchesBehind } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { ROLES } from "../history/content.ts";
 import { readRows } from "../history/messages.ts";
@@ -35,14 +37,65 @@ export async function messageRowsAt(
   return found.slice(-last);
 }
 
+/** Of some messages of a lineage, whose `session` stands at its end: the rows, nothing of them resolved. */
+export async function messageRowsIn(
+  storage: Storage,
+  lineage: readonly Segment[],
+  session: string,
+  range: ViewRange | undefined,
+): Promise<readonly MessageAtRow[]> {
+  const { agent, after, limit, offset, last } = checkRange(range);
+  const stretches = stretchesBehind(lineage, session, after);
+  if (last !== undefined && after === 0 && agent === undefined) return messageRowsAt(storage, lineage, last);
+  const found: MessageAtRow[] = [];
+  for (const stretch of stretches.toReversed()) {
+    const isAll = agent === undefined && last === undefined && stretch.segment.hides.length === 0;
+    const most = isAll ? limit + offset - found.length : PAGE;
+    for await (const rows of pagesOf(storage, stretch.segment, stretch.after, Math.min(PAGE, most))) {
+      for (const row of rows) if (agent === undefined || row.agent === agent) found.push(row);
+      if (last !== undefined) found.splice(0, found.length - last);
+      else if (found.length >= limit + offset) return found.slice(offset, offset + limit);
+    }
+  }
+  return last === undefined ? found.slice(offset) : found;
+}
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+function checkRange(range: ViewRange | undefined) {
+  const given = checkRecord(range, "range", ["agent", "after", "limit", "offset", "last"]);
+  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
+  if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
+    throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
+  }
+  const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
+  return {
+    agent: checkOptionalId(given.agent, "agent"),
+    after: typeof given.after === "string" ? given.after : whole("after"),
+    limit: given.limit === undefined ? FOREVER : checkLimit(given.limit, "historyPage"),
+    offset: whole("offset"),
+    last,
+  };
+}
+
 /** Those of a stretch behind a seq. */
 export async function readAll(storage: Storage, segment: Segment, from = 0): Promise<readonly MessageAtRow[]> {
-  const { no, branch, upTo, horizon } = segment;
   const all: MessageAtRow[] = [];
+  for await (const rows of pagesOf(storage, segment, from)) all.push(...rows);
+  return all;
+}
+
+async function* pagesOf(
+  storage: Storage,
+  segment: Segment,
+  from: number,
+  size = PAGE,
+): AsyncGenerator<readonly MessageAtRow[]> {
+  const { no, branch, upTo, horizon } = segment;
   for (let after = from; ; ) {
-    const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, PAGE);
-    all.push(...rows.filter((row) => !isHidden(segment, row)));
-    if (rows.length < PAGE) return all;
+    const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, size);
+    yield rows.filter((row) => !isHidden(segment, row));
+    if (rows.length < size) return;
     after = rows.at(-1)?.seq ?? after;
   }
 }

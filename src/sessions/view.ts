@@ -7,7 +7,6 @@ import type { InvocationRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkLimit, checkRecord } from "../core/check.ts";
 import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
@@ -19,7 +18,7 @@ import { evalOf } from "./evals.ts";
 import type { Found } from "./find.ts";
 import { snapshotOf } from "./snapshots.ts";
 import { turnOf } from "./turns.ts";
-import { messageRowsAt, messagesOf } from "./view-messages.ts";
+import { messageRowsIn, messagesOf } from "./view-messages.ts";
 
 export async function viewAt(
   storage: Storage,
@@ -35,15 +34,7 @@ export async function viewAt(
     branch: at.branch,
     seq: at.seq,
     counts: async (): Promise<Counts> => (await standing(storage, lineage)).counts,
-    async messages(range) {
-      const { last } = checkRecord(range, "range", ["last"]);
-      const rows = await messageRowsAt(
-        storage,
-        lineage,
-        last === undefined ? undefined : checkLimit(last, "historyPage", undefined, "last"),
-      );
-      return messagesOf(rows, payloads);
-    },
+    messages: async (range) => messagesOf(await messageRowsIn(storage, lineage, row.id, range), payloads),
     turns: async () => (await versions(lineage, (...s) => storage.query("turns.at", ...s))).map(turnOf),
     evals: async () => (await versions(lineage, (...s) => storage.query("evals.at", ...s))).map(evalOf),
     calls: async () => (await versions(lineage, (...s) => storage.query("calls.at", ...s))).map(callOf),

@@ -64,7 +64,15 @@ for (const engine of ENGINES) {
     test("SE10 one session is checked with its blobs, whatever else is damaged", async () => {
       await DAMAGES["blob-hash-mismatch"](store);
       await DAMAGES["seq-gap"](store);
-      expect((await store.hf.check({ session: "fork" })).issues).toEqual([]);
+      expect((await store.hf.check({ session: "work" })).issues).toEqual([]);
+      const inherited = (await store.hf.check({ session: "fork" })).issues;
+      expect(inherited, "what it inherits").toEqual([
+        expect.objectContaining({
+          kind: "blob-hash-mismatch",
+          rows: [expect.stringMatching(/^sha256:/), expect.stringMatching(/^chat#/)],
+          details: expect.objectContaining({ inheritedBy: "fork" }),
+        }),
+      ]);
       const kinds = (await store.hf.check({ session: "chat" })).issues.map(({ kind }) => kind);
       expect(kinds.sort()).toEqual(["blob-hash-mismatch", "seq-gap"]);
     });
@@ -118,23 +126,26 @@ for (const engine of ENGINES) {
       return { ref: final, path: join(folder, name ?? "") };
     };
 
-    test("SE10 a changed file is named with its blob", async () => {
+    /** The head whose final value it is. */
+    const ending = expect.stringMatching(/^chat#\d+$/);
+
+    test("SE10 a changed file is named with its blob and the row that names it", async () => {
       expect((await store.hf.check()).issues).toEqual([]);
       const { ref, path } = await fileOf();
       const bytes = readFileSync(path);
       bytes[0] = (bytes[0] ?? 0) ^ 1;
       writeFileSync(path, bytes);
       const { issues } = await store.hf.check();
-      expect(issues).toEqual([expect.objectContaining({ kind: "blob-hash-mismatch", rows: [ref] })]);
+      expect(issues).toEqual([expect.objectContaining({ kind: "blob-hash-mismatch", rows: [ref, ending] })]);
       expect((await store.check("deep", "blob-hash-mismatch")).status).toBe("ok");
       expect((await store.hf.check({ mode: "quick" })).status, "quick reads no bytes").toBe("ok");
     });
 
-    test("SE10 a file that is gone is named with its blob", async () => {
+    test("SE10 a file that is gone is named with its blob and the row that names it", async () => {
       const { ref, path } = await fileOf();
       rmSync(path);
       const { issues } = await store.hf.check();
-      expect(issues).toEqual([expect.objectContaining({ kind: "blob-missing", rows: [ref] })]);
+      expect(issues).toEqual([expect.objectContaining({ kind: "blob-missing", rows: [ref, ending] })]);
       expect((await store.check("deep", "blob-missing")).status).toBe("ok");
     });
   });

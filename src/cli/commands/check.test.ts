@@ -62,7 +62,7 @@ test("check names damage with rows and hints, and exits with 5", async () => {
   await driver.close();
   const { stdout, code } = await cli("check");
   expect(code).toBe(EXIT.damage);
-  expect(stdout).toMatch(/message-count-wrong +chat-1 +\{"counted":1,"stored":7\}/);
+  expect(stdout).toMatch(/message-count-wrong +chat-1 +\{"counted": 1, "stored": 7\}/);
   expect(stdout).toContain("current-head-missing: Publish a head");
   expect(stdout).toMatch(/2 issues found/);
   const quick = await cli("check", "--quick", "--json");

@@ -1,15 +1,16 @@
 // holdfast check: does everything the store holds agree? Exits with 5 when it does not, naming every kind of damage.
 import type { CheckIssue, CheckProgress, CheckReport } from "../../contracts/check.ts";
 import type { Command, Context } from "../command.ts";
+import { countedWords } from "../counted.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { needSession } from "../store.ts";
+import { type Instead, needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { displayWidth, safeLine, wrap } from "../terminal.ts";
 import { formatCount, plural } from "../units.ts";
 
 /** Issues of one kind that are listed for people; a program gets all that the report lists. */
-const LISTED_MAX = 20;
+const LISTED_MAX = 10;
 
 export const check: Command = {
   name: "check",
@@ -39,7 +40,7 @@ export const check: Command = {
     if (operand !== undefined && option !== undefined) throw new UsageError("name the SESSION once");
     const named = operand ?? option;
     const holdfast = await context.open();
-    const session = named === undefined ? undefined : (await needSession(holdfast, named)).id;
+    const session = named === undefined ? undefined : (await needSession(holdfast, named, VERIFY)).id;
     let telling: Promise<void> = Promise.resolve();
     const report = await holdfast.check({
       mode: args.flag("quick") ? "quick" : "deep",
@@ -54,6 +55,8 @@ export const check: Command = {
     return report.status === "ok" ? EXIT.ok : EXIT.damage;
   },
 };
+
+const VERIFY: Instead = (named) => `\`holdfast verify ${named} --blobs\` asks that what the head commits to is there`;
 
 function progressLine({ at, counts, issueCount }: CheckProgress): string {
   const looked = `${plural(counts.sessions ?? 0, "session")}, ${plural(counts.events ?? 0, "event")}`;
@@ -75,8 +78,14 @@ function issueLines(issues: readonly CheckIssue[], { output }: Context): string[
   return issues.flatMap(({ kind, rows, details }) => [
     style.bad(kind),
     ...rows.map((row) => `  ${style.name(safeLine(row))}`),
-    ...wrap(safeLine(JSON.stringify(details)), width - 2).map((line) => `  ${line}`),
+    ...wrap(safeLine(detailsText(details)), width - 2).map((line) => `  ${line}`),
   ]);
+}
+
+/** JSON with spaces, where lines may be broken. */
+function detailsText(details: CheckIssue["details"]): string {
+  const pairs = Object.entries(details).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  return `{${pairs.join(", ")}}`;
 }
 
 function columns(id: number): readonly Column<CheckIssue>[] {
@@ -89,38 +98,36 @@ function columns(id: number): readonly Column<CheckIssue>[] {
     },
     {
       ...{ title: "DETAILS", shrink: 1, min: DETAILS_MIN, wrap: true, keep: true },
-      cell: ({ details }) => JSON.stringify(details),
+      cell: ({ details }) => detailsText(details),
     },
   ];
 }
 
-const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  branches: ["branch", "branches"],
-  deletedSessions: ["deleted session", "deleted sessions"],
-  partialSessions: ["session in part", "sessions in part"],
-  state: ["value of state", "values of state"],
-};
-
 function lines({ mode, counts, issueCount, issues }: CheckReport, context: Context): string[] {
   const { output } = context;
   const { style } = output;
-  const looked = Object.entries(counts)
-    .filter(([name, n]) => n > 0 && name !== "orphanBlobs")
-    .map(([name, n]) => plural(n, ...(WORDS[name] ?? ([name.replace(/s$/, ""), name] as const))));
+  const looked = countedWords(counts);
   const orphans = counts.orphanBlobs ?? 0;
   const rest =
     orphans === 0 ? [] : [style.faint(`${plural(orphans, "blob")} that nobody needs; holdfast gc frees them`)];
-  const counted = looked.length === 0 ? "nothing to check" : `${mode} check of ${looked.join(", ")}`;
+  const counted = looked === "" ? "nothing to check" : `${mode} check of ${looked}`;
   if (issueCount === 0) return [...wrap(`all good: ${counted}`, output.width).map(style.good), ...rest];
   const kinds = [...new Set(issues.map(({ kind }) => kind))];
-  const shown = kinds.flatMap((kind) => issues.filter((issue) => issue.kind === kind).slice(0, LISTED_MAX));
-  const more = issueCount - shown.length;
+  const byKind = kinds.map((kind) => issues.filter((issue) => issue.kind === kind));
+  const shown = byKind.flatMap((some) => some.slice(0, LISTED_MAX));
+  const folded = byKind.flatMap((some, i) =>
+    some.length <= LISTED_MAX
+      ? []
+      : `… and ${formatCount(some.length - LISTED_MAX)} more ${kinds[i]}; --json lists all`,
+  );
+  const more = issueCount - issues.length;
   const byHint = Map.groupBy(kinds, (kind) => issues.find((issue) => issue.kind === kind)?.hint ?? "");
   const hints = [...byHint].map(([hint, same]) => `${same.join(", ")}: ${hint}`);
   const lines = (text: string) => wrap(safeLine(text), output.width);
   return [
     ...issueLines(shown, context),
-    ...(more === 0 ? [] : [style.faint(`and ${formatCount(more)} more; --json lists the first 1,000`)]),
+    ...folded.map(style.faint),
+    ...(more === 0 ? [] : [style.faint(`… and ${formatCount(more)} more that no report lists`)]),
     "",
     ...hints.flatMap(lines),
     "",

@@ -33,8 +33,8 @@ const short = ({ id }: Head) => id.slice(0, 13);
 describe("heads", () => {
   test("are listed, the current one marked", async () => {
     const lines = (await run("heads", "chat")).trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^HEAD +SEQ +MESSAGES +PUBLISHED +SUMMARY$/);
-    expect(lines[1]).toMatch(new RegExp(`^${first.id} +3 +1 .*greeted$`));
+    expect(lines[0]).toMatch(/^HEAD +SEQ +MESSAGES +SUMMARY +PUBLISHED$/);
+    expect(lines[1]).toMatch(new RegExp(`^${first.id} +3 +1 +greeted `));
     expect(lines[2]).toMatch(new RegExp(`^${second.id} +current +5 +2 `));
     const page = await json("heads", "ls", "chat", "--limit", "1");
     expect(page).toMatchObject({ session: "chat", current: second.id, items: [{ id: first.id }] });
@@ -145,7 +145,7 @@ describe("names of heads", () => {
       for (const at of [`chat@${short(first)}`, `holdfast:#chat@${first.id}`]) {
         const more = { add: ["hi"], set: ["k=1"], rm: command[0] === "state" ? ["k"] : ["--yes"] }[command[1] ?? ""];
         expect(await fails(...command, at, ...(more ?? []))).toMatch(
-          /^2 .*names a head, and this takes a session as it stands, such as chat; .*holdfast fork \S+ NEW-ID/,
+          /^2 .*names a head, and this takes a session as it stands, such as chat; .*`holdfast \w+ \S*chat@hd-/,
         );
       }
     }
@@ -368,7 +368,9 @@ describe("export and import", () => {
     const both = await cli(["import", "twig.hf", "--store", "third.db"]);
     expect(both.stderr).not.toContain("warning");
     await run("sessions", "rm", "chat", "--yes", "--store", "third.db");
-    expect(await fails("messages", "chat", "--store", "third.db")).toContain("inherited by twig");
+    expect(await fails("messages", "chat", "--store", "third.db")).toMatch(
+      /"chat" was erased, and \d+ messages? of it kept for those that inherit from it: twig/,
+    );
   });
 
   test("refuse a damaged file, a session that is another, and a terminal", async () => {

@@ -75,9 +75,10 @@ function columns(heads: readonly Head[], current: string | null, short: boolean)
     { title: "BRANCH", align: "right", cell: ({ branch }) => (hasBranches ? String(branch) : "") },
     { title: "SEQ", align: "right", cell: ({ seq }) => formatCount(seq) },
     { title: "MESSAGES", align: "right", cell: ({ counts }) => formatCount(counts.messages) },
+    // Before what a narrow terminal leaves out first.
+    { title: "SUMMARY", cell: ({ finalSummary }) => finalSummary ?? "", shrink: 1, min: 16 },
     { title: "CALLS", align: "right", cell: ({ counts }) => (hasCalls ? formatCount(counts.calls) : "") },
     { title: "PUBLISHED", cell: ({ at }) => formatAge(at, now) },
-    { title: "SUMMARY", cell: ({ finalSummary }) => finalSummary ?? "", shrink: 1, min: 0 },
   ];
 }
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cli, enter, json, leave, run } from "../../../test/shell.ts";
+import { cli, enter, json, leave, run, within } from "../../../test/shell.ts";
 import { open } from "../../open.ts";
 
 let cwd: string;
@@ -169,8 +169,53 @@ describe("verify", () => {
     expect(await cli(["verify"])).toMatchObject({ code: 0 });
     const { code, stdout } = await cli(["verify", "--blobs"]);
     expect([code, stdout]).toEqual([5, expect.stringContaining("damage in 1 of 1 session")]);
-    expect(stdout).toMatch(/^s: first bad seq 2: message 2 of "s": the blob sha256:\w+ is damaged/m);
+    expect(stdout).toMatch(/^s: first bad seq 2: s#2: sha256:\w+: its bytes do not have its hash$/m);
     expect(await cli(["messages", "s"])).toMatchObject({ code: 5, stdout: "" });
+  });
+
+  test("with --blobs finds damage that is not shown now: on a line that was left, in old state, calls and attachments", async () => {
+    const large = () => randomBytes(3000).toString("hex");
+    const image = () => ({ type: "image" as const, source: { data: randomBytes(3000), mediaType: "image/png" } });
+    const hf = await open(inDirectory("holdfast.db"));
+    const scope = { session: "b", agent: "a" };
+    await hf.history.append(scope, { role: "user", content: "one" });
+    const head = await hf.heads.publish("b");
+    await hf.history.append(scope, { role: "assistant", content: large() });
+    await hf.history.append(scope, { role: "user", content: [image()] });
+    const left = await hf.heads.publish("b");
+    await hf.state.set("b", { x: large() });
+    await hf.state.set("b", { x: 1 });
+    await hf.calls.add("b", { type: "leaf", model: "m", request: large(), result: "r" });
+    const tip = await hf.heads.publish("b");
+    await hf.sessions.fork(`b@${tip.id}`, { id: "f" });
+    await hf.sessions.rewind(`b@${head.id}`);
+    await hf.close();
+    const db = new DatabaseSync(inDirectory("holdfast.db"));
+    const blobs = db.prepare("SELECT no, body FROM blobs WHERE length(body) > 1000").all() as {
+      no: number;
+      body: Uint8Array;
+    }[];
+    expect(blobs).toHaveLength(4);
+    for (const { no, body } of blobs) {
+      const spoil = db.prepare("UPDATE blobs SET body = ? WHERE no = ?");
+      spoil.run(new Uint8Array(body.byteLength), no);
+      expect(await cli(["verify"])).toMatchObject({ code: 0 });
+      for (const named of [[], ["b"], [`b@${left.id}`], ["f"]]) {
+        const { code, stdout } = await cli(["verify", ...named, "--blobs"]);
+        expect([code, stdout], String(no)).toEqual([
+          5,
+          expect.stringMatching(/^\w: (first bad seq \d+: )?b#\d+: sha256:/m),
+        ]);
+      }
+      const { issues } = JSON.parse((await cli(["check", "--json"])).stdout);
+      const [issue] = issues.filter(({ kind }: { kind: string }) => kind === "blob-hash-mismatch");
+      expect(issue.rows, "whose bytes they are").toEqual([
+        expect.stringMatching(/^sha256:/),
+        expect.stringMatching(/^b#\d+$/),
+      ]);
+      spoil.run(body, no);
+    }
+    expect(await cli(["verify", "--blobs"])).toMatchObject({ code: 0 });
   });
 
   test("says what --blobs read", async () => {
@@ -181,7 +226,7 @@ describe("verify", () => {
     await hf.close();
     await fill("s", 1);
     expect(await run("verify", "--blobs")).toContain(
-      "all good: 1 session, 4 events, and the content of 2 messages, 1 attachment and 2 state values, verified\n",
+      "all good: 1 session, 4 events, 2 messages, 4 blobs, 2 values of state verified\n",
     );
   });
 
@@ -238,6 +283,35 @@ describe("messages", () => {
     db.close();
   };
   const heads = (stdout: string) => [...stdout.matchAll(/^#(\d+) /gm)].map(([, seq]) => Number(seq));
+
+  test("at a head before a damaged one are printed, and the hint leads past it", async () => {
+    await fill("s", 40);
+    const head = await within((store) => store.heads.publish("s"));
+    const fork = await within(async (store) => {
+      await store.sessions.fork(`s@${head.id}`, { id: "f" });
+      await store.history.append({ session: "f", agent: "b" }, { role: "user", content: "own" });
+      return store.heads.publish("f");
+    });
+    spoil("seq = 20");
+    const at = `s@${head.id}`;
+    const { code, stdout, stderr } = await cli(["messages", at, "--limit", "30"]);
+    expect([code, heads(stdout)]).toEqual([5, Array.from({ length: 18 }, (_, i) => i + 2)]);
+    const [, next = ""] = /`holdfast (messages \S+ --after \S+)` reads what follows it/.exec(stderr) ?? [];
+    expect(heads(await run(...next.split(" ")))).toEqual(Array.from({ length: 21 }, (_, i) => i + 21));
+    expect(heads((await cli(["messages", at, "--last", "25"])).stdout)).toEqual([17, 18, 19]);
+    expect(heads(await run("messages", at, "--after", "20", "--limit", "2"))).toEqual([21, 22]);
+    const byAgent = JSON.parse((await cli(["messages", at, "--agent", "a", "--json"])).stdout);
+    expect([byAgent.messages.length, byAgent.damagedSeq, byAgent.total]).toEqual([18, 20, 40]);
+    const inherited = await cli(["messages", `f@${fork.id}`]);
+    expect([inherited.code, inherited.stderr]).toEqual([5, expect.stringMatching(/--after 's#20'` reads/)]);
+    expect(await json("messages", `f@${fork.id}`, "--after", "s#20", "--agent", "b")).toMatchObject({
+      total: 1,
+      messages: [{ session: "f" }],
+    });
+    const text = await run("export", at, "--markdown");
+    expect(text.match(/^## /gm), "whatever can still be read").toHaveLength(40);
+    expect(text).toMatch(/^## 19\. user .*\n\n\*cannot be read: .*is damaged/m);
+  });
 
   test("before a damaged one are printed, and the way past it is told", async () => {
     await fill("s", 40);

@@ -10,9 +10,9 @@ import { readTextOperand } from "../input.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { type HeadAmong, headLine, headsAmong, type Place, type Stretch } from "../marks.ts";
 import { follow, noteRest, type Range, rangeOptions, readMessageRange } from "../range.ts";
-import { readUpToDamage as read } from "../reading.ts";
+import { readUpToDamage as read, readAtUpToDamage as readAt } from "../reading.ts";
 import { findSession, needSession } from "../store.ts";
-import { quoted, safe } from "../terminal.ts";
+import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
 
 type MessageRange = Range<number | string>;
@@ -77,40 +77,16 @@ const show: Command = {
 async function showAt(holdfast: Holdfast, at: Locator, range: MessageRange, context: Context): Promise<undefined> {
   const { args, output } = context;
   if (args.flag("follow")) throw new UsageError("a head is an end: --follow goes with a session as it stands");
-  const view = await holdfast.sessions.at(at);
-  const agent = args.text("agent");
-  const isEnd = agent === undefined && range.last !== undefined;
-  const read = await view.messages(isEnd ? { last: range.last } : {});
-  const all = agent === undefined ? read : read.filter((message) => message.agent === agent);
-  const messages = isEnd ? read : within(all, read, range, at.session);
-  const total = isEnd ? (await view.counts()).messages : all.length;
-  const heads = await headsAmong(holdfast, at, stretchOf(messages, range, at.session), output);
-  await output.answer({ session: at.session, head: at.head, total, messages, heads }, () => {
-    if (messages.length === 0) return ["no messages"];
-    return transcript(messages, heads, at.session, context);
+  const { messages, damage, total } = await readAt(holdfast, at, args.text("agent"), range);
+  const heads = await headsAmong(holdfast, at, stretchOf(messages, range, at.session, damage !== undefined), output);
+  const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
+  await output.answer({ session: at.session, head: at.head, total, messages, heads, ...damagedSeq }, () => {
+    if (messages.length > 0) return transcript(messages, heads, at.session, context);
+    return damage === undefined ? ["no messages"] : [];
   });
+  if (damage !== undefined) throw damage;
   await noteRest(output, range, messages.length, total);
   return undefined;
-}
-
-/** Those of a range. A seq is of the session itself, behind all that it inherits; an id may be of any of the line. */
-function within(
-  messages: readonly MessageAt[],
-  line: readonly MessageAt[],
-  { last, after = 0, limit }: MessageRange,
-  session: string,
-): readonly MessageAt[] {
-  if (last !== undefined) return last === 0 ? [] : messages.slice(-last);
-  const point = placeOf(after, session);
-  if (typeof after === "string" && !line.some((message) => message.session === point.session)) {
-    throw new UsageError(`--after ${quoted(after)}: session "${session}" has no such message at that head`);
-  }
-  // The line goes through a session once, so what is behind the last message up to the point is behind the point.
-  const upTo = line.findLast((one) => one.session === point.session && one.seq <= point.seq);
-  const first = line.findIndex((one) => one.session === point.session);
-  const from = after === 0 ? 0 : upTo === undefined ? (first === -1 ? line.length : first) : line.indexOf(upTo) + 1;
-  const behind = new Set(line.slice(from));
-  return messages.filter((message) => behind.has(message)).slice(0, limit);
 }
 
 function placeOf(after: number | string, session: string): Place {

@@ -3,7 +3,7 @@ import type { Head, HeadInput } from "../../contracts/lineage.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { shortHead } from "../locate.ts";
-import { needSession } from "../store.ts";
+import { type Instead, needSession } from "../store.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { plural } from "../units.ts";
 
@@ -27,7 +27,7 @@ export const publish: Command = {
   run: async (context) => {
     const { args } = context;
     const holdfast = await context.open();
-    const { id } = await needSession(holdfast, args.operand(0));
+    const { id } = await needSession(holdfast, args.operand(0), GO_ON);
     const [final, finalSummary] = [args.text("final"), args.text("summary")];
     const input: HeadInput = {
       ...(final === undefined ? {} : { final }),
@@ -36,6 +36,9 @@ export const publish: Command = {
     return await tell(await holdfast.heads.publish({ session: id }, input), "published", context);
   },
 };
+
+const GO_ON: Instead = (named) =>
+  `a head is made where the session stands; \`holdfast resume ${named}\` goes on from there, \`holdfast fork ${named} NEW-ID\` elsewhere`;
 
 export const compact: Command = {
   name: "compact",
@@ -60,9 +63,10 @@ export const compact: Command = {
   run: async (context) => {
     const { args } = context;
     const [summary, keep] = [args.text("summary"), args.number("keep-last")];
-    if (summary === undefined) throw new UsageError("say in short what came before: --summary TEXT");
+    if (summary === undefined || summary.trim() === "")
+      throw new UsageError("say in short what came before: --summary TEXT");
     const holdfast = await context.open();
-    const session = await needSession(holdfast, args.operand(0));
+    const session = await needSession(holdfast, args.operand(0), GO_ON);
     const agent = args.text("agent") ?? session.agent;
     if (agent === null) throw new UsageError("say who sums up: --agent ID");
     const input = { agent, summary, ...(keep === undefined ? {} : { keep }) };

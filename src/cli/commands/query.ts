@@ -23,7 +23,9 @@ export const query: Command = {
   description:
     "Answers a query in the syntax of Datomic and DataScript: patterns [?entity :attribute ?value] that share " +
     "variables, with predicates, negation, rules, aggregates and pull. It reads the store itself, so that it is never " +
-    "stale, cannot write, and is ended when its time is over. Payloads are refs (sha256:…); read them with holdfast blobs.",
+    "stale, cannot write, and is ended when its time is over. Payloads are refs (sha256:…); read them with holdfast blobs. " +
+    "It asks about rows: of a session those of its own log, also on lines it has left, without what a fork inherits; holdfast " +
+    "messages shows, and holdfast sessions show counts, what a session shows now.",
   options: {
     input: {
       type: "list",

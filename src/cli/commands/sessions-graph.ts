@@ -17,7 +17,8 @@ export const tree: Command = {
   usage: ["sessions tree [SESSION[@HEAD]] [--heads N] [--limit N]"],
   description:
     "Draws a session and all that are linked with it: forks where they leave it, sessions it invoked or was invoked by, " +
-    "branches that resume and rewind began. A ● is a head, a ○ an aborted one. Without SESSION the newest sessions are " +
+    "branches that resume and rewind began. A ● is a head, a ○ an aborted one, and ← marks what you asked for. " +
+    "Without SESSION the newest sessions are " +
     `drawn, and with SESSION@HEAD only what leads to that head. ${LOCATOR_HELP}`,
   options: {
     heads: { type: "number", min: 0, summary: "the newest N heads of a branch (default 5); the current one always" },
@@ -63,8 +64,17 @@ export const show: Command = {
     const session = await needSession(holdfast, at.session);
     const lineage = await lineageOf(holdfast, at);
     const head = at.head === undefined ? null : await holdfast.heads.get(at.head);
-    const there = head === null ? {} : { at: head };
-    await context.output.answer({ ...session, ...there, lineage }, () => describe(session, head, lineage, context));
+    if (head === null) {
+      await context.output.answer({ ...session, lineage }, () => describe(session, null, lineage, context));
+      return undefined;
+    }
+    // What the row says of now is left out; chain and seq are those of the head's event, and may be kept as an anchor.
+    const { head: _, updatedAt: __, version: ___, ...then } = session;
+    const { seq, hash: chain } = await holdfast.log.anchor(at);
+    const { messages } = head.counts;
+    await context.output.answer({ ...then, seq, chain, messages, at: head, lineage }, () =>
+      describe({ ...session, seq, chain, messages }, head, lineage, context),
+    );
     return undefined;
   },
 };
@@ -76,25 +86,37 @@ interface Lineage {
   readonly heads: number;
   readonly invocations: number;
   readonly forks: readonly string[];
+  /** Sessions that others began on a line of their own from this one. */
+  readonly attached: readonly string[];
+  /** Who invoked it, oldest first. */
+  readonly callers: readonly { readonly session: string; readonly type: string; readonly invocation: string }[];
 }
 
 async function lineageOf(holdfast: Holdfast, at: Locator): Promise<Lineage> {
   const { sessions } = await holdfast.tree(at, { limit: LIMITS.page });
   const { session: id } = at;
   const own = sessions.find((session) => session.id === id);
+  const derived = (type: string) =>
+    sessions.filter(({ from }) => from?.session === id && from.type === type).map((session) => session.id);
   return {
     from: own?.from ?? null,
     branch: own?.branch ?? 1,
     branches: own?.branches.length ?? 1,
     heads: own?.branches.reduce((sum, { heads }) => sum + heads.length, 0) ?? 0,
     invocations: own?.invocations.length ?? 0,
-    forks: sessions.filter(({ from }) => from?.session === id).map((session) => session.id),
+    forks: derived("fork"),
+    attached: derived("attach"),
+    callers: sessions.flatMap(({ id: session, invocations }) =>
+      invocations
+        .filter(({ callee }) => callee === id)
+        .map(({ id: invocation, type }) => ({ session, type, invocation })),
+    ),
   };
 }
 
 function describe(session: Session, head: Head | null, lineage: Lineage, { output }: Context): string[] {
   const { metadata } = session;
-  const { from, forks } = lineage;
+  const { from, forks, attached, callers } = lineage;
   const source =
     from === null
       ? ""
@@ -114,19 +136,21 @@ function describe(session: Session, head: Head | null, lineage: Lineage, { outpu
       ["at head", head === null ? "" : `${head.id}${head.status === "complete" ? "" : ` (${head.status})`}`],
       ["published", head === null ? "" : formatTime(head.at)],
       ["summary", head?.finalSummary ?? ""],
-      ["messages", formatCount(head?.counts.messages ?? session.messages)],
+      ["messages", formatCount(session.messages)],
       ["calls", head === null ? "" : formatCount(head.counts.calls)],
-      ["events", formatCount(head?.seq ?? session.seq)],
-      ["chain head", head?.chain ?? session.chain],
-      ["head", session.head ?? ""],
+      ["events", formatCount(session.seq)],
+      ["chain head", session.chain],
+      ["head", head === null ? (session.head ?? "") : ""],
       ["heads", lineage.heads === 0 ? "" : formatCount(lineage.heads)],
       ["branches", lineage.branches === 1 ? "" : `${formatCount(lineage.branches)}, on branch ${lineage.branch}`],
       ["made from", source],
       ["forks", forks.join(" ")],
+      ["attached", attached.join(" ")],
+      ["invoked by", callers.map(({ type, invocation }) => `${invocation} (${type})`).join(" ")],
       ["invoked", lineage.invocations === 0 ? "" : plural(lineage.invocations, "session")],
       ["created", formatTime(session.createdAt)],
-      ["changed", formatTime(session.updatedAt)],
-      ["version", String(session.version)],
+      ["changed", head === null ? formatTime(session.updatedAt) : ""],
+      ["version", head === null ? String(session.version) : ""],
     ],
     output.frame,
   );

@@ -7,7 +7,7 @@ import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { readObject } from "../input.ts";
-import { needSession } from "../store.ts";
+import { type Instead, needSession } from "../store.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatAge, formatCount, plural } from "../units.ts";
@@ -136,7 +136,7 @@ const rm: Command = {
   next: "holdfast gc gives back the space of blobs that nothing refers to any more.",
   run: async (context) => {
     const holdfast = await context.open();
-    const session = await needSession(holdfast, context.args.operand(0));
+    const session = await needSession(holdfast, context.args.operand(0), KEEP);
     const holds = `${plural(session.messages, "message")}, ${plural(session.seq, "event")}`;
     await confirm(context, `This erases session ${session.id} (${holds}) for good.`);
     const erasure = await holdfast.sessions.delete(session.id);
@@ -151,11 +151,19 @@ const rm: Command = {
   },
 };
 
+const KEEP: Instead = (named) =>
+  `a head is not erased alone; \`holdfast rewind ${named}\` goes back to it and erases nothing`;
+
+const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  state: ["value of state", "values of state"],
+  inherited: ["message that forks inherit", "messages that forks inherit"],
+};
+
 function erasureLines({ removed, kept }: Erasure, { output }: Context): string[] {
   const list = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
       .filter(([, count]) => count > 0)
-      .map(([kind, count]) => plural(count, kind.replace(/s$/, ""), kind))
+      .map(([kind, count]) => plural(count, ...(WORDS[kind] ?? ([kind.replace(/s$/, ""), kind] as const))))
       .join(", ");
   const pairs: [string, string][] = [
     ["removed", list(removed) || "nothing"],

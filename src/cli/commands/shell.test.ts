@@ -183,7 +183,8 @@ describe("on a terminal of 80 columns", () => {
     db.close();
     const { issues } = JSON.parse((await cli(["check", "--json"])).stdout);
     const { code, stdout } = await cli(["check"], terminal);
-    expect([code, tooLong(stdout)]).toEqual([5, []]);
+    // An id that is longer than a line stands on one of its own, whole.
+    expect([code, tooLong(stdout).filter((line) => line.trim().includes(" "))]).toEqual([5, []]);
     expect(stdout).not.toContain("…");
     const packed = stdout.replaceAll(/\s+/g, "");
     for (const { details } of issues) expect(packed).toContain(JSON.stringify(details).replaceAll(" ", ""));

@@ -38,22 +38,25 @@ const get: Command = {
       return undefined;
     }
     const value = held === null ? await holdfast.state.getKey(id, key) : (await held.state())[key];
-    if (value === undefined) throw noKey(id, key);
+    if (value === undefined) throw noKey(id, key, at.head);
     // JSON escapes control characters by itself, so it is safe on a terminal up to what safe\`\` adds.
     await output.answer(value, () =>
       JSON.stringify(value, null, 2)
         .split("\n")
         .map((line) => safe`${line}`),
     );
+    // Beside the value, which stays what a script reads.
+    if (at.head !== undefined) await output.note(`at head ${shortHead(at.head)}`);
     return undefined;
   },
 };
 
-function noKey(session: string, key: string): HoldfastError {
-  const hint = `\`holdfast state ${quoted(session)}\` shows the keys there are`;
-  return new HoldfastError("NotFound", `session "${session}" has no state "${key}"`, {
-    hint,
-    details: { session, key },
+function noKey(session: string, key: string, head?: string): HoldfastError {
+  const named = head === undefined ? session : `${session}@${head.slice(0, 11)}`;
+  const then = head === undefined ? "has" : `had at head ${shortHead(head)}`;
+  return new HoldfastError("NotFound", `session "${session}" ${then} no state "${key}"`, {
+    hint: `\`holdfast state ${quoted(named)}\` shows the keys there ${head === undefined ? "are" : "were"}`,
+    details: { session, key, ...(head === undefined ? {} : { head }) },
   });
 }
 

@@ -10,7 +10,8 @@ export const stats: Command = {
   usage: ["stats [--sessions N]"],
   description:
     "Tells how much the store takes, in the database and in blobs kept outside of it, how many rows each kind of " +
-    "thing has, which sessions are the largest, " +
+    "thing has (on every line, also those that were left; what a fork inherits is counted where it is), which sessions are the " +
+    "largest, " +
     "and what was saved by keeping the same bytes once and by compression.",
   options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
   operands: [],

@@ -12,12 +12,16 @@ import {
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { findSession } from "../store.ts";
+import { findSession, type Instead } from "../store.ts";
 import { didYouMean } from "../suggest.ts";
 import { quoted, safe } from "../terminal.ts";
 import { plural } from "../units.ts";
 
 const NAMES = "BOARD is a board's id, or a session's id for its root board. TASK is an id, or the number shown.";
+
+const WHOLE: Instead = (named) =>
+  `boards belong to the session as a whole, and a head keeps none; ` +
+  `\`holdfast log ${named} --type task/updated\` shows what became of tasks up to there`;
 
 const show: Command = {
   name: "show",
@@ -32,7 +36,7 @@ const show: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const named = context.args.operand(0);
-    const session = await findSession(holdfast, named);
+    const session = await findSession(holdfast, named, WHOLE);
     const boards = await holdfast.tasks.getBoardsByConversation(session?.id ?? named);
     if (boards.length === 0 && session === null) throw missing("session", named, "`holdfast sessions` lists them");
     await context.output.answer({ conversation: session?.id ?? named, boards }, () => {
@@ -72,7 +76,7 @@ const add: Command = {
     if (titles.some((title) => title.trim() === "")) throw new UsageError("a TITLE is blank; a task needs one");
     const holdfast = await context.open();
     const named = args.operand(0);
-    const conversation = (await findSession(holdfast, named))?.id ?? named;
+    const conversation = (await findSession(holdfast, named, WHOLE))?.id ?? named;
     const agentId = args.text("agent") ?? "";
     const wanted = newBoard(args);
     const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agentId });
@@ -244,7 +248,7 @@ async function find(holdfast: Holdfast, boardName: string, taskName: string): Pr
 }
 
 async function rootBoard(holdfast: Holdfast, name: string): Promise<TaskList | null> {
-  const session = await findSession(holdfast, name);
+  const session = await findSession(holdfast, name, WHOLE);
   return await holdfast.tasks.getByConversation(session?.id ?? name);
 }
 

@@ -51,9 +51,7 @@ export const trace: Command = {
     if (event !== undefined) {
       if (after !== undefined || types.length > 0) throw new UsageError("--causes goes without --after and --type");
       const found = await holdfast.causes(event, atMost);
-      await output.answer(found, () =>
-        table(columns(output, found.event.session), [found.event, ...found.causes], output.frame),
-      );
+      await output.answer(found, () => shown([found.event, ...found.causes], found.event.session, output));
       if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
       return undefined;
     }
@@ -66,7 +64,7 @@ export const trace: Command = {
       ...(types.length === 0 ? {} : { types }),
     });
     await output.answer({ ...at, session: session.id, seq: end, events }, () =>
-      events.length === 0 ? ["no events"] : table(columns(output, session.id), events, output.frame),
+      events.length === 0 ? ["no events"] : shown(events, session.id, output),
     );
     if (events.length === 0 && types.length > 0) await noteTypes(holdfast, session, context);
     const last = events.at(-1)?.seq ?? end;
@@ -77,32 +75,50 @@ export const trace: Command = {
   },
 };
 
-/** On a terminal an event of the session that is shown is #12; a program or a file gets the whole id. */
-function columns({ interactive }: Output, session: string): readonly Column<TraceEvent>[] {
+function shown(events: readonly TraceEvent[], session: string, output: Output): string[] {
+  return table(columns(output, session, events), events, output.frame);
+}
+
+/**
+ * On a terminal an event of the session that is shown is #12, and a date that all share is left out, so that there is room
+ * to say what happened; a program or a file gets the whole id and time.
+ */
+function columns(
+  { interactive }: Output,
+  session: string,
+  events: readonly TraceEvent[],
+): readonly Column<TraceEvent>[] {
   const short = (id: string) => (interactive && id.startsWith(`${session}#`) ? id.slice(session.length) : id);
-  const today = interactive ? formatTime(Date.now()).slice(0, 11) : "always";
+  const days = new Set(events.map(({ at }) => formatTime(at).slice(0, DAY)));
+  const time = (at: number) =>
+    interactive
+      ? formatTime(at)
+          .slice(days.size === 1 ? DAY : 0)
+          .replace(/Z$/, "")
+      : formatTime(at);
   return [
     { title: "EVENT", keep: true, cell: ({ id }) => short(id), colour: (text, _, style) => style.name(text) },
+    { title: "TIME", cell: ({ at }) => time(at), colour: (text, _, style) => style.faint(text) },
     {
-      title: "TIME",
-      cell: ({ at }) => formatTime(at).replace(today, ""),
-      colour: (text, _, style) => style.faint(text),
-    },
-    {
-      title: "TYPE",
+      ...{ title: "TYPE", shrink: 3, min: 12, keep: true },
       cell: ({ type }) => type,
-      shrink: 1,
-      min: 12,
-      keep: true,
       colour: (text, _, style) => style.strong(text),
     },
-    { title: "WHAT", cell: ({ summary }) => summary, shrink: 3, min: 16, keep: true },
+    { title: "WHAT", cell: ({ summary }) => summary, shrink: 1, min: 16, keep: true },
     {
-      title: "CAUSED BY",
-      cell: ({ causeEventIds }) => causeEventIds.map(short).join(" "),
-      shrink: 2,
-      min: 10,
-      keep: true,
+      ...{ title: "CAUSED BY", shrink: 2, min: 9, keep: true },
+      cell: ({ causeEventIds }) => inOrder(causeEventIds).map(short).join(" "),
     },
   ];
+}
+
+/** "2026-11-16 " */
+const DAY = 11;
+
+/** By seq within each session; sessions as they come. */
+function inOrder(ids: readonly string[]): readonly string[] {
+  const sessionOf = (id: string) => id.slice(0, id.lastIndexOf("#"));
+  const seqOf = (id: string) => Number(id.slice(id.lastIndexOf("#") + 1));
+  const bySession = Map.groupBy(ids, sessionOf);
+  return [...bySession.values()].flatMap((some) => some.toSorted((a, b) => seqOf(a) - seqOf(b)));
 }

@@ -1,10 +1,11 @@
 // holdfast verify: is what is stored what was written? Exits with 5 when it is not, naming the first bad seq.
 import type { Command, Context } from "../command.ts";
+import { countedWords } from "../counted.ts";
 import { EXIT } from "../exit.ts";
 import { type Column, ID, table } from "../table.ts";
-import { safe } from "../terminal.ts";
+import { safe, wrapWords } from "../terminal.ts";
 import { formatCount, plural } from "../units.ts";
-import { type Content, type Finding, readAnchors, verifyAll } from "../verification.ts";
+import { type Finding, readAnchors, verifyAll } from "../verification.ts";
 
 /** More sessions than this are not listed one by one unless they are damaged. */
 const LISTED_MAX = 20;
@@ -16,8 +17,9 @@ export const verify: Command = {
   description:
     "Verifies the hash chain of each session's log (of all, or of those named): every event, its columns, and where " +
     "the session row says the log ends; of a fork also what it inherits. " +
-    "With --blobs also that every message, state value and attachment can be read " +
-    "and has its own hash. SESSION@HEAD also asks that the log still holds what that head " +
+    "With --blobs also that everything its rows name can be read and has its own hash: messages with their attachments, " +
+    "values of state, payloads of calls, evals, snapshots, heads and annotations, those shown now and those on lines that " +
+    "were left. SESSION@HEAD also asks that the log still holds what that head " +
     "commits to. It does not compare the rows of messages, state and tasks with the log.\n\n" +
     "Damage is reported with the first bad seq, and the exit code is 5. Without an anchor the chain finds corruption " +
     "and careless editing; an editor who also recomputes every hash is found only with --anchor.",
@@ -26,7 +28,7 @@ export const verify: Command = {
     from: { type: "text", value: "FILE", summary: "trust these points and check only what follows them" },
     blobs: {
       type: "flag",
-      summary: "also that every message, state value and attachment can be read and has its own hash",
+      summary: "also that every message, state value, attachment and payload can be read and has its own hash",
     },
   },
   operands: [{ name: "SESSION", need: "any" }],
@@ -77,37 +79,28 @@ function lines(findings: readonly Finding[], bad: readonly Finding[], events: nu
   if (findings.length === 0) return ["no sessions to verify"];
   const listed = findings.length <= LISTED_MAX ? findings : bad;
   const counted = `${plural(findings.length, "session")}, ${plural(events, "event")}`;
+  const told = (text: string) => wrapWords(text, output.width);
   const verdict =
     bad.length === 0
-      ? style.good(`all good: ${counted}${contentOf(findings)} verified`)
-      : style.bad(`damage in ${bad.length} of ${plural(findings.length, "session")}`);
+      ? told(`all good: ${counted}${contentOf(findings)} verified`).map(style.good)
+      : told(`damage in ${bad.length} of ${plural(findings.length, "session")}`).map(style.bad);
   return [
     ...(listed.length === 0 ? [] : [...table(COLUMNS, listed, output.frame), ""]),
-    ...bad.map(({ session, badSeq, source, reason }) => {
+    ...bad.flatMap(({ session, badSeq, source, reason }) => {
       const where =
         badSeq === undefined ? "" : `first bad seq ${badSeq}${source === undefined ? "" : ` of ${source}`}: `;
-      return safe`${session}: ${where}${reason ?? "damaged"}`;
+      return told(safe`${session}: ${where}${reason ?? "damaged"}`);
     }),
-    verdict,
+    ...verdict,
   ];
 }
 
 /** What --blobs read besides; nothing without it. */
 function contentOf(findings: readonly Finding[]): string {
-  const read = findings.flatMap(({ content }) => (content === undefined ? [] : [content]));
-  if (read.length === 0) return "";
-  const sum = (of: (content: Content) => number) => read.reduce((total, content) => total + of(content), 0);
-  const messages = plural(
-    sum((content) => content.messages),
-    "message",
-  );
-  const attachments = plural(
-    sum((content) => content.attachments),
-    "attachment",
-  );
-  const values = plural(
-    sum((content) => content.stateKeys),
-    "state value",
-  );
-  return `, and the content of ${messages}, ${attachments} and ${values},`;
+  const sum: Record<string, number> = {};
+  for (const { content = {} } of findings) {
+    for (const [name, n] of Object.entries(content)) sum[name] = (sum[name] ?? 0) + n;
+  }
+  const words = countedWords(sum);
+  return words === "" ? "" : `, ${words}`;
 }

@@ -68,6 +68,25 @@ function references(where: (column: string) => string): string {
   ).join(" UNION ALL ");
 }
 
+/** Rows that refer to a blob of `t`: what is a version of something counts as that. */
+function referring(): string {
+  const rows = REFERRING.flatMap(([table, columns]) => {
+    const seq = table === "evals" || table === "calls" ? "first_seq" : "seq";
+    return columns.map(
+      (column) =>
+        `SELECT r.${column} AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.${seq} AS seq FROM ${table} r ` +
+        `WHERE r.${column} IN (SELECT via FROM t)`,
+    );
+  });
+  const block =
+    "SELECT r.value AS no, NULL AS session_no, r.block_id AS block, r.version AS seq FROM block_versions r " +
+    "WHERE r.value IN (SELECT via FROM t)";
+  return [...rows, block].join(" UNION ");
+}
+
+/** Rows that are named of each blob. */
+const REFERRERS = 5;
+
 /** From one session's number to the next that occurs, however many rows each has. Parameters: after, how many. */
 function strays(table: OwnedTable): string {
   return (
@@ -198,6 +217,16 @@ export const queries = {
     `(SELECT u.no, count(*) AS n FROM (${references((column) => `WHERE r.${column} IN (SELECT no FROM w)`)} ` +
     "UNION ALL SELECT r.value AS no FROM block_versions r WHERE r.value IN (SELECT no FROM w)) u GROUP BY u.no) g ON g.no = b.no " +
     "WHERE b.no IN (SELECT no FROM w) GROUP BY b.no, b.sha256, b.refs ORDER BY b.no",
+  "check.referrers":
+    `WITH w (no) AS (VALUES ${ASKED}), t (no, via) AS (SELECT w.no, w.no FROM w UNION ` +
+    "SELECT l.child_no, l.parent_no FROM blob_links l WHERE l.child_no IN (SELECT no FROM w)) " +
+    "SELECT x.no, x.session, x.block, x.seq FROM (SELECT t.no, s.id AS session, u.block, u.seq, " +
+    "row_number() OVER (PARTITION BY t.no ORDER BY u.session_no, u.block, u.seq) AS n " +
+    `FROM t JOIN (${referring()}) u ON u.no = t.via LEFT JOIN sessions s ON s.no = u.session_no) x ` +
+    `WHERE x.n <= ${REFERRERS} ORDER BY x.no, x.n`,
+  "check.named":
+    "SELECT l.ord, c.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no LEFT JOIN blobs c ON c.no = l.child_no " +
+    "WHERE p.sha256 = ? AND l.ord > ? AND l.ord < 0 ORDER BY l.ord LIMIT ?",
   "check.blobs":
     "SELECT b.no, b.sha256, b.form, b.refs, b.pinned, b.expires_at, " +
     `${exists("SELECT 1 FROM blob_links x WHERE x.child_no = b.no")} AS linked FROM blobs b WHERE b.no > ? ORDER BY b.no LIMIT ?`,

@@ -198,6 +198,9 @@ export const queries = {
     `SELECT f.parent_branch AS branch, max(f.cut_seq) AS upto FROM (${FORKED}) f GROUP BY f.parent_branch ` +
     "ORDER BY f.parent_branch",
   "remains.messages": `SELECT count(*) AS n FROM events WHERE ${OF_SESSION} AND agent_no IS NOT NULL AND ${LIVE} AND ${kept("events")}`,
+  "remains.events":
+    `SELECT count(*) AS n, CAST(coalesce(sum(CASE WHEN ${kept("events")} THEN 1 ELSE 0 END), 0) AS BIGINT) AS kept ` +
+    `FROM events WHERE ${OF_SESSION}`,
   "remains.list":
     "SELECT s.id AS session, r.session_no, r.branch, r.upto FROM remains r JOIN sessions s ON s.no = r.session_no " +
     "ORDER BY r.session_no, r.branch",

@@ -457,6 +457,9 @@ const forkCases: readonly Case[] = [
       const gone = present(await given.sessions.delete("chat"));
       assert.equal(gone.removed.messages, 1);
       assert.equal(gone.kept.inherited, 2);
+      assert.deepEqual([gone.removed.events, gone.kept.events], [1, 3], "only what nobody inherits went");
+      const { message } = await refuses("SessionDeleted", () => given.log.anchor("chat"));
+      assert.match(message, /"chat" was deleted, and 2 messages of it kept for "a"/);
       assert.equal(await given.sessions.get("chat"), null);
       assert.deepEqual(await shown(given, "chat"), []);
       assert.deepEqual(await shown(given, "a"), ["one", "two"]);
@@ -464,6 +467,7 @@ const forkCases: readonly Case[] = [
       assert.deepEqual(await shown(given, "b"), ["one", "two", "own"]);
       const last = present(await given.sessions.delete("b"));
       assert.equal(last.removed.messages, 3, "its own and what was kept for it");
+      assert.deepEqual([last.removed.events, last.kept.events], [3 + 2 + 3, undefined], "of all three");
     },
   ),
 
