@@ -57,6 +57,8 @@ export interface Begun {
 /** Short: who was killed is missed soon. */
 const LEASE_MS = 700;
 const SERVER_KILL_MS = 8000;
+/** Of a child, looked for as soon as it is dead. */
+const LAST_LINES = 6;
 /** For what is left to end when nobody kills any more. */
 const PATIENCE_MS = 90_000;
 
@@ -86,10 +88,14 @@ export class Torture {
   async run(): Promise<Tally> {
     const store = await open(this.#options.url);
     try {
+      // One that ends by itself leaves its compiled code to the others, which start faster with it.
+      const first = this.#start();
+      first.say("stop");
+      await first.done();
       this.#workers = Array.from({ length: this.#options.workers ?? 3 }, () => this.#start());
       const deadline = performance.now() + this.#options.killMs;
       await Promise.all([
-        ...this.#workers.map((_, which) => this.#kill(which, deadline)),
+        ...this.#workers.map((_, which) => this.#kill(store, which, deadline)),
         this.#killServer(deadline),
         this.#direct(store, deadline, deadline + PATIENCE_MS),
       ]);
@@ -113,17 +119,38 @@ export class Torture {
   }
 
   /** One of them again and again; the others meanwhile go on with what it left, until it is their turn. */
-  async #kill(which: number, deadline: number): Promise<void> {
+  async #kill(store: Holdfast, which: number, deadline: number): Promise<void> {
     while (performance.now() < deadline) {
       const victim = this.#workers[which];
       if (victim === undefined) return;
       // Most of the time while it works, now and then while it starts.
-      if (randomInt(8) > 0) await Promise.race([victim.heard("did").catch(() => ""), sleep(3000)]);
-      await sleep(randomInt(1000));
+      const soon = new AbortController();
+      const over = sleep(Math.max(0, deadline - performance.now()), undefined, { signal: soon.signal }).catch(() => {});
+      if (randomInt(8) > 0) await Promise.race([victim.heard("did").catch(() => ""), over]);
+      soon.abort();
+      await sleep(randomInt(800));
       const { code, signal } = await victim.kill();
       assert.equal(signal, "SIGKILL", `a worker ended by itself (${code}): ${victim.errors}`);
       this.tally.kills++;
+      await this.#recall(store, victim.lines.slice(-LAST_LINES));
       this.#workers[which] = this.#start();
+    }
+  }
+
+  /** What it was told in its last moments is there at once, before anybody can have done it again: they wait for its lease. */
+  async #recall({ runs, log }: Holdfast, lines: readonly string[]): Promise<void> {
+    for (const line of lines) {
+      const [word, what = "", at = "", name] = line.split(" ");
+      await this.#surely(async () => {
+        const isThere =
+          word === "said"
+            ? (await log.read(what, { after: Number(at) - 1, limit: 1 })).some(({ type }) => type === "message/added")
+            : word !== "did" ||
+              (await runs.steps(what, { iteration: Number(at) })).some(
+                (step) => step.name === name && step.status === "done",
+              );
+        assert.ok(isThere, `acknowledged, and not there: ${line}`);
+      }, []);
     }
   }
 
