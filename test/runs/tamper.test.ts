@@ -8,7 +8,18 @@ import type { Driver } from "../../src/storage/sql/driver.ts";
 import { openSqlite } from "../../src/storage/sql/sqlite/driver.ts";
 import { ENGINES } from "../engines.ts";
 import { random } from "../query/random.ts";
-import { AGAIN, agentOf, asResumed, cutOffStore, type Damage, draw, type Ground, RUN, rowsOf } from "./tampering.ts";
+import {
+  AGAIN,
+  agentOf,
+  asResumed,
+  cutOffStore,
+  type Damage,
+  draw,
+  type Ground,
+  PARENT,
+  RUN,
+  rowsOf,
+} from "./tampering.ts";
 
 const DAMAGED = ["ExecutionCorrupted", "StoreCorrupted", "BlobCorrupted"];
 /** Refused for what the changed row seems to be, before anybody had to doubt it. */
@@ -148,6 +159,24 @@ describe("tampering", () => {
       expect(looked.unseen).toEqual([]);
       const { unseen } = await damageOften(ground, real, 3, resuming(ground), () => undefined);
       expect(unseen).toEqual([]);
+      const child = random(4);
+      const [kid] = await ground.driver.read(
+        "SELECT id FROM runs WHERE session_no = (SELECT no FROM sessions WHERE id = 'kid')",
+        [],
+      );
+      const rows = await rowsOf(ground, String(kid?.id));
+      for (let n = 0; n < 30; n++) {
+        const damage = draw(child, { ...rows, runs: [], blobs: [] }, PARENT, ground.driver.dialect.engine);
+        if (!(await applied(ground, damage))) continue;
+        const effects = ground.world.effects.length;
+        const code = await refusal(() => resuming(ground)(PARENT), null);
+        expect([damage.tell, DAMAGED.includes(code), ground.world.effects.length]).toEqual([
+          damage.tell,
+          true,
+          effects,
+        ]);
+        await ground.mend();
+      }
       // And goes on when nothing was done to it.
       const done = await resuming(ground)(AGAIN);
       expect(done).toMatchObject({ status: "completed", value: "up" });

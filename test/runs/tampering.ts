@@ -1,6 +1,7 @@
 // A run that was cut off in the middle of an iteration, and every way to damage what it goes on from: a byte of any column,
 // an event that is gone, moved, doubled or cut off. `asResumed` looks at what resume() looks at before anything is replayed.
 
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Json } from "../../src/contracts/json.ts";
 import type { Payloads } from "../../src/contracts/payloads.ts";
 import { type ColumnType, TABLES } from "../../src/contracts/rows.ts";
@@ -25,6 +26,8 @@ export type Touched = (typeof TOUCHED)[number];
 export const RUN = "r";
 /** Takes up a run that failed, and what that had done. */
 export const AGAIN = "again";
+/** Was cut off in a child of its own, in another session. */
+export const PARENT = "parent";
 
 export interface Ground {
   readonly driver: Driver;
@@ -61,6 +64,7 @@ export async function cutOffStore(driver: Driver): Promise<Ground> {
   const failing = fails(world, true);
   const failed = await hf.runs.execute(failing, { session: "t", leaseMs: 100 });
   await hf.runs.retry(failed.run.id, { id: AGAIN });
+  await cutOffChild(hf, world);
   const all = (texts: readonly string[], params: readonly Param[] = []) =>
     driver.transact(function* () {
       yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
@@ -121,9 +125,24 @@ function fails(world: World, isDown: boolean): AgentDefinition {
   );
 }
 
-/** Who goes on with each of the two. */
+async function cutOffChild(hf: Holdfast, world: World): Promise<void> {
+  const held = gate();
+  const parent = spawns(world, () => held.pass());
+  await hf.runs.start(parent, { session: "p", id: PARENT, leaseMs: 100 });
+  await cutOff(hf.runs, parent, PARENT, held.reached);
+}
+
+function spawns(world: World, hold: () => Promise<void>): AgentDefinition {
+  return agent(
+    async (it) => it.done((await it.spawn({ ...works1(world, hold), id: "kid" }, { session: "kid" })).status),
+    { id: "parent", limits: { iterations: 9 } },
+  );
+}
+
+/** Who goes on with each of them. */
 export function agentOf(world: World, run: string): AgentDefinition {
-  return run === RUN ? works1(world, () => Promise.resolve()) : fails(world, false);
+  const goOn = () => Promise.resolve();
+  return run === RUN ? works1(world, goOn) : run === AGAIN ? fails(world, false) : spawns(world, goOn);
 }
 
 /** What resume() looks at before the first step, in its order. */
