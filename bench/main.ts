@@ -7,10 +7,11 @@ import { parseArgs } from "node:util";
 import { foundation } from "./foundation/suite.ts";
 import { fileSystemOf, isMemory, machineLine } from "./machine.ts";
 import { type Result, toJson, toTable, wrap } from "./report.ts";
+import { runs } from "./runs/suite.ts";
 import { sessions } from "./sessions/suite.ts";
 import { type Bench, chosen, isNamed, type Suite } from "./suite.ts";
 
-const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions };
+const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs };
 
 const HELP = `npm run bench -- <suite> [options]
 

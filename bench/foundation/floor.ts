@@ -34,7 +34,7 @@ export function bytesPerAppend(storeFile: string): number {
 }
 
 /** As SQLite keeps them, without the byte or so of header a value has. */
-function cellBytes(cell: unknown): number {
+export function cellBytes(cell: unknown): number {
   if (typeof cell === "string") return Buffer.byteLength(cell);
   if (cell instanceof Uint8Array) return cell.byteLength;
   if (typeof cell !== "number") return 0;

@@ -50,6 +50,7 @@ export interface PlacedEventRow extends EventRow {
 }
 
 export interface WholeEventRow extends PlacedEventRow {
+  /** "": the row names an agent that is not there. */
   readonly agent: string | null;
   readonly role: string | null;
   readonly run: string | null;
@@ -59,6 +60,8 @@ export interface WholeEventRow extends PlacedEventRow {
   readonly words: Uint8Array | null;
   /** The blob's number. */
   readonly content: number | null;
+  /** null: the row names a blob that is not there. */
+  readonly content_sha256: Uint8Array | null;
   readonly chars: number | null;
   readonly erased_seq: number | null;
 }

@@ -43,6 +43,7 @@ export interface RunRow {
 /** An event of a run, with the payload it carries; `sha256` is null where it carries none. */
 export interface JournalRow extends Omit<StoredPayload, "sha256" | "size"> {
   readonly seq: number;
+  readonly branch: number;
   readonly type: string;
   readonly at: number;
   readonly envelope: Uint8Array;
@@ -64,7 +65,6 @@ export interface CheckpointRow extends JournalRow {
   /** "" when it belongs to no run. */
   readonly run: string;
   readonly iteration: number;
-  readonly branch: number;
 }
 
 export type Listed = [

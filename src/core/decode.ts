@@ -2,6 +2,7 @@
 // before it is believed; one that is not as we write it becomes an error that names the row and says what to do.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
+import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { StoredPayload } from "../contracts/payloads.ts";
 import { decodeText } from "./bytes.ts";
 
@@ -39,6 +40,14 @@ export function damagedRow(name: RowName, why: string, column: string): Holdfast
   return new HoldfastError("StoreCorrupted", `the stored ${kind} (${found.join(", ")}) is damaged: ${why}`, {
     details: { ...name, column },
     hint: "Keep a copy of the store, see with `holdfast verify` how far the damage goes, and restore it from a backup.",
+  });
+}
+
+/** Rule LG3. */
+export function unsupportedVersion(session: string, seq: number, version: number): HoldfastError {
+  return new HoldfastError("UnsupportedSchemaVersion", `event ${seq} has schema version ${version}`, {
+    details: { session, seq, version, known: EVENT_SCHEMA_VERSION },
+    hint: "Update holdfast on this machine.",
   });
 }
 

@@ -39,6 +39,7 @@ import {
   plainTexts,
   type RowName,
   text,
+  unsupportedVersion,
   whole,
   withBlob,
 } from "../core/decode.ts";
@@ -141,12 +142,7 @@ export function eventOf(session: string, row: EventRow): LogEvent {
   const name: RowName = { kind: "event", session, seq: row.seq };
   const { seq, type, at, body, hash } = decodeRow(name, row, EVENT);
   const { v: version } = decodeRow(name, body, { v: whole });
-  if (version !== EVENT_SCHEMA_VERSION) {
-    throw new HoldfastError("UnsupportedSchemaVersion", `event ${seq} has schema version ${version}`, {
-      details: { session, seq, version, known: EVENT_SCHEMA_VERSION },
-      hint: "Update holdfast on this machine.",
-    });
-  }
+  if (version !== EVENT_SCHEMA_VERSION) throw unsupportedVersion(session, seq, version);
   const { agent, run, data, commitments } = decodeRow(name, body, ENVELOPE);
   return {
     session,

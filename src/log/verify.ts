@@ -10,6 +10,7 @@ import { existingSession } from "../core/existing.ts";
 
 const PAGE = 1000;
 const SALT_BYTES = 16;
+const DIGEST_BYTES = 32;
 export const FIRST_BRANCH = 1;
 
 export const BEGINS_BRANCH: ReadonlySet<string> = new Set(["branch/begun", "head/moved"]);
@@ -65,9 +66,14 @@ export async function verifyChain(
   let { seq, hash, branch } = start;
   const clears = new Clears(storage, session);
   while (seq < end) {
-    const rows = await storage.query("events.whole", session, seq, Math.min(PAGE, end - seq));
+    const most = Math.min(PAGE, end - seq);
+    // One more: the next page begins behind a second event with the last seq of this one.
+    const rows = await storage.query("events.whole", session, seq, most + 1);
     if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });
-    for (const event of rows) {
+    const last = rows[most - 1]?.seq;
+    if (last !== undefined && rows[most]?.seq === last)
+      return bad({ seq: last, reason: `event ${last} is there twice` });
+    for (const event of rows.slice(0, most)) {
       // The event that begins a branch is its first, and numbers it.
       if (BEGINS_BRANCH.has(event.type)) branch = event.seq;
       const wrong = checkEvent(event, { seq, hash, branch });
@@ -156,7 +162,8 @@ export function checkColumns(event: WholeEventRow): Bad | null {
 function isAsWritten(event: WholeEventRow): boolean {
   const { type, at, agent, run, role, key, sha256: digest, salt, words, content, erased_seq } = event;
   if (type !== "message/added" || agent === null || role === null || erased_seq !== null) return false;
-  if (digest === null || words === null || content !== null || salt?.byteLength !== SALT_BYTES) return false;
+  if (words === null || content !== null || salt?.byteLength !== SALT_BYTES) return false;
+  if (digest?.byteLength !== DIGEST_BYTES) return false;
   const draft = {
     ...{ session: "", type, at, agent, data: key === null ? { role } : { key, role } },
     ...(run === null ? {} : { run }),
@@ -179,9 +186,20 @@ function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
   if (erased_seq !== null) return [digest, salt, words, blob, key].every((cell) => cell === null) ? null : "erased_seq";
   if (key !== (data.key ?? null)) return "key";
   const { content } = (body.commitments ?? {}) as Envelope;
-  if (digest === null || salt?.byteLength !== SALT_BYTES || commitment(salt, digest) !== content) return "sha256";
-  if ((words === null) === (blob === null)) return "content";
-  return words === null || sameBytes(sha256(words), digest) ? null : "words";
+  if (digest === null || !opens(content, salt, digest)) return "sha256";
+  return wrongCarried(event, digest);
+}
+
+function opens(said: unknown, salt: Uint8Array | null, digest: Uint8Array): boolean {
+  if (salt?.byteLength !== SALT_BYTES || digest.byteLength !== DIGEST_BYTES) return false;
+  return commitment(salt, digest) === said;
+}
+
+/** Words that hash to the digest, or the blob of that name. */
+function wrongCarried({ words, content, content_sha256: blob }: WholeEventRow, digest: Uint8Array): string | null {
+  if ((words === null) === (content === null)) return "content";
+  if (words !== null) return sameBytes(sha256(words), digest) ? null : "words";
+  return blob !== null && sameBytes(blob, digest) ? null : "content";
 }
 
 /** Events of runs have no message, and carry one payload or none. */
@@ -198,9 +216,8 @@ function wrongInJournal(event: WholeEventRow, body: Envelope): string | null {
   const isEmpty = [digest, salt, words, blob].every((cell) => cell === null);
   if (carried === undefined) return erased_seq !== null ? "erased_seq" : isEmpty ? null : "sha256";
   if (erased_seq !== null) return isEmpty ? null : "erased_seq";
-  if (digest === null || salt?.byteLength !== SALT_BYTES || commitment(salt, digest) !== carried) return "sha256";
-  if ((words === null) === (blob === null)) return "content";
-  return words === null || sameBytes(sha256(words), digest) ? null : "words";
+  if (digest === null || !opens(carried, salt, digest)) return "sha256";
+  return wrongCarried(event, digest);
 }
 
 /** The events that cleared messages, each looked at once: a message is gone because one of them says so. */

@@ -20,6 +20,7 @@ import { resultOf } from "./results.ts";
 import { existingRun, waitsFor } from "./rows.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Suspension } from "./suspension.ts";
+import { verifyRun } from "./verify.ts";
 import type { Change, Writer } from "./writer.ts";
 
 export interface Parent {
@@ -142,7 +143,9 @@ async function workOn(
   const child = await awaitChild(storage, id, isFresh ? writer.row.owner : null, signal);
   if (child === null) return;
   const owner = writer.row.owner ?? "";
-  const own = isFresh && child.owner === owner ? child : await claimRun(storage, child, owner);
+  const isBegunHere = isFresh && child.owner === owner;
+  if (!isBegunHere) await verifyRun(storage, child, "whole");
+  const own = isBegunHere ? child : await claimRun(storage, child, owner);
   const execution = work(agent, own);
   const stop = () => execution.stop();
   signal.addEventListener("abort", stop, { once: true });

@@ -57,6 +57,8 @@ export class Execution {
   #isDraining = false;
   #poke: AbortController | null = null;
   #spending = new Spending();
+  /** The state that the last checkpoint was made of, as it would be read: nobody can have done anything since. */
+  #next: { readonly checkpoint: number | null; readonly state: Json } | null = null;
 
   /** `row` as the lease was taken. */
   constructor(host: Host, agent: AgentDefinition, row: RunRow) {
@@ -138,8 +140,10 @@ export class Execution {
     const { storage, payloads } = this.#host;
     const { row } = this;
     const iteration = row.iteration + 1;
-    const records = await recordsFor(storage, row, this.#retried);
-    const state = await loadState(storage, payloads, row, () => this.#first());
+    const known = this.#next?.checkpoint === row.checkpoint_seq ? this.#next : null;
+    this.#next = null;
+    const records = known === null ? await recordsFor(storage, row, this.#retried) : [];
+    const state = known === null ? await loadState(storage, payloads, row, () => this.#first()) : known.state;
     const left = Promise.withResolvers<End>();
     this.#leave = (error) => (error === undefined ? left.resolve({ left: true, again: false }) : left.reject(error));
     const leave = (error?: unknown): Promise<never> => {
@@ -229,6 +233,8 @@ export class Execution {
     );
     this.#inherits = null;
     this.#spending = new Spending();
+    const { state: kept } = JSON.parse(decodeText(bytes)) as { readonly state: Json };
+    this.#next = { checkpoint: this.row.checkpoint_seq, state: kept };
     return null;
   }
 

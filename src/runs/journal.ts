@@ -1,11 +1,12 @@
 // A run's journal: its events in the session's log, and what they say of its steps. Read before an iteration is replayed.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
+import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { JournalRow, RunRow } from "../contracts/run-queries.ts";
 import type { RunError, Step, StepKind, StepStatus } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { decodeRow, json, jsonObject, plainObject, text, whole } from "../core/decode.ts";
+import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVersion, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 
 const PAGE = 1000;
@@ -15,6 +16,7 @@ export interface Entry {
   readonly seq: number;
   readonly type: string;
   readonly at: number;
+  readonly agent: string | null;
   readonly data: JsonObject;
   readonly commitments: JsonObject;
   readonly row: JournalRow;
@@ -23,9 +25,12 @@ export interface Entry {
 export function entryOf(session: string, row: JournalRow): Entry {
   const name = { kind: "event", session, seq: row.seq };
   const { envelope } = decodeRow(name, row, { envelope: jsonObject });
+  const { v: version, agent } = decodeRow(name, envelope, { v: whole, agent: optional(text) });
+  // Rule LG3: of an event that says more than is known here, nothing is replayed.
+  if (version !== EVENT_SCHEMA_VERSION) throw unsupportedVersion(session, row.seq, version);
   const data = plainObject.read(envelope.data) ?? {};
   const commitments = plainObject.read(envelope.commitments) ?? {};
-  return { seq: row.seq, type: row.type, at: row.at, data, commitments, row };
+  return { seq: row.seq, type: row.type, at: row.at, agent, data, commitments, row };
 }
 
 /** After a seq, in order. */

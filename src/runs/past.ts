@@ -6,6 +6,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { plainObject } from "../core/decode.ts";
 import { type Entry, type Record, readJournal, recordsOf } from "./journal.ts";
 import { existingRun } from "./rows.ts";
+import { compareRun } from "./verify.ts";
 
 /** Which run it takes up, as its first event says; null: none. */
 export function retriedBy({ data }: Pick<Entry, "data">): JsonObject | null {
@@ -34,6 +35,8 @@ export async function recordsFor(
 async function pastOf(storage: Storage, from: JsonObject): Promise<readonly Entry[]> {
   const row = await existingRun(storage, String(from.run));
   const [created, ...journal] = await readJournal(storage, row, row.first_seq - 1);
+  // What it had done is told by its row too: from which event on.
+  await compareRun(storage, row, created === undefined ? [] : [created, ...journal]);
   const earlier = created === undefined ? null : retriedBy(created);
   const before = earlier === null || Number(earlier.iteration) !== row.iteration ? [] : await pastOf(storage, earlier);
   return [...before, ...journal.filter(({ seq }) => seq > (row.checkpoint_seq ?? row.first_seq))];

@@ -205,9 +205,10 @@ async function resume(
   const row = await awaitFree(storage, run);
   if (row === null) throw atWork(await existingRun(storage, run));
   refuseEnded(row, "there is nothing to resume");
+  // Before its time is believed, too: a run that seems to sleep forever would be lost.
+  await verifyRun(storage, row, verify);
   const isAsleep = row.wake_at === null || row.wake_at > storage.environment.now();
   if (isAsleep) return resultOf(storage, payloads, row);
-  await verifyRun(storage, row, verify);
   return shop.work(agent, await claimRun(storage, row, shop.owner));
 }
 

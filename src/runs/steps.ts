@@ -187,8 +187,8 @@ export class Steps {
     );
   }
 
-  said({ path, kind, name, digest }: Identity, attempt: number): JsonObject {
-    const key = this.key({ path, kind, name, digest, input: new Uint8Array() }, attempt);
+  said(identity: Identity, attempt: number, key = this.key(identity, attempt)): JsonObject {
+    const { path, kind, name, digest } = identity;
     return { iteration: this.#iteration, path, kind, name, attempt, digest, key };
   }
 
@@ -196,11 +196,11 @@ export class Steps {
   #intend(identity: Identity, attempt: number, mayRepeat: boolean): Promise<Record> {
     return this.#guarded(() =>
       this.carry(identity.input, async (payload) => {
-        const data = { ...this.said(identity, attempt), ...(mayRepeat ? { repeatable: true } : {}) };
+        const key = this.key(identity, attempt);
+        const data = { ...this.said(identity, attempt, key), ...(mayRepeat ? { repeatable: true } : {}) };
         const draft = this.draft("step/started", data, ["input", payload]);
         const [written] = await this.#writer.add([draft], carriedBlobs([payload]));
         const { kind, name, path, digest } = identity;
-        const key = this.key(identity, attempt);
         return {
           ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
           ...{ startedAt: draft.at, data, status: "started", end: null, isAllowed: false, isAsked: false },

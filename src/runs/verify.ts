@@ -18,14 +18,18 @@ export async function verifyRun(storage: Storage, row: RunRow, how: Verified): P
   const report = await verifyChain(storage, row.session, from, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
   const journal = await readJournal(storage, row, row.first_seq - 1);
-  const wrong = differs(row, journal);
-  if (wrong !== null) {
-    // Somebody may have moved it between the two looks.
-    const [now] = await storage.query("run.get", row.id);
-    if (now?.version !== row.version) throw leaseLost(row);
-    throw corrupted(row, `the run's ${wrong} is not what the log says`, row.seq);
-  }
+  await compareRun(storage, row, journal);
   return journal;
+}
+
+/** Its row beside its journal; the log itself was verified. */
+export async function compareRun(storage: Storage, row: RunRow, journal: readonly Entry[]): Promise<void> {
+  const wrong = differs(row, journal);
+  if (wrong === null) return;
+  // Somebody may have moved it between the two looks.
+  const [now] = await storage.query("run.get", row.id);
+  if (now?.version !== row.version) throw leaseLost(row);
+  throw corrupted(row, `the run's ${wrong} is not what the log says`, row.seq);
 }
 
 async function anchorOf(storage: Storage, { session, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
@@ -37,8 +41,10 @@ async function anchorOf(storage: Storage, { session, checkpoint_seq }: RunRow): 
 /** The first column that the run's events do not give. */
 function differs(row: RunRow, journal: readonly Entry[]): string | null {
   const said = new RunsSaid();
-  const { id: run, branch } = row;
-  for (const { seq, type, at, data } of journal) said.see({ seq, branch, type, at, run, agent: row.agent, data });
+  const { id: run } = row;
+  for (const { seq, type, at, agent, data, row: event } of journal) {
+    said.see({ seq, branch: event.branch, type, at, run, agent, data });
+  }
   const columns = said.runs.get(run);
   if (columns === undefined || said.undead.size > 0) return "first_seq";
   return differing(runColumns(row), columns)[0] ?? null;

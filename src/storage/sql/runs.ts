@@ -20,11 +20,11 @@ const PAYLOAD =
   "e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, " +
   "CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, " +
   "coalesce(b.store, '') AS store, b.key AS blob_key";
-const EVENT = `e.seq, e.type, e.at, e.body AS envelope, ${PAYLOAD}`;
+const EVENT = `e.seq, e.branch, e.type, e.at, e.body AS envelope, ${PAYLOAD}`;
 const BLOB = "LEFT JOIN blobs b ON b.no = e.content";
 
 const CHECKPOINTS =
-  `SELECT ${EVENT}, s.id AS session, a.id AS agent, c.run, c.iteration, c.branch FROM checkpoints c ` +
+  `SELECT ${EVENT}, s.id AS session, a.id AS agent, c.run, c.iteration FROM checkpoints c ` +
   "JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no " +
   `JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq ${BLOB} ` +
   "WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ?";

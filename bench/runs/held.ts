@@ -1,0 +1,79 @@
+// Runs that are held in the middle of an iteration, so that steps can be done from outside, one by one, when it is their turn.
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
+import type { AgentDefinition, Iteration } from "../../src/contracts/runs.ts";
+import { messageSource } from "../foundation/messages.ts";
+
+export interface Held {
+  readonly run: string;
+  /** Intent, effect, result. */
+  step(): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+const next = messageSource();
+
+export function textOf(length: number): string {
+  return String(next().content).slice(0, length);
+}
+
+/** What is asked and what is answered: 100 and 400 letters. */
+export const ACT: Pick<AgentDefinition, "version" | "tools"> = {
+  version: "1",
+  tools: { act: { execute: () => ({ answer: textOf(400) }) } },
+};
+
+export function act(it: Iteration): Promise<unknown> {
+  return it.tool("act", { ask: textOf(100) });
+}
+
+export async function hold(hf: Holdfast, session: string): Promise<Held> {
+  const reached = Promise.withResolvers<Iteration>();
+  const over = Promise.withResolvers<void>();
+  const agent: AgentDefinition = {
+    ...{ ...ACT, id: "bench" },
+    async iterate(it) {
+      reached.resolve(it);
+      await over.promise;
+      return it.done();
+    },
+  };
+  const working = hf.runs.execute(agent, { session });
+  working.catch(reached.reject);
+  const it = await reached.promise;
+  return {
+    run: it.run,
+    step: () => act(it),
+    end: async () => {
+      over.resolve();
+      await working;
+    },
+  };
+}
+
+export async function holdMany(hf: Holdfast, count: number): Promise<readonly Held[]> {
+  return Promise.all(Array.from({ length: count }, (_, i) => hold(hf, `run-${i}`)));
+}
+
+export interface Rate {
+  /** Steps per second, of all. */
+  readonly rate: number;
+  /** Milliseconds each took. */
+  readonly samples: readonly number[];
+}
+
+/** All at once, each one step after the other. */
+export async function stepAtOnce(all: readonly Held[], forMs: number): Promise<Rate> {
+  const samples: number[] = [];
+  const start = performance.now();
+  const deadline = start + forMs;
+  await Promise.all(
+    all.map(async (held) => {
+      while (performance.now() < deadline) {
+        const began = performance.now();
+        await held.step();
+        samples.push(performance.now() - began);
+      }
+    }),
+  );
+  return { rate: (samples.length / (performance.now() - start)) * 1000, samples };
+}

@@ -1,0 +1,21 @@
+// The runs suite: what durable steps and checkpoints cost, each beside the cheapest thing that could be done instead.
+import { PRAGMAS } from "../foundation/floor.ts";
+import { SharedServer } from "../foundation/postgres.ts";
+import type { Suite } from "../suite.ts";
+import { sequential as checkpoints, load, recover } from "./checkpoints.ts";
+import { concurrentOn, ratesOn, sequentialOn } from "./postgres.ts";
+import { concurrent, growth, loopDelay, rates, sequential } from "./steps.ts";
+
+export function runs(): Suite {
+  const server = new SharedServer();
+  return {
+    about: "steps, checkpoints and recovery of runs on SQLite; steps on PostgreSQL",
+    benches: [
+      ...[sequential, checkpoints, concurrent, growth, recover, load, loopDelay, rates],
+      ...[sequentialOn(server), concurrentOn(server), ratesOn(server)],
+    ],
+    pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
+    postgresVersion: () => server.version,
+    close: () => server.stop(),
+  };
+}

@@ -1,0 +1,37 @@
+// A child that works on runs until it is told "stop", or killed: "ready" when it is at work, then what its agents say.
+
+import { createInterface } from "node:readline";
+import { open } from "../../src/open.ts";
+import { say } from "./say.ts";
+import { agentsOf } from "./torture-agents.ts";
+
+export interface WorkerTold {
+  readonly url: string;
+  /** Where its tools act. */
+  readonly effects: string;
+}
+
+const { url, effects }: WorkerTold = JSON.parse(process.argv[2] ?? "{}");
+
+// A server that is down when the child starts is waited for.
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as { retryable?: boolean }).retryable !== true || tries > 300) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+const store = await patiently(() => open(url));
+const worker = store.runs.createWorker({
+  ...{ agents: Object.values(agentsOf(effects, say)), concurrency: 6, pollMs: 100 },
+});
+worker.start();
+say("ready");
+for await (const line of createInterface({ input: process.stdin })) if (line === "stop") break;
+await worker.stop();
+await store.close();
+process.exit(0);

@@ -1,0 +1,37 @@
+// Killing workers with -9 while they work on runs, and the PostgreSQL server under them. `npm run torture` goes on for longer.
+
+import { afterAll, describe, expect, test } from "vitest";
+import { startPostgres } from "../../scripts/postgres.ts";
+import { Places, schemaOn } from "./places.ts";
+import { Torture } from "./torture.ts";
+
+const places = new Places();
+afterAll(() => places.remove());
+
+const KILL_MS = 12_000;
+
+describe("tortured runs", () => {
+  test("RU3 RU5 RU6 RU11 SQLite: workers killed again and again, every run ends once, nothing acknowledged is lost", {
+    timeout: 180_000,
+  }, async () => {
+    const torture = new Torture({ url: places.file(), folder: places.folder, killMs: KILL_MS });
+    const { kills, ended } = await torture.run();
+    expect(kills).toBeGreaterThan(5);
+    expect(ended).toBeGreaterThan(10);
+  });
+
+  test("RU3 RU5 RU6 RU11 PostgreSQL: workers and the server itself killed again and again", {
+    timeout: 180_000,
+  }, async () => {
+    const server = await startPostgres();
+    try {
+      const torture = new Torture({ url: schemaOn(server.url), folder: places.folder, server, killMs: KILL_MS });
+      const { kills, serverKills, ended } = await torture.run();
+      expect(kills).toBeGreaterThan(5);
+      expect(serverKills).toBeGreaterThan(0);
+      expect(ended).toBeGreaterThan(10);
+    } finally {
+      await server.stop();
+    }
+  });
+});

@@ -1,0 +1,271 @@
+// Torture: workers in processes of their own are killed with -9 at random moments and started again, the server under them
+// too, while somebody begins runs, signals them, ends their pauses and answers their questions. He knows from what happened
+// outside whether a step did. In the end everything is compared with what was acknowledged and with what happened.
+
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import * as path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PostgresServer } from "../../scripts/postgres.ts";
+import { isHoldfastError } from "../../src/contracts/errors.ts";
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
+import type { Json } from "../../src/contracts/json.ts";
+import type { Run } from "../../src/contracts/runs.ts";
+import { open } from "../../src/open.ts";
+import { type Child, Children } from "./process.ts";
+import { agentsOf, KINDS, type Kind, readEffects, resultOf } from "./torture-agents.ts";
+import { compare } from "./torture-compare.ts";
+
+export interface TortureOptions {
+  readonly url: string;
+  /** For the file of effects, removed by somebody else. */
+  readonly folder: string;
+  /** Killed and started again too. */
+  readonly server?: PostgresServer;
+  /** So long it kills; then what was begun is let end. */
+  readonly killMs: number;
+  readonly workers?: number;
+  /** Runs under way at a time. */
+  readonly runs?: number;
+  readonly progress?: (line: string) => void;
+}
+
+export interface Tally {
+  kills: number;
+  serverKills: number;
+  started: number;
+  ended: number;
+  signals: number;
+  unpauses: number;
+  retries: number;
+  supplied: number;
+  /** Leases that were taken over, of all runs. */
+  recoveries: number;
+  effects: number;
+  acknowledged: number;
+}
+
+/** A run that was begun, and what it was given. */
+export interface Begun {
+  readonly kind: Kind;
+  readonly n: number;
+  readonly session: string;
+  word: Json;
+}
+
+/** Short: who was killed is missed soon. */
+const LEASE_MS = 700;
+const SERVER_KILL_MS = 8000;
+/** Of a child, looked for as soon as it is dead. */
+const LAST_LINES = 6;
+/** For what is left to end when nobody kills any more. */
+const PATIENCE_MS = 90_000;
+
+export class Torture {
+  readonly #options: TortureOptions;
+  readonly #children: Children;
+  readonly #effects: string;
+  readonly begun = new Map<string, Begun>();
+  /** Of children: "did run iteration name", "said session seq". */
+  readonly known = new Set<string>();
+  /** By step key: how often somebody said that it shall be done again. */
+  readonly retried = new Map<string, number>();
+  readonly tally: Tally = {
+    ...{ kills: 0, serverKills: 0, started: 0, ended: 0, signals: 0, unpauses: 0, retries: 0, supplied: 0 },
+    ...{ recoveries: 0, effects: 0, acknowledged: 0 },
+  };
+  #workers: Child[] = [];
+
+  constructor(options: TortureOptions) {
+    this.#options = options;
+    this.#children = new Children(options.folder);
+    this.#effects = path.join(options.folder, `effects-${randomInt(1e9)}`);
+    writeFileSync(this.#effects, "");
+  }
+
+  /** Kills for its time, lets everything end, and compares. */
+  async run(): Promise<Tally> {
+    const store = await open(this.#options.url);
+    try {
+      // One that ends by itself leaves its compiled code to the others, which start faster with it.
+      const first = this.#start();
+      first.say("stop");
+      await first.done();
+      this.#workers = Array.from({ length: this.#options.workers ?? 3 }, () => this.#start());
+      const deadline = performance.now() + this.#options.killMs;
+      await Promise.all([
+        ...this.#workers.map((_, which) => this.#kill(store, which, deadline)),
+        this.#killServer(deadline),
+        this.#direct(store, deadline, deadline + PATIENCE_MS),
+      ]);
+      await this.#stop();
+      await this.#reckon(store);
+      return this.tally;
+    } finally {
+      await this.#children.end();
+      await store.close();
+    }
+  }
+
+  #start(): Child {
+    return this.#children.start({
+      script: "torture-worker.ts",
+      told: { url: this.#options.url, effects: this.#effects },
+      onLine: (line) => {
+        if (line !== "ready") this.known.add(line);
+      },
+    });
+  }
+
+  /** One of them again and again; the others meanwhile go on with what it left, until it is their turn. */
+  async #kill(store: Holdfast, which: number, deadline: number): Promise<void> {
+    while (performance.now() < deadline) {
+      const victim = this.#workers[which];
+      if (victim === undefined) return;
+      // Most of the time while it works, now and then while it starts.
+      const soon = new AbortController();
+      const over = sleep(Math.max(0, deadline - performance.now()), undefined, { signal: soon.signal }).catch(() => {});
+      if (randomInt(8) > 0) await Promise.race([victim.heard("did").catch(() => ""), over]);
+      soon.abort();
+      await sleep(randomInt(800));
+      const { code, signal } = await victim.kill();
+      assert.equal(signal, "SIGKILL", `a worker ended by itself (${code}): ${victim.errors}`);
+      this.tally.kills++;
+      await this.#recall(store, victim.lines.slice(-LAST_LINES));
+      this.#workers[which] = this.#start();
+    }
+  }
+
+  /** What it was told in its last moments is there at once, before anybody can have done it again: they wait for its lease. */
+  async #recall({ runs, log }: Holdfast, lines: readonly string[]): Promise<void> {
+    for (const line of lines) {
+      const [word, what = "", at = "", name] = line.split(" ");
+      await this.#surely(async () => {
+        const isThere =
+          word === "said"
+            ? (await log.read(what, { after: Number(at) - 1, limit: 1 })).some(({ type }) => type === "message/added")
+            : word !== "did" ||
+              (await runs.steps(what, { iteration: Number(at) })).some(
+                (step) => step.name === name && step.status === "done",
+              );
+        assert.ok(isThere, `acknowledged, and not there: ${line}`);
+      }, []);
+    }
+  }
+
+  async #killServer(deadline: number): Promise<void> {
+    const { server } = this.#options;
+    if (server === undefined) return;
+    while (performance.now() + SERVER_KILL_MS < deadline) {
+      await sleep(randomInt(SERVER_KILL_MS / 2, SERVER_KILL_MS));
+      await server.kill();
+      this.tally.serverKills++;
+      await sleep(randomInt(200));
+      await server.restart();
+    }
+  }
+
+  /** Drains those that are left; they must end well. */
+  async #stop(): Promise<void> {
+    for (const worker of this.#workers) worker.say("stop");
+    await Promise.all(this.#workers.map((worker) => worker.done()));
+  }
+
+  async #direct(store: Holdfast, deadline: number, last: number): Promise<void> {
+    const { runs: atOnce = 10, progress } = this.#options;
+    for (let said = performance.now(); ; await sleep(60)) {
+      const open = await this.#attend(store);
+      if (performance.now() - said > 5000) {
+        said = performance.now();
+        progress?.(`${JSON.stringify(this.tally)} ${open.length} open`);
+      }
+      const isOver = performance.now() > deadline;
+      if (!isOver && open.length < atOnce) await this.#begin(store);
+      if (isOver && open.length === 0) return;
+      if (performance.now() > last) {
+        const left = open.map(({ id, status, owner, epoch, waitsFor }) => ({ id, status, owner, epoch, waitsFor }));
+        throw new Error(`these runs do not end: ${JSON.stringify(left)}\n${this.#workers.map((one) => one.errors)}`);
+      }
+    }
+  }
+
+  async #begin(store: Holdfast): Promise<void> {
+    const n = ++this.tally.started;
+    const kind = KINDS[n % KINDS.length] ?? "clerk";
+    const id = `run-${path.basename(this.#effects)}-${n}`;
+    const session = `session-${id}`;
+    const agent = agentsOf(this.#effects, () => undefined)[kind];
+    this.begun.set(id, { kind, n, session, word: null });
+    // Acknowledged or not: the second try says so when the first one had happened.
+    await this.#surely(async () => {
+      await store.runs.start(agent, { session, id, input: { n }, leaseMs: LEASE_MS });
+    }, ["AlreadyExists", "SessionBusy"]);
+  }
+
+  /** Again while the store is out of reach; these codes say that it had happened. */
+  async #surely(work: () => Promise<void>, happened: readonly string[]): Promise<boolean> {
+    for (;;) {
+      try {
+        await work();
+        return true;
+      } catch (error) {
+        if (!isHoldfastError(error)) throw error;
+        if (happened.includes(error.code)) return false;
+        if (!error.retryable) throw error;
+        await sleep(30);
+      }
+    }
+  }
+
+  /** Those that have not ended; who waits for something gets it. */
+  async #attend({ runs, log }: Holdfast): Promise<readonly Run[]> {
+    let open: readonly Run[] = [];
+    await this.#surely(async () => {
+      const pages = ["running", "recovering", "waiting", "paused"] as const;
+      open = (await Promise.all(pages.map((status) => runs.list({ status, limit: 200 })))).flatMap(
+        ({ items }) => items,
+      );
+    }, []);
+    for (const run of open) {
+      if (run.status === "paused" && randomInt(4) === 0) {
+        if (await this.#surely(async () => void (await runs.unpause(run.id)), ["InvalidTransition"]))
+          this.tally.unpauses++;
+      }
+      const own = this.begun.get(run.id);
+      if (own?.kind !== "waiter" || own.word !== null || randomInt(6) > 0) continue;
+      // Also before it waits. A signal that may have been delivered is looked for first, or it would be a second one.
+      own.word = { told: own.n };
+      await this.#surely(async () => {
+        const events = await log.read(run.session, { limit: 1000 });
+        if (!events.some(({ type }) => type === "run/signalled")) await runs.signal(run.id, "go", own.word);
+      }, []);
+      this.tally.signals++;
+    }
+    await this.#surely(() => this.#answer(runs), []);
+    return open;
+  }
+
+  async #answer(runs: Holdfast["runs"]): Promise<void> {
+    for (const { id, step, input } of await runs.pending({ limit: 100 })) {
+      const { idempotencyKey: key, name } = step;
+      const isDone = readEffects(this.#effects).some((one) => one.key === key);
+      // It had to fail twice first, which nobody outside can see: tried again.
+      const supplies = isDone && name !== "fails";
+      if (!supplies) this.retried.set(key, (this.retried.get(key) ?? 0) + 1);
+      const answer = supplies
+        ? { verdict: "result" as const, result: resultOf(name, input) }
+        : { verdict: "retry" as const };
+      await this.#surely(async () => {
+        await runs.answer(id, { ...answer, by: "torture" });
+        this.tally[supplies ? "supplied" : "retries"]++;
+      }, ["Conflict", "InvalidTransition", "NotFound"]);
+    }
+  }
+
+  async #reckon(store: Holdfast): Promise<void> {
+    const effects = readEffects(this.#effects);
+    const { ended, recoveries } = await compare(store, this, effects);
+    Object.assign(this.tally, { ended, recoveries, effects: effects.length, acknowledged: this.known.size });
+  }
+}

@@ -1,0 +1,185 @@
+// Damage is seen before anything is replayed (rules LG2, LG4, RU9): 10,000 random changes of what a run goes on from.
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { isHoldfastError } from "../../src/contracts/errors.ts";
+import { realEnvironment } from "../../src/core/environment.ts";
+import { openOn } from "../../src/open.ts";
+import type { Driver } from "../../src/storage/sql/driver.ts";
+import { openSqlite } from "../../src/storage/sql/sqlite/driver.ts";
+import { ENGINES } from "../engines.ts";
+import { random } from "../query/random.ts";
+import {
+  AGAIN,
+  agentOf,
+  asResumed,
+  cutOffStore,
+  type Damage,
+  draw,
+  type Ground,
+  PARENT,
+  RUN,
+  rowsOf,
+} from "./tampering.ts";
+
+const DAMAGED = ["ExecutionCorrupted", "StoreCorrupted", "BlobCorrupted"];
+/** Refused for what the changed row seems to be, before anybody had to doubt it. */
+const SEEMS: Readonly<Record<string, readonly string[]>> = {
+  "runs.id": ["NotFound"],
+  "runs.session_no": ["NotFound"],
+  "runs.agent_no": ["NotFound", "AgentMismatch"],
+  "runs.agent_version": ["AgentMismatch"],
+  "runs.toolset": ["AgentMismatch"],
+  "runs.ended_at": ["InvalidTransition"],
+  "blobs.form": ["BlobNotFound"],
+};
+
+const ends: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+async function inMemory(): Promise<Driver> {
+  const driver = await openSqlite({
+    path: ":memory:",
+    durability: "normal",
+    busyMs: 1000,
+    environment: realEnvironment(),
+  });
+  ends.push(() => driver.close());
+  return driver;
+}
+
+async function onPostgres(): Promise<Driver> {
+  const engine = ENGINES.find(({ name }) => name === "postgres");
+  if (engine === undefined) throw new Error("there is no PostgreSQL");
+  const ground = await engine.fresh();
+  ends.push(() => ground.end());
+  return ground.driver;
+}
+
+interface Tally {
+  readonly unseen: string[];
+  readonly codes: Map<string, number>;
+  readonly columns: Map<string, number>;
+}
+
+/** Each damage by itself; `look` is what must refuse it. */
+async function damageOften(
+  ground: Ground,
+  times: number,
+  seed: number,
+  look: (run: string) => Promise<unknown>,
+  mended: (table: string) => readonly string[] | undefined,
+): Promise<Tally> {
+  const chance = random(seed);
+  const rows = { [RUN]: await rowsOf(ground, RUN), [AGAIN]: await rowsOf(ground, AGAIN) };
+  const states: Readonly<Record<string, unknown>> = {
+    [RUN]: await asResumed(ground, RUN),
+    [AGAIN]: await asResumed(ground, AGAIN),
+  };
+  const tally: Tally = { unseen: [], codes: new Map(), columns: new Map() };
+  const { engine } = ground.driver.dialect;
+  for (let done = 0; done < times; ) {
+    const run = chance.chance(0.8) ? RUN : AGAIN;
+    const damage = draw(chance, rows[run] ?? rows[RUN], run, engine);
+    // What the database itself refuses (NOT NULL, UNIQUE) cannot be met.
+    if (!(await applied(ground, damage))) continue;
+    done++;
+    const effects = ground.world.effects.length;
+    const code = await refusal(() => look(run), states[run]);
+    const isSeen =
+      code === "the same"
+        ? damage.column === "blobs.body"
+        : DAMAGED.includes(code) || SEEMS[damage.column]?.includes(code) === true;
+    if (!isSeen) tally.unseen.push(`${damage.tell}: ${code}`);
+    if (ground.world.effects.length !== effects) tally.unseen.push(`${damage.tell}: a tool ran`);
+    ground.world.effects.length = effects;
+    tally.codes.set(code, (tally.codes.get(code) ?? 0) + 1);
+    tally.columns.set(damage.column, (tally.columns.get(damage.column) ?? 0) + 1);
+    await ground.mend(mended(damage.table));
+  }
+  return tally;
+}
+
+async function applied({ all }: Ground, { texts, params }: Damage): Promise<boolean> {
+  try {
+    await all(texts, params);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Some bits of compressed bytes mean nothing: what comes out, hashed, is what was written. */
+async function refusal(look: () => Promise<unknown>, state: unknown): Promise<string> {
+  try {
+    return isDeepStrictEqual(await look(), state) ? "the same" : "not seen";
+  } catch (error) {
+    return isHoldfastError(error) ? error.code : `untyped ${error}`;
+  }
+}
+
+/** A handle of its own: nothing it remembers is of an earlier damage. */
+function resuming(ground: Ground): (run: string) => Promise<unknown> {
+  return async (run) => {
+    const { runs } = await openOn(ground.driver, { durability: "normal" });
+    return runs.resume(agentOf(ground.world, run), run);
+  };
+}
+
+describe("tampering", () => {
+  test("LG4 RU9 SQLite: each of 10,000 changes of what a run goes on from is seen before it is replayed", {
+    timeout: 240_000,
+  }, async () => {
+    const ground = await cutOffStore(await inMemory());
+    const { unseen, columns } = await damageOften(
+      ...([ground, 10_000, 1] as const),
+      (run) => asResumed(ground, run),
+      (table) => [table],
+    );
+    expect(unseen).toEqual([]);
+    expect(columns.size, "every column has had its turn").toBeGreaterThan(55);
+  });
+
+  for (const [name, make, whole, real] of [
+    ["SQLite", inMemory, 0, 300],
+    ["PostgreSQL", onPostgres, 300, 40],
+  ] as const) {
+    test(`LG4 RU9 ${name}: resume() refuses a run that was tampered with, and no tool runs`, {
+      timeout: 240_000,
+    }, async () => {
+      const ground = await cutOffStore(await make());
+      const looked = await damageOften(
+        ground,
+        whole,
+        2,
+        (run) => asResumed(ground, run),
+        (table) => [table],
+      );
+      expect(looked.unseen).toEqual([]);
+      const { unseen } = await damageOften(ground, real, 3, resuming(ground), () => undefined);
+      expect(unseen).toEqual([]);
+      const child = random(4);
+      const [kid] = await ground.driver.read(
+        "SELECT id FROM runs WHERE session_no = (SELECT no FROM sessions WHERE id = 'kid')",
+        [],
+      );
+      const rows = await rowsOf(ground, String(kid?.id));
+      for (let n = 0; n < 30; n++) {
+        const damage = draw(child, { ...rows, runs: [], blobs: [] }, PARENT, ground.driver.dialect.engine);
+        if (!(await applied(ground, damage))) continue;
+        const effects = ground.world.effects.length;
+        const code = await refusal(() => resuming(ground)(PARENT), null);
+        expect([damage.tell, DAMAGED.includes(code), ground.world.effects.length]).toEqual([
+          damage.tell,
+          true,
+          effects,
+        ]);
+        await ground.mend();
+      }
+      // And goes on when nothing was done to it.
+      const done = await resuming(ground)(AGAIN);
+      expect(done).toMatchObject({ status: "completed", value: "up" });
+    });
+  }
+});
