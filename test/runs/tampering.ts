@@ -290,6 +290,7 @@ function ofOrder(random: Random, rows: Rows, run: string): Damage {
     `UPDATE events SET ${column} = (SELECT k.${column} FROM kept_events k WHERE k.no = ` +
     `CASE WHEN events.no = ${one.no} THEN ${other.no} ELSE ${one.no} END) WHERE no IN (${one.no}, ${other.no})`;
   const columns = Object.keys(TABLES.events.columns).filter((name) => name !== "no");
+  const instead: Readonly<Record<string, string>> = { seq: String(Number(session?.seq) + 1), key: "NULL" };
   const kinds: readonly Damage[] = [
     { ...of, column: "removed", tell: `event ${one.seq} removed`, texts: [`DELETE FROM events WHERE no = ${one.no}`] },
     {
@@ -315,7 +316,7 @@ function ofOrder(random: Random, rows: Rows, run: string): Damage {
     {
       ...{ ...of, column: "one more", tell: "an event behind the end" },
       texts: [
-        `INSERT INTO events (${columns}) SELECT ${columns.map((name) => (name === "seq" ? `${Number(session?.seq) + 1}` : name === "key" ? "NULL" : name))} ` +
+        `INSERT INTO events (${columns}) SELECT ${columns.map((name) => instead[name] ?? name)} ` +
           `FROM kept_events WHERE no = ${one.no}`,
       ],
     },
