@@ -81,8 +81,16 @@ export interface HeadInput {
 export interface CompactInput {
   readonly agent: string;
   readonly summary: string;
-  /** So many of the last messages stay as they are; 0 when not given. What others append meanwhile stays as well. */
+  /**
+   * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
+   * from then on stays as well.
+   */
   readonly keep?: number;
+  /**
+   * The last message (its id) that the summary covers, instead of `keep`: what whoever wrote it had not read stays, however
+   * long the writing took. NotFound unless the session shows it, on the line it is on.
+   */
+  readonly upTo?: string;
   readonly expect?: string | null;
 }
 
@@ -99,7 +107,11 @@ export interface Heads {
   list(at: At, range?: { readonly limit?: number; readonly cursor?: string | undefined }): Promise<Page<Head>>;
   /** Makes where the session stands a head and the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
-  /** A head from which on a context begins with a summary; older heads still show everything. */
+  /**
+   * A head from which on a context begins with a summary; older heads still show everything. Of two at once the later stands
+   * for the earlier, whose summary goes when it comes right behind what the later covers. Conflict when the session left the
+   * line meanwhile that was summed up.
+   */
   compact(session: At, input: CompactInput): Promise<Head>;
 }
 

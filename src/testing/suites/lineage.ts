@@ -5,6 +5,7 @@ import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { busyCases } from "./lineage-busy.ts";
+import { compactCases } from "./lineage-compact.ts";
 import { contextCases } from "./lineage-context.ts";
 import { hidingCases } from "./lineage-hiding.ts";
 import { invocationCases } from "./lineage-invocations.ts";
@@ -15,7 +16,16 @@ export function runLineageSuite(name: string, make: MakeFixture, options?: Suite
   const cases = [...headCases, ...turnCases, ...branchCases, ...forkCases, ...stateCases, ...rowCases, ...hostileCases];
   runCases(
     `lineage: ${name}`,
-    [...cases, ...hidingCases, ...invocationCases, ...leafCases, ...contextCases, ...busyCases, ...locatorCases],
+    [
+      ...cases,
+      ...hidingCases,
+      ...invocationCases,
+      ...leafCases,
+      ...contextCases,
+      ...compactCases,
+      ...busyCases,
+      ...locatorCases,
+    ],
     make,
     options,
   );
