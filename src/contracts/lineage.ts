@@ -17,8 +17,9 @@ export interface Locator {
 /**
  * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object; of a head's id the first
  * four digits or more do, as long as no other head of the session begins with them. A session that is called like a locator
- * is meant first. What reads a session takes any of them, and with a head answers what there was at it. What
- * writes takes the id, and refuses a head: a session goes on only from where it stands (see fork and resume).
+ * is meant first; only older stores and archives have any. What reads a session takes any of them, and with a head answers
+ * what there was at it. What writes takes the id, and refuses a head: a session goes on only from where it stands (see fork
+ * and resume).
  */
 export type At = string | Locator;
 
