@@ -138,6 +138,7 @@ const TYPES = ["spawn", "attach"];
 export async function checkInvocations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let before: CheckedInvocationRow | null = null;
+  const running = new Map<number, string>();
   for await (const row of rowsOf<CheckedInvocationRow>((last) =>
     survey.storage.query("check.invocations", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
@@ -167,6 +168,19 @@ export async function checkInvocations(subject: Subject): Promise<void> {
       },
       pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, absent)],
     });
+    // The newest version comes last.
+    if (row.status === "running" && row.callee !== null) running.set(row.first_seq, row.callee);
+    else running.delete(row.first_seq);
+  }
+  await checkWaiting(subject, running);
+}
+
+/** Attaching refuses to close a circle; archives of different times, each sound, can bring one. */
+async function checkWaiting({ survey, session, look }: Subject, running: ReadonlyMap<number, string>): Promise<void> {
+  if (running.size === 0) return;
+  const waiting = new Set((await survey.storage.query("invocations.waiting", session.id)).map(({ id }) => id));
+  for (const [seq, callee] of running) {
+    if (waiting.has(callee)) look.report("invocation-cycle", [rowId(session.id, seq)], { callee });
   }
 }
 

@@ -118,6 +118,11 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning: "an invocation is neither a spawn nor an attach",
     hint: RESTORE,
   },
+  "invocation-cycle": {
+    mode: "quick",
+    meaning: "sessions wait for each other in a circle, each in an invocation that is running",
+    hint: "None of them can go on: end one of the invocations with invocations.finish().",
+  },
   "attach-source-missing": {
     mode: "quick",
     meaning: "what an invocation attached to has no row, not even a tombstone",

@@ -17,8 +17,9 @@ export interface Locator {
 /**
  * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object; of a head's id the first
  * four digits or more do, as long as no other head of the session begins with them. A session that is called like a locator
- * is meant first. What reads a session takes any of them, and with a head answers what there was at it. What
- * writes takes the id, and refuses a head: a session goes on only from where it stands (see fork and resume).
+ * is meant first; only older stores and archives have any. What reads a session takes any of them, and with a head answers
+ * what there was at it. What writes takes the id, and refuses a head: a session goes on only from where it stands (see fork
+ * and resume).
  */
 export type At = string | Locator;
 
@@ -81,8 +82,16 @@ export interface HeadInput {
 export interface CompactInput {
   readonly agent: string;
   readonly summary: string;
-  /** So many of the last messages stay as they are; 0 when not given. What others append meanwhile stays as well. */
+  /**
+   * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
+   * from then on stays as well.
+   */
   readonly keep?: number;
+  /**
+   * The last message (its id) that the summary covers, instead of `keep`: what whoever wrote it had not read stays, however
+   * long the writing took. NotFound unless the session shows it, on the line it is on.
+   */
+  readonly upTo?: string;
   readonly expect?: string | null;
 }
 
@@ -99,7 +108,11 @@ export interface Heads {
   list(at: At, range?: { readonly limit?: number; readonly cursor?: string | undefined }): Promise<Page<Head>>;
   /** Makes where the session stands a head and the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
-  /** A head from which on a context begins with a summary; older heads still show everything. */
+  /**
+   * A head from which on a context begins with a summary; older heads still show everything. Of two at once the later stands
+   * for the earlier, whose summary goes when it comes right behind what the later covers. Conflict when the session left the
+   * line meanwhile that was summed up.
+   */
   compact(session: At, input: CompactInput): Promise<Head>;
 }
 

@@ -334,7 +334,10 @@ export type Outcome =
 
 export type Refusal =
   | {
-      readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-partial" | "session-alias";
+      readonly reason:
+        | ("session-exists" | "session-missing" | "session-deleted" | "session-partial" | "session-alias")
+        // Not there, and not to be made: its name reads like a locator.
+        | "session-reserved";
       readonly session: string;
     }
   | { readonly reason: "blob-missing" | "blob-expired" | "parts-missing"; readonly sha256: Uint8Array }
