@@ -105,6 +105,8 @@ class Stretches {
   readonly #last = new Map<number, number>();
   readonly #broken = new Set<number>();
   readonly #clears = new Map<number, JsonObject>();
+  /** For each clear how many of the messages say that they are gone by it. */
+  readonly #gone = new Map<number, number>();
   #before: WholeEventRow | null = null;
   #left = false;
 
@@ -136,10 +138,24 @@ class Stretches {
       return false;
     }
     this.#last.set(branch, seq);
+    this.#count(event);
     this.covered.add(seq);
     this.reader.see(event, seq === 1 || before?.seq === seq - 1);
-    if (event.type === "messages/cleared") this.#clears.set(seq, dataOf(event.body)?.body ?? {});
     return true;
+  }
+
+  /** Every message that a clear took is gone, as far as what came before it is kept. */
+  #count({ seq, type, body, erased_seq: by }: WholeEventRow): void {
+    if (by !== null) this.#gone.set(by, (this.#gone.get(by) ?? 0) + 1);
+    if (type !== "messages/cleared") return;
+    const clear = dataOf(body);
+    this.#clears.set(seq, clear?.body ?? {});
+    const found = this.#gone.get(seq) ?? 0;
+    const elsewhere = seq - 1 - this.covered.size;
+    const said = Number(clear?.data.count);
+    if (found <= said && said <= found + elsewhere) return;
+    const details = { table: "events", column: "erased_seq", found };
+    this.#look.report("row-mismatch", [rowId(this.#session.id, seq)], details);
   }
 
   #check(event: WholeEventRow, before: WholeEventRow | null): Bad | null {

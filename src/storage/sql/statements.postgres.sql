@@ -517,6 +517,38 @@ DELETE FROM blob_links WHERE parent_no IN (SELECT d.no FROM blobs d WHERE d.form
 DELETE FROM blobs WHERE no IN (SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= $1 AND d.no IN (SELECT payload FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL UNION ALL SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $2 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = w.session_no AND k.branch = w.branch AND w.seq <= k.upto)) AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no));
 -- allWork.erase
 DELETE FROM clears WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = clears.session_no AND k.branch = clears.branch AND clears.seq <= k.upto);
+-- row.events.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT content AS no, count(*) AS n FROM events WHERE session_no = $1 AND seq = $2 AND erased_seq IS NULL GROUP BY content) AS g WHERE g.no = blobs.no;
+-- row.evals.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM (SELECT session_no, branch, seq, code AS payload FROM evals WHERE code IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM evals WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, final AS payload FROM evals WHERE final IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM evals WHERE error IS NOT NULL) AS w WHERE session_no = $1 AND seq = $2 GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- row.calls.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM (SELECT session_no, branch, seq, request AS payload FROM calls WHERE request IS NOT NULL UNION ALL SELECT session_no, branch, seq, response AS payload FROM calls WHERE response IS NOT NULL UNION ALL SELECT session_no, branch, seq, result AS payload FROM calls WHERE result IS NOT NULL UNION ALL SELECT session_no, branch, seq, error AS payload FROM calls WHERE error IS NOT NULL) AS w WHERE session_no = $1 AND seq = $2 GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- row.snapshots.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM (SELECT session_no, branch, seq, vars AS payload FROM snapshots WHERE vars IS NOT NULL) AS w WHERE session_no = $1 AND seq = $2 GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- row.heads.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM (SELECT session_no, branch, seq, final AS payload FROM heads WHERE final IS NOT NULL) AS w WHERE session_no = $1 AND seq = $2 GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- row.state.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT value AS no, count(*) AS n FROM state WHERE session_no = $1 AND seq = $2 GROUP BY value) AS g WHERE g.no = blobs.no;
+-- row.annotations.release
+UPDATE blobs SET refs = blobs.refs - g.n FROM (SELECT payload AS no, count(*) AS n FROM annotations WHERE session_no = $1 AND seq = $2 GROUP BY payload) AS g WHERE g.no = blobs.no;
+-- row.events.erase
+UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = $1 WHERE session_no = $2 AND seq = $3 AND (erased_seq IS NULL OR erased_seq > $4);
+-- row.evals.erase
+UPDATE evals SET code = NULL, result = NULL, final = NULL, error = NULL, salts = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL AND seq = $3;
+-- row.calls.erase
+UPDATE calls SET request = NULL, response = NULL, result = NULL, error = NULL, salts = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL AND seq = $3;
+-- row.snapshots.erase
+UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = $1 WHERE session_no = $2 AND erased_seq IS NULL AND seq = $3;
+-- row.heads.erase
+UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = $1 AND seq = $2;
+-- row.invocations.erase
+UPDATE invocations SET label = NULL WHERE session_no = $1 AND seq = $2;
+-- row.state.erase
+UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = $1 AND seq = $2;
+-- row.annotations.erase
+DELETE FROM annotations WHERE session_no = $1 AND seq = $2;
+-- row.events.unindex
+DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND seq = $2 AND erased_seq IS NULL AND words IS NOT NULL);
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
