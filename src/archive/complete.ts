@@ -5,7 +5,7 @@ import type { PortableRow, RestoredRow } from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Cell, Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
-import { replaceWrites } from "../sessions/erase-session.ts";
+import { replaceWrites } from "../sessions/erase-rows.ts";
 import { blobsOf, compareErased, olderArchive } from "./erasures.ts";
 import { heldOf } from "./sources.ts";
 import type { Contents } from "./verify.ts";

@@ -10,7 +10,7 @@ import { genesis } from "../core/chain.ts";
 import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { type Bad, BEGINS_BRANCH, checkColumns, checkEvent } from "../log/verify.ts";
-import { neededOf } from "../sessions/erase-session.ts";
+import { neededOf } from "../sessions/remains.ts";
 import { isCyclic } from "./edges.ts";
 import type { Look } from "./findings.ts";
 import { checkContent, dataOf, type Kept, Ledger, Reader } from "./ledger.ts";
@@ -29,9 +29,11 @@ export async function checkKept(survey: Survey, look: Look, session: CheckedSess
   for (const { branch } of await storage.query("branches.needed", session.no, session.no)) {
     if (await isCyclic(survey, session.no, branch)) return kept;
   }
-  for (const { branch, upTo } of await neededOf(storage, session.no)) {
-    const upto = kept.get(branch) ?? 0;
-    if (upto < upTo) look.report("remains-short", [session.id], { branch, needed: upTo, kept: upto });
+  const needs = new Map((await neededOf(storage, session.no)).map(({ branch, upTo }) => [branch, upTo]));
+  for (const branch of new Set([...needs.keys(), ...kept.keys()])) {
+    const [needed, upto] = [needs.get(branch) ?? 0, kept.get(branch) ?? 0];
+    if (upto < needed) look.report("remains-short", [session.id], { branch, needed, kept: upto });
+    if (upto > needed) look.report("remains-left", [session.id], { table: "remains", branch, needed, kept: upto });
   }
   return kept;
 }

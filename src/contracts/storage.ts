@@ -156,6 +156,7 @@ export type StatementName =
   | "session.headTo"
   | "session.remainsTo"
   | "session.complete"
+  | "session.forget"
   | "invocation.link"
   | "messages.erase"
   | "run.erase"
