@@ -229,7 +229,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await say(here, "source", "secret");
     await here.sessions.fork("source", { id: "fork" });
     const others = interrupted(() => here.sessions.delete("source"));
-    await eraseSession(others, createPayloads(storage), "fork", false);
+    // Cut off behind its commit.
+    const cut: Storage = { ...others, reclaim: () => Promise.reject(new Error("cut off")) };
+    await expect(eraseSession(cut, createPayloads(storage), "fork", false)).rejects.toThrow("cut off");
     expect(await rowsOf("events", "source")).toBe(0);
     expect(await issues()).toEqual([]);
   });
