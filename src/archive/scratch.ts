@@ -43,11 +43,12 @@ export async function issuesOf(
   open: OpenScratch,
   contents: readonly Contents[],
   blobs: ReadonlySet<string>,
+  kinds = KINDS,
 ): Promise<Pick<CheckReport, "issueCount" | "issues">> {
   const storage = await open();
   try {
     await restoreInto(storage, contents, blobs);
-    return await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, KINDS));
+    return await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, kinds));
   } finally {
     await storage.close();
   }

@@ -225,6 +225,8 @@ function invocationPairs(
 ): readonly Pair[] {
   const { first_seq, seq, status } = row;
   const calleeKept = row.callee_deleted === null;
+  // Of a session that is here by its name alone there are no heads, nor were there any.
+  const isName = !calleeKept && row.callee_seq === 0;
   const here = (said: unknown) => (absent.has(said) ? null : said);
   const now = ledger?.headAt(seq);
   if (seq !== first_seq) {
@@ -233,13 +235,14 @@ function invocationPairs(
       ["status", status, data.status],
       ...pairsIf(now !== undefined, headPair("caller_head_after", row, "caller_after", now)),
       ...pairsIf(calleeKept, ["callee_head_after", row.callee_after, here(data.calleeHead)]),
+      ...pairsIf(isName, headPair("callee_head_after", row, "callee_after", null)),
     ];
   }
   const source = plainObject.read(data.source) ?? {};
   const isSourceKept = row.source_deleted === null;
   // Who continues a session begins at its head; another begins in a session of its own.
   const isKnown = row.type === "spawn" || data.mode !== undefined;
-  const before = data.mode === "continue" ? here(source.head) : null;
+  const continues = data.mode === "continue";
   return [
     ["type", row.type, data.type],
     ["status", status, data.status],
@@ -247,7 +250,8 @@ function invocationPairs(
     headPair("caller_head_after", row, "caller_after", null),
     headPair("callee_head_after", row, "callee_after", null),
     ["callee_session_no", row.callee, data.callee],
-    ...pairsIf(calleeKept && isKnown, ["callee_head_before", row.callee_before, before]),
+    ...pairsIf(calleeKept && continues, ["callee_head_before", row.callee_before, here(source.head)]),
+    ...pairsIf(isName || (isKnown && !continues), headPair("callee_head_before", row, "callee_before", null)),
     ["call_seq", row.call_seq, data.call],
     ["source_session_no", row.source, source.session],
     ...pairsIf(isSourceKept, ["source_head", row.source_head, here(source.head)]),

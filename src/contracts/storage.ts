@@ -142,6 +142,9 @@ export type Found = { readonly [N in QueryName]?: readonly Queries[N]["row"][] }
  */
 export type ErasedScope = "messages" | "run" | "allMessages" | "allState" | "allAnnotations" | "allWork";
 
+/** Tables of a log that hold what can be erased. */
+export type ErasedRow = "events" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "state" | "annotations";
+
 /** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
 export type StatementName =
   | "session.describe"
@@ -153,6 +156,7 @@ export type StatementName =
   | "session.headTo"
   | "session.remainsTo"
   | "session.complete"
+  | "session.forget"
   | "invocation.link"
   | "messages.erase"
   | "run.erase"
@@ -172,6 +176,9 @@ export type StatementName =
   | "remains.clear"
   | "remains.keep"
   | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "Invocations" | "State"}`
+  | `row.${Exclude<ErasedRow, "invocations">}.release`
+  | `row.${ErasedRow}.erase`
+  | "row.events.unindex"
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"

@@ -70,9 +70,12 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
 }
 
 function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Found {
-  const found = steps.flatMap((step, i) =>
-    step.kind === "query" && step.answers !== undefined ? [[step.answers, [...(rows[i] ?? [])]] as const] : [],
-  );
+  const found = new Map<string, Row[]>();
+  for (const [i, step] of steps.entries()) {
+    if (step.kind !== "query" || step.answers === undefined) continue;
+    // The same may be asked of several sessions.
+    found.set(step.answers, [...(found.get(step.answers) ?? []), ...(rows[i] ?? [])]);
+  }
   return Object.fromEntries(found) as Found;
 }
 
