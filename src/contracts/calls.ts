@@ -1,5 +1,6 @@
 // Calls: requests to models, and what came of them.
 import type { Json, JsonObject } from "./json.ts";
+import type { At } from "./lineage.ts";
 
 /** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
 export type CallType = "root" | "leaf";

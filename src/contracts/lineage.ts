@@ -2,17 +2,7 @@
 // Promise: a head is a position in the log that never changes and whose id commits to everything before it; what was at a
 // head can be read for ever; current head is the only pointer that moves, and it moves by compare-and-set.
 
-import type {
-  Call,
-  CallInput,
-  CallOutcome,
-  CallStatus,
-  Calls,
-  CallType,
-  LeafCallInput,
-  RootCallInput,
-  RootDescriptor,
-} from "./calls.ts";
+import type { Call } from "./calls.ts";
 import type { Context, ContextOptions } from "./context.ts";
 import type { AttachInput, AttachMode, AttachSource } from "./invocations.ts";
 import type { Json, JsonObject, Page } from "./json.ts";
