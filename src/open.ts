@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createAgents } from "./agents/agents.ts";
 import { createArchives } from "./archive/archives.ts";
 import { createChecking } from "./check/check.ts";
+import type { Blobs } from "./contracts/blobs.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
@@ -24,6 +25,7 @@ import { createHeads } from "./sessions/heads.ts";
 import { createInvocations } from "./sessions/invocations.ts";
 import { createLeafCalls } from "./sessions/leaf.ts";
 import { createLocate, type Standing, taking } from "./sessions/locate.ts";
+import { shrinkRemains } from "./sessions/remains.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
 import { createTurns } from "./sessions/turns.ts";
@@ -132,7 +134,7 @@ function compose(storage: Storage, info: StoreInfo, settings: Settings, options:
     history: options.history ?? lifetime.of(createHistory(storage, payloads, called)),
     state: options.state ?? lifetime.of(createState(storage, payloads, called)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage, called)),
-    blobs: lifetime.of(blobs),
+    blobs: lifetime.of(collecting(blobs, storage, payloads)),
     log: lifetime.of(taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" })),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
@@ -144,6 +146,19 @@ function compose(storage: Storage, info: StoreInfo, settings: Settings, options:
     ...lifetime.of(createArchives(storage, payloads, locate, () => openScratch(settings))),
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** What a collection frees is also what deleted sessions keep for nobody. */
+function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
+  return {
+    ...blobs,
+    gc: async (options) => {
+      // Before it: a vacuum leaves no trace of what went by then.
+      const { bytes = 0 } = options?.dryRun === true ? {} : await shrinkRemains(storage, payloads);
+      const report = await blobs.gc(options);
+      return { ...report, bytes: report.bytes + bytes };
+    },
   };
 }
 

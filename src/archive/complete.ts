@@ -5,8 +5,8 @@ import type { PortableRow, RestoredRow } from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Cell, Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
-import { replaceWrites } from "../sessions/erase-session.ts";
-import { blobsOf, compareErased } from "./erasures.ts";
+import { replaceWrites } from "../sessions/erase-rows.ts";
+import { blobsOf, compareErased, olderArchive } from "./erasures.ts";
 import { heldOf } from "./sources.ts";
 import type { Contents } from "./verify.ts";
 
@@ -25,7 +25,8 @@ export async function completePart(storage: Storage, one: Contents, row: Session
   const held = await heldOf(storage, row);
   const events = new Map((one.tables.get("events") ?? []).map((event) => [event.seq, event]));
   for (const upto of held.values()) await checkSamePast(storage, one.id, events.get(upto), upto);
-  const { heads, cleared } = await compareErased(storage, one, row, held);
+  const { heads, erased, isOlder } = await compareErased(storage, one, row, held);
+  if (isOlder) throw olderArchive(one.id);
   const [session] = one.tables.get("sessions") ?? [];
   return {
     guards: [
@@ -40,7 +41,7 @@ export async function completePart(storage: Storage, one: Contents, row: Session
         : rows.filter((made) => table !== "heads" || !heads.has(made.id)).map((made) => ({ table, row: made })),
     ),
     writes: session === undefined ? [] : [sessionWrite(session)],
-    cleared: cleared.length === 0 ? null : await blobsOf(storage, cleared),
+    cleared: erased.length === 0 ? null : await blobsOf(storage, erased),
   };
 }
 

@@ -141,4 +141,77 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     expect((await other.check()).issues).toEqual([]);
     await other.close();
   });
+
+  /** What a session shows; null where something was erased. */
+  async function shownBy(store: Holdfast, session: string): Promise<readonly (string | null)[]> {
+    const messages = await (await store.sessions.at(session)).messages();
+    return messages.map((message) => ("erased" in message ? null : JSON.stringify(message.content)));
+  }
+
+  /** A source of which something was cleared between two forks; the first also as it was before. */
+  async function cleared(): Promise<Readonly<Record<"before" | "first" | "second" | "third", Buffer>>> {
+    await say(home, "source", "one");
+    const content = [{ type: "text" as const, text: `secret ${"long ".repeat(400)}` }];
+    await home.history.append({ session: "source", agent: "bob" }, { role: "user", content: "secret", key: "k" });
+    await home.history.append({ session: "source", agent: "bob" }, { role: "user", content });
+    await home.sessions.fork("source", { id: "first" });
+    const before = await fileOf(home, "first");
+    await home.history.clear({ session: "source", agent: "bob" });
+    await home.sessions.fork("source", { id: "second" });
+    await say(home, "second", "own");
+    await home.heads.publish("second");
+    await say(home, "source", "two");
+    await home.sessions.fork("source", { id: "third" });
+    const [first, second, third] = [
+      await fileOf(home, "first"),
+      await fileOf(home, "second"),
+      await fileOf(home, "third"),
+    ];
+    return { before, first, second, third };
+  }
+
+  test.each([
+    ["grows", ["before", "second"]],
+    ["grows twice", ["before", "second", "third"]],
+    ["is as long", ["second", "before"]],
+    ["is longer", ["third", "before", "second"]],
+    ["is here already", ["before", "first"]],
+    ["came late", ["third", "first", "before", "second"]],
+  ] as const)("AR3 what an archive knows to be erased goes where the part %s", async (_how, order) => {
+    const files = await cleared();
+    for (const name of order) await here.import(files[name]);
+    for (const id of new Set(order.map((name) => (name === "before" ? "first" : name)))) {
+      expect([id, await shownBy(here, id)]).toEqual([id, await shownBy(home, id)]);
+      expect((await fileOf(here, id)).equals(await fileOf(home, id))).toBe(true);
+    }
+    expect((await here.check()).issues).toEqual([]);
+    expect((await here.blobs.list()).items).toEqual([]);
+  });
+
+  test("AR3 what an archive knows to be erased goes from what was kept of a deleted session", async () => {
+    await say(home, "source", "secret");
+    const whole = await fileOf(home, "source");
+    for (const id of ["fork", "other"]) await home.sessions.fork("source", { id });
+    const early = await fileOf(home, "fork");
+    await home.history.clear({ session: "source", agent: "ada" });
+    await here.import(whole);
+    await here.import(early);
+    await here.sessions.delete("source");
+    expect(await shownBy(here, "fork")).toEqual([expect.stringContaining("secret")]);
+    await here.import(await fileOf(home, "other"));
+    for (const id of ["fork", "other"]) expect([id, await shownBy(here, id)]).toEqual([id, [null]]);
+    expect((await here.check()).issues).toEqual([]);
+  });
+
+  test.each(SECRETS)("AR3 %s that was erased since goes here too", async (what, write) => {
+    await home.sessions.create({ id: "source" });
+    await write(home);
+    for (const id of ["fork", "other"]) await home.sessions.fork("source", { id });
+    await here.import(await fileOf(home, "fork"));
+    await home.sessions.delete("source", { everywhere: what !== "an annotation" });
+    await here.import(await fileOf(home, "other"));
+    for (const id of ["fork", "other"]) expect((await fileOf(here, id)).equals(await fileOf(home, id))).toBe(true);
+    expect((await here.check()).issues).toEqual([]);
+    expect((await here.blobs.list()).items).toEqual([]);
+  });
 });

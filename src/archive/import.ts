@@ -8,7 +8,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
-import { toHex } from "../core/bytes.ts";
+import { fromHex, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
 import { afterwards } from "../sessions/erase.ts";
@@ -19,7 +19,7 @@ import { linkRows } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
 import { agentsOf, usesOf } from "./restores.ts";
 import { checkContents, type OpenScratch } from "./scratch.ts";
-import { decideSources } from "./sources.ts";
+import { decideSources, knownErasures, type Sources } from "./sources.ts";
 import { type Contents, verifyArchive } from "./verify.ts";
 
 export async function importArchive(
@@ -38,12 +38,13 @@ export async function importArchive(
     const contents = verifyArchive(manifest, rows, blobs);
     await checkContents(scratch, contents, blobs);
     const handOver = await intake.handOver(names);
-    const { report, cleared } = await writeOnce(storage, () =>
-      decideImport(storage, manifest, contents, blobs.size, handOver),
+    const { report, cleared, unused } = await writeOnce(storage, () =>
+      decideImport(storage, manifest, contents, blobs, handOver),
     );
     // Nothing was left to do, so nobody took them over.
     if (report.rows === 0) await intake.abandon();
-    if (cleared !== null) await afterwards(storage, payloads, cleared);
+    const left = [...(cleared ?? []), ...(await discarded(storage, unused, names))];
+    if (cleared !== null || left.length > 0) await afterwards(storage, payloads, left);
     return report;
   } catch (error) {
     await intake.abandon();
@@ -110,13 +111,15 @@ interface Imported {
   readonly report: ImportReport;
   /** Of what was here in part, what has to leave the files as well; null: nothing. */
   readonly cleared: readonly DiscardedRow[] | null;
+  /** Blobs that came, and that no row which was written refers to: of what is here already, or is erased here. */
+  readonly unused: readonly string[];
 }
 
 async function decideImport(
   storage: Storage,
   manifest: Manifest,
   contents: readonly Contents[],
-  blobs: number,
+  blobs: ReadonlySet<string>,
   handOver: Pick<Commit, "writes" | "uses">,
 ): Promise<Decision<Imported> | Settled<Imported>> {
   const at = storage.environment.now();
@@ -126,15 +129,12 @@ async function decideImport(
   const aliases = await freeAliases(storage, manifest, fresh);
   const inherited = contents.filter(({ whole }) => !whole).map(({ id }) => id);
   const report = {
-    ...{ session: manifest.session, sessions, blobs, aliasesTaken: aliases.taken },
+    ...{ session: manifest.session, sessions, blobs: blobs.size, aliasesTaken: aliases.taken },
     ...{ inherited, partial: await notWhole(storage, inherited) },
   };
-  if (fresh.length === 0) return { answer: { report: { ...report, rows: 0 }, cleared: null } };
-  const sources = await decideSources(
-    storage,
-    contents.filter(({ whole }) => !whole),
-    at,
-  );
+  const continued = contents.filter(({ whole }) => !whole);
+  if (fresh.length === 0) return nothingNew(await knownErasures(storage, continued), { ...report, rows: 0 });
+  const sources = await decideSources(storage, continued, at);
   const chosen = fresh.map((one) => withoutTaken(one, aliases.free));
   const parts = await completions(storage, chosen);
   const rows = [...chosen.flatMap((one) => parts.get(one.id)?.restores ?? rowsOf(one)), ...sources.restores];
@@ -144,6 +144,8 @@ async function decideImport(
   // Also the rows of what was here in part: their heads are referred to anew.
   const all = [...chosen.flatMap(rowsOf), ...sources.restores];
   const completed = [...parts.values()];
+  const uses = usesOf(all);
+  const used = new Set(uses.map(([digest]) => toHex(digest)));
   return {
     commit: {
       solo: true,
@@ -164,15 +166,41 @@ async function decideImport(
         ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
         ...linked.writes,
       ],
-      uses: [...(handOver.uses ?? []), ...usesOf(all)],
+      uses: [...(handOver.uses ?? []), ...uses],
     },
     answer: () => ({
       report: { ...report, rows: rows.length },
-      cleared: completed.every(({ cleared }) => cleared === null)
+      cleared: [...completed, sources].every(({ cleared }) => cleared === null)
         ? null
-        : completed.flatMap(({ cleared }) => cleared ?? []),
+        : [...completed, sources].flatMap(({ cleared }) => cleared ?? []),
+      unused: [...blobs].filter((hex) => !used.has(hex)),
     }),
   };
+}
+
+/** All of it is here: only what was erased since where it comes from is yet to be. */
+function nothingNew(
+  { guards, writes, cleared }: Sources,
+  report: ImportReport,
+): Decision<Imported> | Settled<Imported> {
+  if (writes.length === 0) return { answer: { report, cleared: null, unused: [] } };
+  return { commit: { solo: true, guards, writes }, answer: () => ({ report, cleared, unused: [] }) };
+}
+
+/** Those that name others first: what only they named goes with them. */
+async function discarded(
+  storage: Storage,
+  unused: readonly string[],
+  names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>,
+): Promise<readonly DiscardedRow[]> {
+  const naming = new Set([...names.keys()].map(toHex));
+  const found: DiscardedRow[] = [];
+  for (const hex of [...unused.filter((one) => naming.has(one)), ...unused.filter((one) => !naming.has(one))]) {
+    for (const row of await storage.query("blob.head", fromHex(hex) ?? new Uint8Array())) {
+      if (row.refs === 0) found.push({ sha256: row.sha256, store: row.store, key: row.key });
+    }
+  }
+  return found;
 }
 
 /** Of those that are here in part. */

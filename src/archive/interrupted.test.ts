@@ -128,6 +128,19 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
     return files as unknown as readonly [Buffer, Buffer, Buffer];
   }
 
+  test("AR1 a name that went just before, with who named it, is there again", async () => {
+    await home.sessions.create({ id: "boss" });
+    await home.invocations.start("boss", { session: { id: "kid" } });
+    await here.import(await fileOf(home, "boss"));
+    const other = await open(":memory:");
+    await other.sessions.create({ id: "chief" });
+    await other.invocations.start("chief", { session: { id: "kid" } });
+    await importing(await fileOf(other, "chief"), () => here.sessions.delete("boss"));
+    await other.close();
+    expect(await here.invocations.get("chief#2")).toMatchObject({ callee: "kid" });
+    await sound();
+  });
+
   test("AR3 a part that grew just before is completed all the same", async () => {
     const [first, , third] = await forks();
     await here.import(first);

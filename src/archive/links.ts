@@ -78,11 +78,11 @@ export async function linkRows(storage: Storage, arrival: Arrival, at: number): 
   const named = own.map((row) => namesOf(row, bodies.get(String(row.session)) ?? new Map()));
   const writes = named.map((names, i) => linkWrite(String(own[i]?.session), Number(own[i]?.seq), names));
   const waiting = await waitingFor(storage, growing);
-  const { unknown, sessions } = await strangers(storage, named, new Set([...created, ...growing]), at);
+  const { unknown, sessions, guards } = await strangers(storage, named, new Set([...created, ...growing]), at);
   return {
     restores: [...restores.map(withoutHeads), ...unknown.map((id) => nameOnly(id, at))],
     sessions: [...sessions, ...growing.map((id): SessionUse => ({ id, mode: "still", at }))],
-    guards: waiting.guards,
+    guards: [...waiting.guards, ...guards],
     writes: [...writes, ...waiting.writes],
   };
 }
@@ -106,10 +106,11 @@ async function strangers(
   named: readonly Names[],
   here: ReadonlySet<string>,
   at: number,
-): Promise<{ readonly unknown: readonly string[]; readonly sessions: readonly SessionUse[] }> {
+): Promise<Pick<Linked, "sessions" | "guards"> & { readonly unknown: readonly string[] }> {
   const ids = new Set(named.flatMap(({ callee_session, source_session }) => [callee_session, source_session]));
   const unknown: string[] = [];
   const sessions: SessionUse[] = [];
+  const guards: Guard[] = [];
   for (const id of ids) {
     if (id === null || here.has(id)) continue;
     const [row] = await storage.query("session.get", id);
@@ -117,9 +118,12 @@ async function strangers(
     if (alias !== undefined) throw refusalError({ reason: "session-alias", session: id });
     if (row === undefined) unknown.push(id);
     // Whoever brings more of it meanwhile waits for this, and then finds these rows.
+    if (row !== undefined && row.deleted_at !== null)
+      // Nor did its row go with the last who named it.
+      guards.push({ check: "session.tombstone", key: [id], expect: row.version });
     if (row?.deleted_at !== null) sessions.push({ id, mode: row === undefined ? "restore" : "still", at });
   }
-  return { unknown, sessions };
+  return { unknown, sessions, guards };
 }
 
 /** A session of which nothing came but its name. */

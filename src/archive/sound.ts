@@ -1,6 +1,7 @@
 // Nothing is exported that no import would take: a session is checked before it is written, as the import will check it,
 // while its store is still there to look at and to mend.
 import { runCheck } from "../check/check.ts";
+import type { CheckKind } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { GatheredPart } from "./gather.ts";
@@ -14,11 +15,14 @@ export async function checkSound(storage: Storage, session: string): Promise<voi
   throw damaged(session, where, details);
 }
 
+/** Whoever inherits them does not come along. */
+const OF_PARTS: ReadonlySet<CheckKind> = new Set([...KINDS].filter((kind) => kind !== "remains-left"));
+
 /** What it inherits, as an import will see it: rows beside the log too, and nothing that came later in its sources. */
 export async function checkParts(open: OpenScratch, session: string, parts: readonly GatheredPart[]): Promise<void> {
   const contents = parts.map(({ id, tables }) => ({ id, whole: false, tables }));
   const blobs = new Set(parts.flatMap(({ rows }) => [...rows.blobs.keys()]));
-  const { issueCount, issues } = await issuesOf(open, contents, blobs).catch((error: unknown) => {
+  const { issueCount, issues } = await issuesOf(open, contents, blobs, OF_PARTS).catch((error: unknown) => {
     if (!(error instanceof HoldfastError) || error.code !== "ArchiveCorrupted") throw error;
     throw damaged(session, "what it inherits cannot be read", {}, error);
   });

@@ -2,11 +2,11 @@
 // past; where it is not, what is inherited is kept like the remains of a deleted session, and grows with later imports.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ArchivedTable, PortableRow, RestoredRow } from "../contracts/portable.ts";
-import type { SessionRow } from "../contracts/queries.ts";
+import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
-import { compareErased } from "./erasures.ts";
+import { blobsOf, compareErased, eraseRows, olderArchive } from "./erasures.ts";
 import type { Contents } from "./verify.ts";
 
 export interface Sources {
@@ -17,6 +17,8 @@ export interface Sources {
   readonly restores: readonly RestoredRow[];
   readonly guards: readonly Guard[];
   readonly writes: readonly Write[];
+  /** Blobs of what is here, and was erased where the archive comes from; null when nothing was. */
+  readonly cleared: readonly DiscardedRow[] | null;
 }
 
 export async function decideSources(storage: Storage, sources: readonly Contents[], at: number): Promise<Sources> {
@@ -28,16 +30,38 @@ export async function decideSources(storage: Storage, sources: readonly Contents
     else if (row.version !== IN_PART) decided.push(await kept(storage, source, row));
     else decided.push(await grown(storage, source, row));
   }
+  return together(decided);
+}
+
+/**
+ * Of an archive whose sessions are all here: what it knows to be erased of those they continue. What else it holds of
+ * them is not asked for, so that nothing of it is refused.
+ */
+export async function knownErasures(storage: Storage, sources: readonly Contents[]): Promise<Sources> {
+  const decided: Sources[] = [];
+  for (const source of sources) {
+    const [row] = await storage.query("session.get", source.id);
+    if (row === undefined || row.deleted_at === null) continue;
+    const held = await heldOf(storage, row);
+    if (!(await isSamePast(storage, source, held))) continue;
+    decided.push({ ...NOTHING, ...(await erasures(storage, source, row, held)), guards: stillHeld(source, held) });
+  }
+  return together(decided);
+}
+
+function together(decided: readonly Sources[]): Sources {
+  const cleared = decided.flatMap((one) => (one.cleared === null ? [] : [one.cleared]));
   return {
     created: decided.flatMap(({ created }) => created),
     grown: decided.flatMap((one) => one.grown),
     restores: decided.flatMap(({ restores }) => restores),
     guards: decided.flatMap(({ guards }) => guards),
     writes: decided.flatMap(({ writes }) => writes),
+    cleared: cleared.length === 0 ? null : cleared.flat(),
   };
 }
 
-const NOTHING: Sources = { created: [], grown: [], restores: [], guards: [], writes: [] };
+const NOTHING: Sources = { created: [], grown: [], restores: [], guards: [], writes: [], cleared: null };
 
 function whollyNew({ id, tables }: Contents, at: number): Sources {
   const restores = [...tables].flatMap(([table, rows]) =>
@@ -65,13 +89,28 @@ async function isHere(storage: Storage, session: string, event: PortableRow): Pr
   return found !== undefined && sameBytes(found.hash, event.hash as Uint8Array);
 }
 
+type Erasures = Pick<Sources, "writes" | "cleared"> & { readonly isOlder: boolean };
+
+/** Of what is here, what the archive knows to be erased goes, whoever inherits it and however much of it comes. */
+async function erasures(
+  storage: Storage,
+  source: Contents,
+  row: SessionRow,
+  held: ReadonlyMap<number, number>,
+): Promise<Erasures> {
+  const { erased, isOlder } = await compareErased(storage, source, row, held);
+  if (erased.length === 0) return { writes: [], cleared: null, isOlder };
+  return { writes: eraseRows(row.no, erased), cleared: await blobsOf(storage, erased), isOlder };
+}
+
 /** Of a session that was deleted here, what is kept serves as it is. Nothing that went comes back with a fork. */
 async function kept(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
   const held = await heldOf(storage, row);
   for (const { branch, upto } of source.tables.get("remains") ?? []) {
     if (Number(upto) > (held.get(Number(branch)) ?? 0)) throw deletedHere(source.id);
   }
-  return { ...NOTHING, guards: await samePast(storage, source, held) };
+  const guards = await samePast(storage, source, held);
+  return { ...NOTHING, guards, ...(await erasures(storage, source, row, held)) };
 }
 
 /** Only what is missing of each branch, when what is here of it is the same. */
@@ -84,8 +123,9 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
     { check: "session.tombstone", key: [id], expect: IN_PART },
   ];
   const restores = missing(tables, held);
-  if (restores.length === 0) return { ...NOTHING, guards };
-  await compareErased(storage, source, row, held);
+  const { isOlder, ...erased } = await erasures(storage, source, row, held);
+  if (restores.length === 0) return { ...NOTHING, guards, ...erased };
+  if (isOlder) throw olderArchive(id);
   const end = lastOf(tables.get("events") ?? []);
   if (end === undefined) throw otherPast(id);
   const [session] = tables.get("sessions") ?? [];
@@ -96,7 +136,7 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
     ...{ op: "run", statement: "session.remainsTo" },
     params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, id, below],
   };
-  return { ...NOTHING, grown: [id], guards, restores, writes: [moved] };
+  return { ...NOTHING, grown: [id], guards, restores, writes: [...erased.writes, moved], cleared: erased.cleared };
 }
 
 /** Up to where each branch is kept. */
@@ -108,17 +148,29 @@ export async function heldOf(storage: Storage, { no }: SessionRow): Promise<Read
 /** As far as both reach; and that it is still kept when the rows are written. */
 async function samePast(
   storage: Storage,
-  { id, tables }: Contents,
+  source: Contents,
   held: ReadonlyMap<number, number>,
 ): Promise<readonly Guard[]> {
+  if (!(await isSamePast(storage, source, held))) throw otherPast(source.id);
+  return stillHeld(source, held);
+}
+
+async function isSamePast(
+  storage: Storage,
+  { id, tables }: Contents,
+  held: ReadonlyMap<number, number>,
+): Promise<boolean> {
   const events = tables.get("events") ?? [];
-  const needed = tables.get("remains") ?? [];
-  for (const { branch, upto } of needed) {
+  for (const { branch, upto } of tables.get("remains") ?? []) {
     const shared = Math.min(Number(upto), held.get(Number(branch)) ?? 0);
     const last = lastOf(events.filter((event) => event.branch === branch && Number(event.seq) <= shared));
-    if (last !== undefined && !(await isHere(storage, id, last))) throw otherPast(id);
+    if (last !== undefined && !(await isHere(storage, id, last))) return false;
   }
-  return needed.map(
+  return true;
+}
+
+function stillHeld({ id, tables }: Contents, held: ReadonlyMap<number, number>): readonly Guard[] {
+  return (tables.get("remains") ?? []).map(
     ({ branch }): Guard => ({
       check: "remains.upto",
       key: [id, Number(branch)],

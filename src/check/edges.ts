@@ -138,6 +138,7 @@ const TYPES = ["spawn", "attach"];
 export async function checkInvocations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let before: CheckedInvocationRow | null = null;
+  const running = new Map<number, string>();
   for await (const row of rowsOf<CheckedInvocationRow>((last) =>
     survey.storage.query("check.invocations", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
@@ -167,6 +168,19 @@ export async function checkInvocations(subject: Subject): Promise<void> {
       },
       pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, absent)],
     });
+    // The newest version comes last.
+    if (row.status === "running" && row.callee !== null) running.set(row.first_seq, row.callee);
+    else running.delete(row.first_seq);
+  }
+  await checkWaiting(subject, running);
+}
+
+/** Attaching refuses to close a circle; archives of different times, each sound, can bring one. */
+async function checkWaiting({ survey, session, look }: Subject, running: ReadonlyMap<number, string>): Promise<void> {
+  if (running.size === 0) return;
+  const waiting = new Set((await survey.storage.query("invocations.waiting", session.id)).map(({ id }) => id));
+  for (const [seq, callee] of running) {
+    if (waiting.has(callee)) look.report("invocation-cycle", [rowId(session.id, seq)], { callee });
   }
 }
 
@@ -211,6 +225,8 @@ function invocationPairs(
 ): readonly Pair[] {
   const { first_seq, seq, status } = row;
   const calleeKept = row.callee_deleted === null;
+  // Of a session that is here by its name alone there are no heads, nor were there any.
+  const isName = !calleeKept && row.callee_seq === 0;
   const here = (said: unknown) => (absent.has(said) ? null : said);
   const now = ledger?.headAt(seq);
   if (seq !== first_seq) {
@@ -219,13 +235,14 @@ function invocationPairs(
       ["status", status, data.status],
       ...pairsIf(now !== undefined, headPair("caller_head_after", row, "caller_after", now)),
       ...pairsIf(calleeKept, ["callee_head_after", row.callee_after, here(data.calleeHead)]),
+      ...pairsIf(isName, headPair("callee_head_after", row, "callee_after", null)),
     ];
   }
   const source = plainObject.read(data.source) ?? {};
   const isSourceKept = row.source_deleted === null;
   // Who continues a session begins at its head; another begins in a session of its own.
   const isKnown = row.type === "spawn" || data.mode !== undefined;
-  const before = data.mode === "continue" ? here(source.head) : null;
+  const continues = data.mode === "continue";
   return [
     ["type", row.type, data.type],
     ["status", status, data.status],
@@ -233,7 +250,8 @@ function invocationPairs(
     headPair("caller_head_after", row, "caller_after", null),
     headPair("callee_head_after", row, "callee_after", null),
     ["callee_session_no", row.callee, data.callee],
-    ...pairsIf(calleeKept && isKnown, ["callee_head_before", row.callee_before, before]),
+    ...pairsIf(calleeKept && continues, ["callee_head_before", row.callee_before, here(source.head)]),
+    ...pairsIf(isName || (isKnown && !continues), headPair("callee_head_before", row, "callee_before", null)),
     ["call_seq", row.call_seq, data.call],
     ["source_session_no", row.source, source.session],
     ...pairsIf(isSourceKept, ["source_head", row.source_head, here(source.head)]),

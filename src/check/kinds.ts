@@ -118,6 +118,11 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning: "an invocation is neither a spawn nor an attach",
     hint: RESTORE,
   },
+  "invocation-cycle": {
+    mode: "quick",
+    meaning: "sessions wait for each other in a circle, each in an invocation that is running",
+    hint: "None of them can go on: end one of the invocations with invocations.finish().",
+  },
   "attach-source-missing": {
     mode: "quick",
     meaning: "what an invocation attached to has no row, not even a tombstone",
@@ -141,7 +146,9 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   "remains-left": {
     mode: "deep",
     meaning: "rows of a deleted session that nobody inherits, or that only a deleted session has",
-    hint: "If it was never deleted, restore its row from a backup; otherwise delete what was left behind of it.",
+    hint:
+      "If it was never deleted, restore its row from a backup; otherwise `holdfast gc` frees what nobody inherits, and " +
+      "what is still named then was left behind by something else: delete it.",
   },
   "row-session-missing": { mode: "quick", meaning: "rows of a session that has no row", hint: ERASE_REST },
   "turn-missing": { mode: "quick", meaning: "a row names a turn that is not there", hint: RESTORE },

@@ -10,7 +10,7 @@ import { genesis } from "../core/chain.ts";
 import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { type Bad, BEGINS_BRANCH, checkColumns, checkEvent } from "../log/verify.ts";
-import { neededOf } from "../sessions/erase-session.ts";
+import { neededOf } from "../sessions/remains.ts";
 import { isCyclic } from "./edges.ts";
 import type { Look } from "./findings.ts";
 import { checkContent, dataOf, type Kept, Ledger, Reader } from "./ledger.ts";
@@ -29,9 +29,11 @@ export async function checkKept(survey: Survey, look: Look, session: CheckedSess
   for (const { branch } of await storage.query("branches.needed", session.no, session.no)) {
     if (await isCyclic(survey, session.no, branch)) return kept;
   }
-  for (const { branch, upTo } of await neededOf(storage, session.no)) {
-    const upto = kept.get(branch) ?? 0;
-    if (upto < upTo) look.report("remains-short", [session.id], { branch, needed: upTo, kept: upto });
+  const needs = new Map((await neededOf(storage, session.no)).map(({ branch, upTo }) => [branch, upTo]));
+  for (const branch of new Set([...needs.keys(), ...kept.keys()])) {
+    const [needed, upto] = [needs.get(branch) ?? 0, kept.get(branch) ?? 0];
+    if (upto < needed) look.report("remains-short", [session.id], { branch, needed, kept: upto });
+    if (upto > needed) look.report("remains-left", [session.id], { table: "remains", branch, needed, kept: upto });
   }
   return kept;
 }
@@ -106,6 +108,8 @@ class Stretches {
   readonly #last = new Map<number, number>();
   readonly #broken = new Set<number>();
   readonly #clears = new Map<number, JsonObject>();
+  /** For each clear how many of the messages say that they are gone by it. */
+  readonly #gone = new Map<number, number>();
   #before: WholeEventRow | null = null;
   #left = false;
 
@@ -137,10 +141,24 @@ class Stretches {
       return false;
     }
     this.#last.set(branch, seq);
+    this.#count(event);
     this.covered.add(seq);
     this.reader.see(event, seq === 1 || before?.seq === seq - 1);
-    if (event.type === "messages/cleared") this.#clears.set(seq, dataOf(event.body)?.body ?? {});
     return true;
+  }
+
+  /** Every message that a clear took is gone, as far as what came before it is kept. */
+  #count({ seq, type, body, erased_seq: by }: WholeEventRow): void {
+    if (by !== null) this.#gone.set(by, (this.#gone.get(by) ?? 0) + 1);
+    if (type !== "messages/cleared") return;
+    const clear = dataOf(body);
+    this.#clears.set(seq, clear?.body ?? {});
+    const found = this.#gone.get(seq) ?? 0;
+    const elsewhere = seq - 1 - this.covered.size;
+    const said = Number(clear?.data.count);
+    if (found <= said && said <= found + elsewhere) return;
+    const details = { table: "events", column: "erased_seq", found };
+    this.#look.report("row-mismatch", [rowId(this.#session.id, seq)], details);
   }
 
   #check(event: WholeEventRow, before: WholeEventRow | null): Bad | null {

@@ -90,7 +90,8 @@ export interface Blobs {
   seal(ref: string): Promise<void>;
   /**
    * Collects what has expired, by epochs: every run is one, and a blob is freed by the third run after it expired, so
-   * that a writer who is just storing the same bytes never loses them. A dry run tells what would go in the end.
+   * that a writer who is just storing the same bytes never loses them. A dry run tells what would go in the end. What deleted
+   * sessions still keep although nobody inherits it goes as well.
    */
   gc(options?: GcOptions): Promise<GcReport>;
 }

@@ -174,6 +174,7 @@ export type CheckedInvocationRow = Version &
     readonly callee_no: number | null;
     readonly callee: string | null;
     readonly callee_deleted: number | null;
+    readonly callee_seq: number | null;
     readonly source_no: number | null;
     readonly source: string | null;
     readonly source_deleted: number | null;

@@ -40,6 +40,7 @@ export type CheckKind =
   | "invocation-head-foreign"
   | "invocation-call-missing"
   | "invocation-type-invalid"
+  | "invocation-cycle"
   | "attach-source-missing"
   | "attach-source-head-missing"
   | "leaf-call-has-invocation"

@@ -215,6 +215,8 @@ export interface LineageQueries extends ArchiveQueries {
     [],
     { readonly session: string; readonly session_no: number; readonly branch: number; readonly upto: number }
   >;
+  "session.namers": Read<[session: number, same: number, limit: number], { readonly id: string }>;
+  "session.names": Read<[session: number, same: number], { readonly no: number; readonly id: string }>;
   "remains.messages": Read<[session: number], { readonly n: number }>;
   /** Events that are there, and those of them that others inherit. */
   "remains.events": Read<[session: number], { readonly n: number; readonly kept: number }>;

@@ -1,11 +1,25 @@
 // Sessions as a graph: branches and heads inside a session, and the edges between sessions.
 // Promise: a head is a position in the log that never changes and whose id commits to everything before it; what was at a
 // head can be read for ever; current head is the only pointer that moves, and it moves by compare-and-set.
+
+import type { Call } from "./calls.ts";
 import type { Context, ContextOptions } from "./context.ts";
 import type { AttachInput, AttachMode, AttachSource } from "./invocations.ts";
 import type { Json, JsonObject, Page } from "./json.ts";
 import type { Message } from "./messages.ts";
 import type { Session } from "./sessions.ts";
+
+export type {
+  Call,
+  CallInput,
+  CallOutcome,
+  CallStatus,
+  Calls,
+  CallType,
+  LeafCallInput,
+  RootCallInput,
+  RootDescriptor,
+} from "./calls.ts";
 
 /** Names a session, or a head of one. `store` is the URL or id of the store; a handle refuses one that is not its own. */
 export interface Locator {
@@ -17,8 +31,9 @@ export interface Locator {
 /**
  * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object; of a head's id the first
  * four digits or more do, as long as no other head of the session begins with them. A session that is called like a locator
- * is meant first. What reads a session takes any of them, and with a head answers what there was at it. What
- * writes takes the id, and refuses a head: a session goes on only from where it stands (see fork and resume).
+ * is meant first; only older stores and archives have any. What reads a session takes any of them, and with a head answers
+ * what there was at it. What writes takes the id, and refuses a head: a session goes on only from where it stands (see fork
+ * and resume).
  */
 export type At = string | Locator;
 
@@ -81,8 +96,16 @@ export interface HeadInput {
 export interface CompactInput {
   readonly agent: string;
   readonly summary: string;
-  /** So many of the last messages stay as they are; 0 when not given. What others append meanwhile stays as well. */
+  /**
+   * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
+   * from then on stays as well.
+   */
   readonly keep?: number;
+  /**
+   * The last message (its id) that the summary covers, instead of `keep`: what whoever wrote it had not read stays, however
+   * long the writing took. NotFound unless the session shows it, on the line it is on.
+   */
+  readonly upTo?: string;
   readonly expect?: string | null;
 }
 
@@ -99,7 +122,11 @@ export interface Heads {
   list(at: At, range?: { readonly limit?: number; readonly cursor?: string | undefined }): Promise<Page<Head>>;
   /** Makes where the session stands a head and the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
-  /** A head from which on a context begins with a summary; older heads still show everything. */
+  /**
+   * A head from which on a context begins with a summary; older heads still show everything. Of two at once the later stands
+   * for the earlier, whose summary goes when it comes right behind what the later covers. Conflict when the session left the
+   * line meanwhile that was summed up.
+   */
   compact(session: At, input: CompactInput): Promise<Head>;
 }
 
@@ -165,85 +192,6 @@ export interface Evals {
   /** Both in one commit, for code that has been run already. */
   add(session: At, input: EvalInput & EvalOutcome): Promise<Eval>;
   get(id: string): Promise<Eval | null>;
-}
-
-/** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
-export type CallType = "root" | "leaf";
-export type CallStatus = "started" | "done" | "failed" | "cancelled";
-
-export interface Call {
-  readonly id: string;
-  readonly session: string;
-  readonly seq: number;
-  readonly branch: number;
-  readonly turn: string | null;
-  readonly type: CallType;
-  readonly status: CallStatus;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly requestRef: string | null;
-  readonly responseRef: string | null;
-  readonly resultRef: string | null;
-  readonly errorRef: string | null;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly cachedTokens: number | null;
-  /** null: unknown, which is not 0. */
-  readonly costUsd: number | null;
-  readonly createdAt: number;
-  readonly completedAt: number | null;
-  readonly erased: boolean;
-}
-
-interface AnyCallInput {
-  readonly model?: string;
-  readonly provider?: string;
-  readonly turn?: string;
-}
-
-/** A request that stands for itself. */
-export interface LeafCallInput extends AnyCallInput {
-  readonly type: "leaf";
-  /** As it is sent. */
-  readonly request?: Json;
-  readonly descriptor?: never;
-}
-
-/** A request made of the session's own messages. */
-export interface RootCallInput extends AnyCallInput {
-  readonly type: "root";
-  /** What identifies it without repeating the transcript. */
-  readonly descriptor?: RootDescriptor;
-  readonly request?: never;
-}
-
-export type CallInput = LeafCallInput | RootCallInput;
-
-export interface RootDescriptor {
-  /** Messages of the session it was rendered from, in order. */
-  readonly messages: readonly string[];
-  readonly system?: string;
-  readonly cache?: JsonObject;
-}
-
-export interface CallOutcome {
-  /** "failed" when an error is given, "done" otherwise. */
-  readonly status?: Exclude<CallStatus, "started">;
-  readonly response?: Json;
-  readonly result?: Json;
-  readonly error?: Json;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  readonly cachedTokens?: number;
-  readonly costUsd?: number | null;
-}
-
-export interface Calls {
-  start(session: At, input: CallInput): Promise<Call>;
-  finish(id: string, outcome: CallOutcome): Promise<Call>;
-  /** Both in one commit, for a call that is over. */
-  add(session: At, input: CallInput & CallOutcome): Promise<Call>;
-  get(id: string): Promise<Call | null>;
 }
 
 export interface Snapshot {

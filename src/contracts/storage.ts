@@ -162,6 +162,9 @@ export type ErasedScope =
   /** Checkpoints of loops that are not ours. */
   | "saved";
 
+/** Tables of a log that hold what can be erased. */
+export type ErasedRow = "events" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "state" | "annotations";
+
 /** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
 export type StatementName =
   | "session.describe"
@@ -173,6 +176,7 @@ export type StatementName =
   | "session.headTo"
   | "session.remainsTo"
   | "session.complete"
+  | "session.forget"
   | "invocation.link"
   | "run.move"
   | "run.takeUp"
@@ -205,6 +209,9 @@ export type StatementName =
   | "remains.clear"
   | "remains.keep"
   | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "Invocations" | "State"}`
+  | `row.${Exclude<ErasedRow, "invocations">}.release`
+  | `row.${ErasedRow}.erase`
+  | "row.events.unindex"
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"
@@ -381,7 +388,10 @@ export type Outcome =
 
 export type Refusal =
   | {
-      readonly reason: "session-exists" | "session-missing" | "session-deleted" | "session-partial" | "session-alias";
+      readonly reason:
+        | ("session-exists" | "session-missing" | "session-deleted" | "session-partial" | "session-alias")
+        // Not there, and not to be made: its name reads like a locator.
+        | "session-reserved";
       readonly session: string;
     }
   | { readonly reason: "blob-missing" | "blob-expired" | "parts-missing"; readonly sha256: Uint8Array }

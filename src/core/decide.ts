@@ -3,6 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Commit, Outcome, Refusal, Storage } from "../contracts/storage.ts";
 import { toRef } from "./bytes.ts";
+import { reservedName } from "./locator.ts";
 
 export type Committed = Extract<Outcome, { ok: true }>;
 
@@ -63,6 +64,8 @@ export function refusalError(refused: Refusal): HoldfastError {
           hint: "Use the id: sessions.get() tells it for the alias.",
         },
       );
+    case "session-reserved":
+      return reservedName(refused.session, "session");
     case "session-deleted":
       return new HoldfastError(
         "SessionDeleted",

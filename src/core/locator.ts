@@ -71,6 +71,24 @@ export function isLocatorText(text: string): boolean {
   return text.startsWith(SCHEME) || (text.includes("@hd-") && AT_HEAD.test(text));
 }
 
+/**
+ * A name that no new session or alias gets: it is a locator, or was meant as one. With a digit too few or a capital letter it
+ * would quietly make a session where somebody named a head. Those that have such a name already keep it.
+ */
+export function isReserved(name: string): boolean {
+  return /@hd-|^holdfast:/i.test(name);
+}
+
+export function reservedName(name: string, what: "session" | "alias"): HoldfastError {
+  const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+  return new HoldfastError("InvalidId", `no ${what} can be called ${shown}, which reads like the locator of one`, {
+    details: { what, id: name },
+    hint:
+      "For a head write SESSION@HEAD, with hd- and 4 to 64 hex digits in small letters; for a session its id alone. New ids " +
+      'hold no "@hd-" and do not begin with "holdfast:".',
+  });
+}
+
 /** A locator of another store is refused: its ids mean something else here. */
 export function checkStore(at: unknown, info: { readonly url: string; readonly storeId: string }): Locator {
   const locator = parseLocator(at);

@@ -27,15 +27,17 @@ export class PreparedQueries {
   }
 
   prepare(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): Prepared {
-    const key = keyOf(query, [...inputs, options.limit ?? 0, maxRows]);
+    // Checked before one that is kept is looked for: what is wrong must not find it.
+    const limit = options.limit === undefined ? null : checkInt(options.limit, "limit", 1, LIMITS.queryRows);
+    const key = keyOf(query, [...inputs, limit ?? 0, maxRows]);
     const known = key === null ? undefined : this.#kept.get(key);
-    const made = known ?? this.#make(query, inputs, options, maxRows);
+    const made = known ?? this.#make(query, inputs, limit, maxRows);
     if (key !== null) this.#keep(key, made);
     return made;
   }
 
-  #make(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): Prepared {
-    const read = limited(readQuery(query, inputs), options);
+  #make(query: unknown, inputs: readonly unknown[], limit: number | null, maxRows: number): Prepared {
+    const read = limited(readQuery(query, inputs), limit);
     const compiled = compileQuery(read, this.#words, maxRows);
     for (const output of compiled.outputs) if (output.kind === "pull") checkPattern(output.of, output.pattern);
     return { ...compiled, query: read };
@@ -58,8 +60,6 @@ function keyOf(query: unknown, values: readonly unknown[]): string | null {
   return key.length > KEY_CHARS ? null : key;
 }
 
-function limited(query: Query, options: Options): Query {
-  if (options.limit === undefined) return query;
-  const limit = checkInt(options.limit, "limit", 1, LIMITS.queryRows);
-  return { ...query, limit: Math.min(limit, query.limit ?? limit) };
+function limited(query: Query, limit: number | null): Query {
+  return limit === null ? query : { ...query, limit: Math.min(limit, query.limit ?? limit) };
 }

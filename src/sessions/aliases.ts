@@ -3,6 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
+import { isReserved, reservedName } from "../core/locator.ts";
 
 export async function setAlias(storage: Storage, id: string, name: string, move: boolean): Promise<void> {
   await decide<void>(storage, async () => {
@@ -12,6 +13,7 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
     if (taken !== undefined) throw nameTaken(name, taken.id, "It is a session's id; choose another name.");
     const [alias] = await storage.query("alias.get", name);
     if (alias?.session === id) return { answer: undefined };
+    if (alias === undefined && isReserved(name)) throw reservedName(name, "alias");
     if (alias !== undefined && !move) {
       const gone = alias.session === "" ? "The session it named is gone; pass" : "Pass";
       throw nameTaken(name, alias.session, `${gone} move: true to point it here.`);

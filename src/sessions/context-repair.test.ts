@@ -211,6 +211,21 @@ describe("repair", () => {
     expect(looks).toBeLessThan(40 * messages.length);
   });
 
+  // With a look at all calls of the id for each of them it would not end within the time a test has.
+  test("SE8 an id that one message uses a hundred thousand times costs each call and result a single look", () => {
+    const ids = Array.from({ length: 100_000 }, (_, n) => n);
+    const calls = ids.map((n): ContentBlock => ({ type: "tool_use", id: "a", name: "look", input: { n } }));
+    const answers = ids.map((n): ContentBlock => ({ type: "tool_result", toolUseId: "a", content: `${n}` }));
+    const one = { id: "s#1", agent: "ada", repaired: false } as const;
+    const [shown] = repair([
+      { ...one, role: "assistant", content: calls },
+      { ...one, role: "tool", content: answers },
+    ]);
+    const last = (at: number) => shown?.[at]?.content.at(-1);
+    expect(last(0)).toMatchObject({ id: "a-100000", input: { n: 99_999 } });
+    expect(last(1)).toMatchObject({ toolUseId: "a-100000", content: "99999" });
+  });
+
   test("SE8 the estimate is what its promise says", () => {
     const message = (content: readonly ContentBlock[]): ContextMessage => ({
       ...{ id: null, agent: null, role: "user", content, repaired: false },

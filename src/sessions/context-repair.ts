@@ -21,6 +21,13 @@ interface Use {
   result: ToolResult | null;
 }
 
+/** The calls of one id in the newest message that has any, of which the first ones have their results. */
+interface Waiting {
+  readonly message: number;
+  readonly uses: Use[];
+  answered: number;
+}
+
 interface Pairs {
   readonly uses: ReadonlyMap<ContentBlock, Use>;
   /** Results that belong to a call before them; the others are strays. */
@@ -73,7 +80,7 @@ export function repairFrom(messages: readonly ContextMessage[], from: number): R
 function pairUp(messages: readonly ContextMessage[], from: number): Pairs {
   const uses = new Map<ContentBlock, Use>();
   const results = new Map<ContentBlock, Use>();
-  const open = new Map<string, Use[]>();
+  const open = new Map<string, Waiting>();
   const taken = new Map<string, number>();
   const unseen: number[] = [];
   for (const [message, { content }] of messages.entries()) {
@@ -81,14 +88,15 @@ function pairUp(messages: readonly ContextMessage[], from: number): Pairs {
       if (block.type === "tool_use") {
         const use: Use = { message, block, id: message < from ? block.id : unused(block.id, taken), result: null };
         uses.set(block, use);
-        const same = open.get(block.id)?.filter((one) => one.message === message) ?? [];
-        open.set(block.id, [...same, use]);
+        const last = open.get(block.id);
+        if (last?.message === message) last.uses.push(use);
+        else open.set(block.id, { message, uses: [use], answered: 0 });
       } else if (block.type === "tool_result") {
         const waiting = open.get(block.toolUseId);
         if (waiting === undefined) unseen.push(message);
-        const use = waiting?.[0];
+        const use = waiting?.uses[waiting.answered];
         if (waiting === undefined || use === undefined) continue;
-        open.set(block.toolUseId, waiting.slice(1));
+        waiting.answered += 1;
         use.result = block;
         results.set(block, use);
       }

@@ -1,24 +1,21 @@
 // Deleting a session (rule LG6): everything it holds goes and a tombstone stays, but for what live forks inherit of it,
 // which is kept for them and goes with the last of them.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Erasure } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { Cell, ErasedScope, Found, Guard, Storage, Write } from "../contracts/storage.ts";
-import { type Committed, decide } from "../core/decide.ts";
-import { lineageAt } from "../core/lineage.ts";
-import { afterwards, countRows, type Erased, forgetWrites, releaseWrites, tally } from "./erase.ts";
-
-const SCOPES = ["allMessages", "allState", "allAnnotations", "allWork"] as const satisfies readonly ErasedScope[];
-const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
-
-/** What of a session's log is kept for others: up to this seq on this branch. */
-export interface Remains {
-  readonly branch: number;
-  readonly upTo: number;
-}
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Cell, Guard, SessionUse, Storage, Write } from "../contracts/storage.ts";
+import { type Committed, type Decision, decide, type Settled } from "../core/decide.ts";
+import { IN_PART } from "../core/existing.ts";
+import { afterwards, type Erased } from "./erase.ts";
+import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
+import { ancestorsOf, namesOf, shrinkRemains } from "./remains.ts";
 
 /**
  * Everything the session holds; a tombstone with its id stays. null when there is none. Nothing is decided on what was
- * read before, not even who inherits from it: so it happens also where others never stop writing or forking.
+ * read before, not even who inherits from it: so it happens also where others never stop writing or forking. With it goes
+ * what deleted sessions kept for it alone. Of one that was deleted before, or never came as a whole, `everywhere` erases
+ * what is kept for others.
  */
 export async function eraseSession(
   storage: Storage,
@@ -26,111 +23,107 @@ export async function eraseSession(
   id: string,
   everywhere: boolean,
 ): Promise<Erasure | null> {
+  let isKnown = false;
   const erased = await decide<Erased | null>(storage, async () => {
     const [session] = await storage.query("session.get", id);
-    if (session === undefined || session.deleted_at !== null) return { answer: null };
-    const at = storage.environment.now();
-    return {
-      commit: {
-        solo: true,
-        sessions: [{ id, mode: "existing", at }],
-        writes: [...eraseWrites(session.no, at, everywhere), ...tombstoneWrites(session.no, at)],
-      },
-      answer: ({ found = {} }: Committed) => reportOf(found, at),
-    };
+    isKnown = session !== undefined;
+    if (session === undefined) return { answer: null };
+    return session.deleted_at === null
+      ? eraseLiving(storage, session, everywhere)
+      : eraseRest(storage, session, everywhere);
   });
-  if (erased === null) return null;
-  await afterwards(storage, payloads, erased.later);
+  if (!isKnown) return null;
+  if (erased !== null) await afterwards(storage, payloads, erased.later);
   const freed = await shrinkRemains(storage, payloads);
-  return { removed: sumOf([erased.report.removed, freed]), kept: erased.report.kept };
+  if (erased !== null) return { removed: sumOf([erased.report.removed, freed]), kept: erased.report.kept };
+  return Object.values(freed).some((n) => n > 0) ? { removed: freed, kept: { tombstone: 1, blobs: 0 } } : null;
 }
 
-function reportOf(found: Found, at: number): Erased {
-  const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
-  const words = found["allMessages.words"]?.[0];
-  const events = found["remains.events"]?.[0] ?? { n: 0, kept: 0 };
-  const work = countRows(found["allWork.erasable"]);
-  const removed = {
-    messages: words?.n ?? 0,
-    events: events.n - events.kept,
-    state: countRows(found["allState.erasable"]),
-    annotations: countRows(found["allAnnotations.erasable"]),
-    ...(work === 0 ? {} : { payloads: work }),
-    blobs,
-    bytes: bytes + (words?.bytes ?? 0),
+async function eraseLiving(storage: Storage, session: SessionRow, everywhere: boolean): Promise<Decision<Erased>> {
+  const { id, no } = session;
+  const at = storage.environment.now();
+  const { kept, living } = await ancestorsOf(storage, no);
+  const names = await namesOf(storage, [session, ...kept]);
+  const others = new Set([...kept, ...living, ...names].map((one) => one.id));
+  return {
+    commit: {
+      solo: true,
+      // One order of locks for all: also those of whom nothing may be left, so that nobody counts on them meanwhile.
+      sessions: [
+        { id, mode: "existing", at },
+        ...[...others].map((one): SessionUse => ({ id: one, mode: "still", at })),
+      ],
+      // What is kept is not what came whole since, and who is there was not deleted since.
+      guards: [
+        ...kept.map((one): Guard => ({ check: "session.tombstone", key: [one.id], expect: one.version })),
+        ...living.map((one): Guard => ({ check: "session.tombstone", key: [one.id], expect: null })),
+      ],
+      writes: [
+        ...eraseWrites(no, at, everywhere),
+        { op: "read", query: "remains.messages", params: [no] },
+        ...tombstoneWrites(no, at),
+        // The nearest first: what it keeps no longer needs those behind it.
+        ...kept.flatMap((one) => eraseWrites(one.no, at, false)),
+        ...[...kept, ...names].map((one): Write => ({ op: "run", statement: "session.forget", params: [one.no] })),
+      ],
+    },
+    answer: ({ found = {} }: Committed) => reportOf(found, at, 1),
   };
-  const inherited = found["remains.messages"]?.[0]?.n ?? 0;
-  const forOthers = {
-    ...(inherited === 0 ? {} : { inherited }),
-    ...(events.kept === 0 ? {} : { events: events.kept }),
+}
+
+/** Of a session that was deleted, or is here in part: what others inherit of it. */
+async function eraseRest(
+  storage: Storage,
+  session: SessionRow,
+  everywhere: boolean,
+): Promise<Decision<Erased | null> | Settled<null>> {
+  const { id, no, version } = session;
+  const isPart = version === IN_PART;
+  const isKept = (await storage.query("archive.remains", no)).length > 0;
+  if (!isKept && isPart) return forgetName(storage, session);
+  if (!isKept || !everywhere) return { answer: null };
+  const at = storage.environment.now();
+  return {
+    commit: {
+      solo: true,
+      sessions: [{ id, mode: "still", at }],
+      guards: [{ check: "session.tombstone", key: [id], expect: version }],
+      writes: eraseWrites(no, at, true),
+    },
+    answer: ({ found = {} }: Committed) => reportOf(found, at, isPart ? 0 : 1),
   };
-  return { report: { removed, kept: { tombstone: 1, blobs: kept, ...forOthers } }, later };
 }
 
-function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
-  const sum: Record<string, number> = {};
-  for (const [kind, n] of all.flatMap((one) => Object.entries(one))) sum[kind] = (sum[kind] ?? 0) + n;
-  return sum;
-}
+/** Namers that an error names. */
+const NAMED = 10;
 
-/** Of the session's own branches, what live forks inherit: from where they branched off, back to its beginning. */
-export async function neededOf(storage: Storage, no: number): Promise<readonly Remains[]> {
-  const upTo = new Map<number, number>();
-  for (const cut of await storage.query("branches.needed", no, no)) {
-    for (const segment of await lineageAt(storage, { no, branch: cut.branch, seq: cut.upto })) {
-      if (segment.no !== no) break;
-      upTo.set(segment.branch, Math.max(upTo.get(segment.branch) ?? 0, segment.upTo));
-    }
+/** A session of which nothing is here but its id: that goes as well, when nobody names it. */
+async function forgetName(storage: Storage, { id, no }: SessionRow): Promise<Decision<Erased>> {
+  const namers = (await storage.query("session.namers", no, no, NAMED)).map((one) => one.id);
+  if (namers.length > 0) {
+    const names = namers.map((one) => JSON.stringify(one)).join(", ");
+    throw new HoldfastError(
+      "Conflict",
+      `of the session ${JSON.stringify(id)} only the name is here, and ${names} names it`,
+      {
+        details: { kind: "session", id, namedBy: namers },
+        hint: "It goes with the last session that names it; importing its own archive brings it.",
+      },
+    );
   }
-  return [...upTo].map(([branch, seq]) => ({ branch, upTo: seq }));
-}
-
-/** A seq that no log reaches: what is erased everywhere was erased after all that anyone inherits. */
-const AFTER_ALL = Number.MAX_SAFE_INTEGER;
-
-function eraseWrites(no: number, at: number, everywhere: boolean): readonly Write[] {
-  const where: Cell[] = [no];
-  const run = (statement: Extract<Write, { op: "run" }>["statement"], ...params: Cell[]): Write => ({
-    ...{ op: "run", statement, params: [...params, no] },
-  });
-  const release: Write[] = [
-    { op: "read", query: "allMessages.words", params: where },
-    ...releaseWrites(SCOPES, at, where),
-  ];
-  const keep: Write = { op: "run", statement: "remains.keep", params: [no, no, no, no, no] };
-  // Everywhere: the rows that forks inherit stay, so that these show what was there, and hold nothing any more.
-  const forget: Write[] = [
-    ...(["Messages", "Evals", "Calls", "Snapshots"] as const).map((kind) => run(`remains.forget${kind}`, AFTER_ALL)),
-    run("remains.forgetHeads"),
-    run("remains.forgetInvocations"),
-    run("remains.forgetState"),
-  ];
-  return [
-    run("remains.clear"),
-    ...(everywhere ? [...release, keep, ...forget] : [keep, ...release]),
-    { op: "read", query: "remains.messages", params: where },
-    { op: "read", query: "remains.events", params: where },
-    ...forgetWrites(SCOPES, where),
-    ...ROWS.map((table) => run(`${table}.dropAll`)),
-    { op: "run", statement: "words.shorten", params: [] },
-  ];
-}
-
-/** Everything that is left of a session goes, but for its heads, for rows of the same commit that take its place. */
-export function replaceWrites(no: number): readonly Write[] {
-  const run = (statement: Extract<Write, { op: "run" }>["statement"]): Write => ({
-    op: "run",
-    statement,
-    params: [no],
-  });
-  return [
-    run("remains.clear"),
-    run("allMessages.unindex"),
-    ...SCOPES.map((scope) => run(`${scope}.release`)),
-    ...forgetWrites(SCOPES, [no]),
-    ...ROWS.filter((table) => table !== "heads").map((table) => run(`${table}.dropAll`)),
-    { op: "run", statement: "words.shorten", params: [] },
-  ];
+  const at = storage.environment.now();
+  return {
+    commit: {
+      solo: true,
+      sessions: [{ id, mode: "still", at }],
+      guards: [{ check: "session.tombstone", key: [id], expect: IN_PART }],
+      writes: [{ op: "run", statement: "session.forget", params: [no] }],
+    },
+    answer: () => ({
+      report: { removed: { messages: 0, names: 1, blobs: 0, bytes: 0 }, kept: { blobs: 0 } },
+      later: [],
+    }),
+  };
 }
 
 function tombstoneWrites(no: number, at: number): readonly Write[] {
@@ -145,37 +138,4 @@ function tombstoneWrites(no: number, at: number): readonly Write[] {
     { op: "run", statement: "session.unalias", params: where },
     { op: "run", statement: "session.tombstone", params: [at, no] },
   ];
-}
-
-/**
- * What deleted sessions keep for forks, as far as nobody inherits it any more. Asked after every deletion, also for those
- * of others: so nothing is left behind by one that was cut off.
- */
-async function shrinkRemains(storage: Storage, payloads: Payloads): Promise<Readonly<Record<string, number>>> {
-  const freed: Readonly<Record<string, number>>[] = [];
-  for (let changed = true; changed; ) {
-    changed = false;
-    const held = Map.groupBy(await storage.query("remains.list"), (row) => row.session_no);
-    for (const [no, rows] of held) {
-      const remains = await neededOf(storage, no);
-      const isSame =
-        remains.length === rows.length &&
-        rows.every((row) => remains.some(({ branch, upTo }) => branch === row.branch && upTo === row.upto));
-      if (isSame) continue;
-      const at = storage.environment.now();
-      // As it was read, and locked: an import may be about to count on it.
-      const guards = rows.map(
-        ({ session, branch, upto }): Guard => ({
-          ...{ check: "remains.upto", key: [session, branch], expect: upto },
-        }),
-      );
-      const outcome = await storage.commit({ solo: true, guards, writes: eraseWrites(no, at, false) });
-      if (!outcome.ok) continue;
-      const { report, later } = reportOf(outcome.found ?? {}, at);
-      await afterwards(storage, payloads, later);
-      freed.push(report.removed);
-      changed = true;
-    }
-  }
-  return sumOf(freed);
 }

@@ -63,7 +63,10 @@ export function tally(found: Found, scopes: readonly ErasedScope[], now: number)
   const named = scopes.flatMap((scope): readonly DiscardedRow[] => found[`${scope}.named`] ?? []);
   const copies = scopes.filter(isOfMessages).flatMap((scope): readonly CopyRow[] => found[`${scope}.copies`] ?? []);
   const gone = distinct(rows.filter((row) => goes(row, now)));
-  const kept = distinct([...rows.filter((row) => !goes(row, now)), ...copies.filter((copy) => copy.kept === 1)]);
+  // What one session still held may have gone with another, in the same commit.
+  const left = new Set(gone.map((row) => toHex(row.sha256)));
+  const stays = rows.filter((row) => !left.has(toHex(row.sha256)));
+  const kept = distinct([...stays, ...copies.filter((copy) => copy.kept === 1)]);
   return {
     blobs: gone.length,
     // What is kept in parts has no bytes of its own; its size says what goes.

@@ -1,25 +1,19 @@
 // Heads: published positions of a session, found again by their ids.
-import { HoldfastError } from "../contracts/errors.ts";
-import type { Head, Heads } from "../contracts/lineage.ts";
+import type { Heads } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, Prepare } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
+import { checkId, checkLimit, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
-import { rowId } from "../core/row-id.ts";
-import { appendCommit, prepareMessage } from "../history/append.ts";
-import { readyMessage } from "../history/content.ts";
+import { compact } from "./compact.ts";
 import { type Found, findAt } from "./find.ts";
-import { onHead } from "./guards.ts";
 import type { Locate } from "./locate.ts";
 import { decideHead, prepareHead } from "./publish.ts";
-import { lastMessageRows } from "./view-messages.ts";
 
 const MOST_FOUND = 10;
 
@@ -91,43 +85,4 @@ async function listed(
     .filter((row) => row.seq > after)
     .toSorted((a, b) => a.seq - b.seq)
     .slice(0, most);
-}
-
-async function compact(storage: Storage, prepare: Prepare, id: string, input: unknown): Promise<Head> {
-  const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "expect"]);
-  const agent = checkId(given.agent, "agent");
-  const keep = given.keep === undefined ? 0 : checkInt(given.keep, "keep", 0, 1_000_000);
-  // A context would begin with nothing in place of all that the summary stands for.
-  const isBlank = typeof given.summary === "string" && given.summary.trim() === "";
-  if (isBlank) throw invalid("summary", "what says in short what came before", given.summary);
-  const message = await prepareMessage(
-    readyMessage({ role: "user", content: given.summary, metadata: { compaction: true } } as never),
-    prepare,
-  );
-  const expected = given.expect === undefined ? {} : { expect: given.expect as string };
-  const prepared = await prepareHead(storage, prepare, expected);
-  return decide(storage, async () => {
-    const session = await existingSession(storage, id);
-    const upTo = await lastToCompact(storage, session, keep);
-    const at = storage.environment.now();
-    const append = appendCommit({ session: id, agent, run: undefined, at }, [message]);
-    // Another compaction meanwhile stands for some of the same messages: then it is decided again what is left.
-    const guards = [onHead(session)];
-    return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, upTo }, guards });
-  });
-}
-
-/** What is appended from now on stays beside what is kept. */
-async function lastToCompact(storage: Storage, session: SessionRow, keep: number): Promise<string> {
-  const rows = await lastMessageRows(storage, session, keep + 1);
-  const row = rows[0];
-  if (row !== undefined && rows.length === keep + 1) return rowId(row.session, row.seq);
-  throw new HoldfastError(
-    "InvalidArgument",
-    `there are not more than ${keep} messages in ${JSON.stringify(session.id)}`,
-    {
-      details: { session: session.id, keep },
-      hint: "Keep fewer, or compact later.",
-    },
-  );
 }

@@ -5,6 +5,7 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/lineage.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkId } from "../core/check.ts";
+import { existingSession } from "../core/existing.ts";
 import { checkStore, formatLocator, isHeadId, isLocatorText } from "../core/locator.ts";
 import { findSession } from "./find.ts";
 
@@ -32,7 +33,7 @@ export function createLocate(
     // Ids go to the verb at once, which checks them: what was called first is written first.
     return isLocatorText(at) ? locate(at).then(named) : at;
   };
-  return { locate, standing, called: createCalled(standing) };
+  return { locate, standing, called: createCalled(storage, standing) };
 }
 
 /** Heads that an error names. */
@@ -61,14 +62,22 @@ async function wholeHead(storage: Storage, name: string, beginning: string): Pro
 export type Called = (session: string, what: string, hint?: string) => string | Promise<string>;
 
 /** An id that comes behind a text that is still looked up waits for it; otherwise it goes to the verb at once. */
-function createCalled(standing: Standing): Called {
+function createCalled(storage: Storage, standing: Standing): Called {
   let last: Promise<string> | null = null;
+  /** A plain id may be new; a locator names a session that is there. */
+  const find: Called = async (session, what, hint) => {
+    const id = await standing(session, what, hint);
+    if (!isLocatorText(session)) return id;
+    const [row] = await storage.query("session.get", id);
+    // Of one that was deleted each verb has its own to say.
+    return row?.id ?? (await existingSession(storage, id)).id;
+  };
   return (session, what, hint) => {
     if (last === null && !isLocatorText(session)) return session;
     const before: Promise<unknown> = last ?? Promise.resolve();
     const found = before.then(
-      () => standing(session, what, hint),
-      () => standing(session, what, hint),
+      () => find(session, what, hint),
+      () => find(session, what, hint),
     );
     const over = () => {
       if (last === found) last = null;

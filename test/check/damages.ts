@@ -87,6 +87,11 @@ export const DAMAGES: Readonly<Record<CheckKind, Plant>> = {
   "invocation-head-foreign": spawned(`callee_head_after = ${headOf("fork")}`),
   "invocation-call-missing": spawned(`call_seq = ${NOWHERE}`),
   "invocation-type-invalid": spawned("type = 'call'"),
+  // Its end is gone, and it waits for itself.
+  "invocation-cycle": async ({ run }) => {
+    await run(`DELETE FROM invocations WHERE ${CHAT} AND type = 'spawn' AND status = 'done'`);
+    await run(`UPDATE invocations SET callee_session_no = ${of("chat")} WHERE ${CHAT} AND type = 'spawn'`);
+  },
   "attach-source-missing": sql(
     `UPDATE invocations SET source_session_no = ${NOWHERE}, source_head = NULL WHERE ${CHAT} AND type = 'attach'`,
   ),

@@ -88,7 +88,7 @@ describe("fork, resume and rewind", () => {
   });
 
   test("a session that looks like a head or a message is that session", async () => {
-    for (const id of ["hd-abcdef", "chat#2", `chat@${first.id.slice(0, 9)}`]) {
+    for (const id of ["hd-abcdef", "chat#2"]) {
       await run("sessions", "create", id);
       expect((await json("sessions", "show", id)).id).toBe(id);
       expect((await json("fork", id)).from).toEqual({ session: id });

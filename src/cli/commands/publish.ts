@@ -43,13 +43,15 @@ const GO_ON: Instead = (named) =>
 export const compact: Command = {
   name: "compact",
   summary: "store a summary from which contexts begin",
-  usage: ["compact SESSION [--agent A] --summary TEXT [--keep-last N]"],
+  usage: ["compact SESSION [--agent A] --summary TEXT [--up-to MESSAGE | --keep-last N]"],
   description:
-    "Appends a message that stands for all before it, or all but the last N, and publishes a head. A context for a model " +
-    "begins with the summary from then on. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
+    "Appends a message that stands for all before it, for all up to MESSAGE, or all but the last N, and publishes a head. A " +
+    "context for a model begins with the summary from then on. While others write to the session, name the last message that " +
+    "was summed up: what came later stays. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
   options: {
     agent: { type: "text", value: "ID", summary: "who sums up (default: the session's agent)" },
     summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
+    "up-to": { type: "text", value: "MESSAGE", summary: "the last message that the summary covers, as SESSION#SEQ" },
     "keep-last": { type: "number", min: 0, summary: "so many of the last messages stay as they are (default 0)" },
   },
   operands: [{ name: "SESSION", need: "one" }],
@@ -58,18 +60,23 @@ export const compact: Command = {
       command: "holdfast compact chat-1 --summary 'They agreed on Lisbon.' --keep-last 4",
       does: "all but the last four messages in one sentence",
     },
+    {
+      command: "holdfast compact chat-1 --summary 'They agreed on Lisbon.' --up-to chat-1#7",
+      does: "what was said up to that message, whatever was added since",
+    },
   ],
   next: "holdfast messages SESSION still shows all of it.",
   run: async (context) => {
     const { args } = context;
-    const [summary, keep] = [args.text("summary"), args.number("keep-last")];
+    const [summary, keep, upTo] = [args.text("summary"), args.number("keep-last"), args.text("up-to")];
+    if (keep !== undefined && upTo !== undefined) throw new UsageError("--up-to or --keep-last, not both");
     if (summary === undefined || summary.trim() === "")
       throw new UsageError("say in short what came before: --summary TEXT");
     const holdfast = await context.open();
     const session = await needSession(holdfast, args.operand(0), GO_ON);
     const agent = args.text("agent") ?? session.agent;
     if (agent === null) throw new UsageError("say who sums up: --agent ID");
-    const input = { agent, summary, ...(keep === undefined ? {} : { keep }) };
+    const input = { agent, summary, ...(keep === undefined ? {} : { keep }), ...(upTo === undefined ? {} : { upTo }) };
     return await tell(await holdfast.heads.compact({ session: session.id }, input), "compacted into", context);
   },
 };

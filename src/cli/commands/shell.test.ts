@@ -48,6 +48,12 @@ describe("a head from the shell", () => {
     expect(head.compaction).toMatchObject({ upTo: "chat#3" });
     const context = await within((store) => store.sessions.context("chat", { agent: "helper" }));
     expect(context.messages).toHaveLength(2);
+    const named = await json("compact", "chat", "--agent", "helper", "--summary", "Less.", "--up-to", "chat#2");
+    expect(named.compaction).toMatchObject({ upTo: "chat#2" });
+    const both = ["--up-to", "chat#2", "--keep-last", "1"];
+    expect(await fails("compact", "chat", "--agent", "helper", "--summary", "x", ...both)).toMatch(/^2 .*not both/);
+    const elsewhere = ["--agent", "helper", "--summary", "x", "--up-to", "chat#99"];
+    expect(await fails("compact", "chat", ...elsewhere)).toMatch(/shows no message chat#99/);
     expect(await run("compact", "chat", "--agent", "helper", "--summary", "Again.")).toMatch(
       /^compacted into head hd-/,
     );

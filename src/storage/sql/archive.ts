@@ -7,6 +7,7 @@ import {
   PORTABLE,
   type RestoredRow,
 } from "../../contracts/portable.ts";
+import { IN_PART } from "../../core/existing.ts";
 import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
 import type { Script } from "./script.ts";
 
@@ -61,6 +62,20 @@ const MARKED =
 /** A head by its id, if it is of the session that it should be of. */
 const HEAD_OF = "(SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_no WHERE h.id = ? AND o.id = ?)";
 
+/** Where rows of others, or what is left of its own, name a session. */
+const NAMING_SESSIONS = [
+  ...([
+    ["remains", "session_no"],
+    ["events", "session_no"],
+    ["branches", "parent_session_no"],
+  ] as const),
+  ...([
+    ["derivations", "source_session_no"],
+    ["invocations", "callee_session_no"],
+  ] as const),
+  ["invocations", "source_session_no"],
+] as const;
+
 export const queries = {
   ...(Object.fromEntries([
     ...LOGGED_TABLES.map((table) => [`archive.${table}`, logged(table)]),
@@ -77,6 +92,14 @@ export const queries = {
     "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
   "invocations.naming": `${NAMING}callee_session_no = ${THIS} UNION ${NAMING}source_session_no = ${THIS} ORDER BY 1, 2`,
   "invocations.marked": MARKED,
+  /** Who names a session that is here by name alone; and whom of those a session names. */
+  "session.namers":
+    "SELECT s.id FROM sessions s WHERE s.no IN (SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ? " +
+    "UNION SELECT i.session_no FROM invocations i WHERE i.source_session_no = ?) ORDER BY s.no LIMIT ?",
+  "session.names":
+    "SELECT s.no, s.id FROM sessions s WHERE s.no IN (SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
+    "UNION SELECT i.source_session_no FROM invocations i WHERE i.session_no = ?) " +
+    `AND s.deleted_at IS NOT NULL AND s.version = ${IN_PART} ORDER BY s.no`,
   "session.heirs":
     "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
     "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
@@ -104,6 +127,12 @@ export const statements = {
     "UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, " +
     "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +
     "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?) WHERE id = ?",
+  /** What was never here but in part, or by name, and of which nobody keeps or names anything any more. */
+  "session.forget":
+    `DELETE FROM sessions WHERE no = ? AND deleted_at IS NOT NULL AND version = ${IN_PART} ` +
+    NAMING_SESSIONS.map(
+      ([table, column]) => `AND NOT EXISTS (SELECT 1 FROM ${table} x WHERE x.${column} = sessions.no)`,
+    ).join(" "),
   /** With the heads of others that it names and that are here. */
   "invocation.link":
     `UPDATE invocations SET callee_head_before = ${HEAD_OF}, callee_head_after = ${HEAD_OF}, source_head = ${HEAD_OF} ` +

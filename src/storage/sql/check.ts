@@ -149,7 +149,7 @@ export const queries = {
   ),
   "check.invocations": versions(
     "invocations",
-    "r.type, r.callee_session_no AS callee_no, c.id AS callee, c.deleted_at AS callee_deleted, " +
+    "r.type, r.callee_session_no AS callee_no, c.id AS callee, c.deleted_at AS callee_deleted, c.seq AS callee_seq, " +
       "r.source_session_no AS source_no, o.id AS source, o.deleted_at AS source_deleted, r.call_seq, " +
       "(SELECT k.type FROM calls k WHERE k.session_no = r.session_no AND k.first_seq = r.call_seq AND k.seq = r.call_seq) AS call_type, " +
       "r.label, r.source_snapshot_seq, r.source_fingerprint, h_source_head.snapshot_seq AS source_head_snapshot, " +

@@ -7,6 +7,7 @@ import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import { IN_PART } from "../../core/existing.ts";
 import type { BranchStanding } from "../../core/head.ts";
+import { isReserved } from "../../core/locator.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
 import { Script } from "./script.ts";
@@ -81,9 +82,12 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
 }
 
 function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Found {
-  const found = steps.flatMap((step, i) =>
-    step.kind === "query" && step.answers !== undefined ? [[step.answers, [...(rows[i] ?? [])]] as const] : [],
-  );
+  const found = new Map<string, Row[]>();
+  for (const [i, step] of steps.entries()) {
+    if (step.kind !== "query" || step.answers === undefined) continue;
+    // The same may be asked of several sessions.
+    found.set(step.answers, [...(found.get(step.answers) ?? []), ...(rows[i] ?? [])]);
+  }
   return Object.fromEntries(found) as Found;
 }
 
@@ -274,6 +278,8 @@ function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>
       return { reason: "session-exists", session: use.id };
     if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
     if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
+    // Archives keep the ids they have.
+    if (!exists && use.mode !== "restore" && isReserved(use.id)) return { reason: "session-reserved", session: use.id };
   }
   // Before the blobs: a blob may be gone because what the decision relied on is, and then that must be decided again.
   for (const guard of commit.guards ?? []) {

@@ -2,7 +2,7 @@
 // else refers to is deleted with its parts, and only then do the rows forget it. One set of texts per scope, made from
 // where the rows are. Blobs kept in chunks or segments are taken apart afterwards, piece by piece (payloads.discard):
 // one statement would hold everybody up.
-import type { ErasedScope } from "../../contracts/storage.ts";
+import type { ErasedRow, ErasedScope } from "../../contracts/storage.ts";
 import { PREFIX } from "./words.ts";
 
 interface Where {
@@ -40,13 +40,17 @@ const PAYLOADS: readonly (readonly [table: string, column: string])[] = [
   ["snapshots", "vars"],
   ["heads", "final"],
 ];
-const WORK = `(${PAYLOADS.map(
-  ([table, column]) => `SELECT session_no, branch, seq, ${column} AS payload FROM ${table} WHERE ${column} IS NOT NULL`,
-).join(" UNION ALL ")}) AS w`;
+function workOf(payloads: typeof PAYLOADS): string {
+  const each = payloads.map(
+    ([table, column]) =>
+      `SELECT session_no, branch, seq, ${column} AS payload FROM ${table} WHERE ${column} IS NOT NULL`,
+  );
+  return `(${each.join(" UNION ALL ")}) AS w`;
+}
 
 const EVENTS = { table: "events", name: "events", column: "content" } as const;
 const STATE = { table: "state", name: "state", column: "value" } as const;
-const OF_WORK = { table: WORK, name: "w", column: "payload" } as const;
+const OF_WORK = { table: workOf(PAYLOADS), name: "w", column: "payload" } as const;
 
 const SCOPES: Readonly<Record<ErasedScope, Where>> = {
   messages: { ...EVENTS, rows: MINE, erase: FORGET + MINE },
@@ -161,11 +165,53 @@ const dropRows = Object.fromEntries(
 ) as Readonly<Record<`${(typeof ROW_TABLES)[number]}.dropAll`, string>>;
 
 /** What is kept for others, without its content. Parameters: the seq to name as that of the erasure, session number. */
+const EVAL_COLUMNS = ["code", "result", "final", "error", "salts"];
+const CALL_COLUMNS = ["request", "response", "result", "error", "salts"];
+const SNAPSHOT_COLUMNS = ["vars", "salt"];
 const FORGOTTEN = (table: string, columns: readonly string[]) =>
   `UPDATE ${table} SET ${columns.map((column) => `${column} = NULL`).join(", ")}, erased_seq = ? WHERE ${OF_SESSION} AND ${LIVE}`;
 
+const FORGET_HEADS = `UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE ${OF_SESSION}`;
+const FORGET_LABELS = `UPDATE invocations SET label = NULL WHERE ${OF_SESSION}`;
+// A key that held something holds nothing now, and not what it held before.
+const FORGET_VALUES = `UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE ${OF_SESSION}`;
+
+/** One row that was erased in another store: what it refers to is let go, and then it forgets. Parameters: session number, seq. */
+const OF_SEQ = `${OF_SESSION} AND seq = ?`;
+const ROW_FORGETS: Readonly<Record<ErasedRow, string>> = {
+  // By another event than here: the earlier one says who still saw that there was something.
+  events:
+    "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE " +
+    `${OF_SEQ} AND (${LIVE} OR erased_seq > ?)`,
+  evals: `${FORGOTTEN("evals", EVAL_COLUMNS)} AND seq = ?`,
+  calls: `${FORGOTTEN("calls", CALL_COLUMNS)} AND seq = ?`,
+  snapshots: `${FORGOTTEN("snapshots", SNAPSHOT_COLUMNS)} AND seq = ?`,
+  heads: `${FORGET_HEADS} AND seq = ?`,
+  invocations: `${FORGET_LABELS} AND seq = ?`,
+  state: `${FORGET_VALUES} AND seq = ?`,
+  annotations: `DELETE FROM annotations WHERE ${OF_SEQ}`,
+};
+
+function rowWhere(table: ErasedRow): Where {
+  const own = { erase: ROW_FORGETS[table], rows: OF_SEQ };
+  if (table === "events") return { ...EVENTS, ...own, rows: `${OF_SEQ} AND ${LIVE}` };
+  if (table === "state") return { ...STATE, ...own };
+  if (table === "annotations") return { ...own, table, name: table, column: "payload" };
+  return { ...OF_WORK, ...own, table: workOf(PAYLOADS.filter(([of]) => of === table)) };
+}
+
+const HOLDING = ["events", "evals", "calls", "snapshots", "heads", "state", "annotations"] as const;
+const rowErasures = Object.fromEntries([
+  ...HOLDING.map((table) => [`row.${table}.release`, texts(rowWhere(table)).release]),
+  ...Object.entries(ROW_FORGETS).map(([table, text]) => [`row.${table}.erase`, text]),
+  ["row.events.unindex", unindex(rowWhere("events"))],
+]) as Readonly<
+  Record<`row.${(typeof HOLDING)[number]}.release` | `row.${ErasedRow}.erase` | "row.events.unindex", string>
+>;
+
 export const statements = {
   ...each(ALL, texts),
+  ...rowErasures,
   ...each(OF_MESSAGES, (where) => ({ unindex: unindex(where) })),
   ...dropRows,
   "remains.clear": `DELETE FROM remains WHERE ${OF_SESSION}`,
@@ -181,13 +227,12 @@ export const statements = {
     `DELETE FROM branches WHERE ${OF_SESSION} AND NOT EXISTS (SELECT 1 FROM remains k ` +
     "WHERE k.session_no = branches.session_no AND k.branch = branches.branch)",
   "remains.forgetMessages": `${FORGET}${OF_SESSION} AND ${CONTENTS_OF_SESSION}`,
-  "remains.forgetEvals": FORGOTTEN("evals", ["code", "result", "final", "error", "salts"]),
-  "remains.forgetCalls": FORGOTTEN("calls", ["request", "response", "result", "error", "salts"]),
-  "remains.forgetSnapshots": FORGOTTEN("snapshots", ["vars", "salt"]),
-  "remains.forgetHeads": `UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE ${OF_SESSION}`,
-  "remains.forgetInvocations": `UPDATE invocations SET label = NULL WHERE ${OF_SESSION}`,
-  // A key that held something holds nothing now, and not what it held before.
-  "remains.forgetState": `UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE ${OF_SESSION}`,
+  "remains.forgetEvals": FORGOTTEN("evals", EVAL_COLUMNS),
+  "remains.forgetCalls": FORGOTTEN("calls", CALL_COLUMNS),
+  "remains.forgetSnapshots": FORGOTTEN("snapshots", SNAPSHOT_COLUMNS),
+  "remains.forgetHeads": FORGET_HEADS,
+  "remains.forgetInvocations": FORGET_LABELS,
+  "remains.forgetState": FORGET_VALUES,
 };
 
 /** Which stretches others need: of every fork that is there, or of which something is kept, where it branched off. */

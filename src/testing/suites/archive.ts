@@ -304,8 +304,9 @@ const forkCases: readonly Case[] = [
           assert.match((await refuses("SessionDeleted", read)).hint ?? "", /mporting its own archive/);
         }
         assert.equal(await sessions.get(id), null);
-        assert.equal(await sessions.delete(id), null);
       }
+      assert.equal(await sessions.delete("source"), null);
+      assert.match((await refuses("Conflict", () => sessions.delete("named"))).message, /"fork" names it/);
       assert.deepEqual(
         (await sessions.list()).items.map(({ id }) => id),
         ["fork"],

@@ -4,6 +4,7 @@ import type { Head } from "../../contracts/lineage.ts";
 import { formatLocator } from "../../core/locator.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type Need, type Offers, prove } from "../suite.ts";
+import { CALLED_LIKE_LOCATORS } from "./called-like-locators.ts";
 
 const NEEDS = ["history", "state", "log", "trace", "check", "info", "lineage", "archives"] as const satisfies Need[];
 type Given = Pick<Offers, (typeof NEEDS)[number]>;
@@ -181,9 +182,17 @@ export const locatorCases: readonly Case[] = [
     async (given) => {
       const { sessions, turns, calls, snapshots, heads } = given.lineage;
       const { info, log } = given;
-      for (const id of ["plain", "holdfast:x", "holdfast:x#y", `x@hd-${"0".repeat(64)}`, "a b%20"]) {
-        await sessions.create({ id });
+      const ids = ["plain", "a b%20"];
+      for (const id of ids) await sessions.create({ id });
+      for (const [id, archive] of CALLED_LIKE_LOCATORS) {
+        await given.archives.import([Buffer.from(archive, "base64")]);
+        ids.push(id);
+      }
+      for (const id of ids) {
         await say(given, id, "one");
+        assert.equal((await given.history.session(id)).at(-1)?.session, id);
+        await given.state.set(id, { a: 1 });
+        assert.deepEqual(await given.state.get(id), { a: 1 });
         const forms = [id, { session: id }, { store: info.storeId, session: id }];
         for (const at of [...forms, formatLocator({ store: info.url, session: id })]) {
           assert.equal((await sessions.get(at))?.id, id);
@@ -242,6 +251,76 @@ export const locatorCases: readonly Case[] = [
         await refuses(["InvalidArgument", "NotFound"], () => tasks.createTaskList(session, ["x"]));
         assert.equal(await given.sessions.get({ session }), null);
       }
+    },
+  ),
+
+  prove(
+    "SE1 what reads like a locator makes no session and no alias, whoever would make it",
+    [...NEEDS, "sessions", "tasks"],
+    async (given) => {
+      const { history, state, tasks } = given;
+      const { sessions, invocations, heads } = given.lineage;
+      await say(given, "s", "one");
+      const { id: head } = await heads.publish("s");
+      const names = [
+        ...["s@hd-abc", "s@hd-", "s@hd-ABCD1234", "s@HD-abcd", `s@hd-${"0".repeat(65)}`, "s@hd-aaaa ", "s@hd-…"],
+        ...[`s@${head}...`, `s@${head.toUpperCase()}`, `x s@${head} y`, "Holdfast:#s", "HOLDFAST:x", "holdFast:"],
+      ];
+      const before = (await sessions.list()).items.map(({ id }) => id);
+      for (const name of names) {
+        const scope = { session: name, agent: "helper" };
+        const makers: readonly (() => Promise<unknown>)[] = [
+          () => sessions.create({ id: name }),
+          () => sessions.fork("s", { id: name }),
+          () => sessions.attach("s", { caller: "s", mode: "branch", session: { id: name } }),
+          () => invocations.start("s", { session: { id: name } }),
+          () => sessions.setAlias("s", name),
+          () => history.append(scope, { role: "user", content: "x" }),
+          () => history.append(scope, { role: "user", content: "x", key: "k" }),
+          () => history.appendMany(scope, [{ role: "user", content: "x".repeat(5000) }]),
+          () => state.set(name, { a: 1 }),
+          () => state.patch(name, { a: 1 }),
+          () => state.compareAndSet(name, 0, { a: 1 }),
+          () => tasks.createTaskList(name, ["x"]),
+        ];
+        for (const [i, make] of makers.entries()) {
+          const error = await refuses("InvalidId", make, `${name} by ${i}`);
+          assert.match(error.hint ?? "", /SESSION@HEAD/);
+        }
+      }
+      for (const name of ["holdfast:x", "holdfast:#s", `s@${head}`]) {
+        await refuses("InvalidId", () => sessions.create({ id: name }));
+        await refuses("InvalidId", () => sessions.fork("s", { id: name }));
+        await refuses("InvalidId", () => sessions.setAlias("s", name));
+      }
+      assert.deepEqual(
+        (await sessions.list()).items.map(({ id }) => id),
+        before,
+      );
+      assert.deepEqual((await sessions.get("s"))?.aliases, []);
+      for (const name of ["s@abc", "ada@hd.example", "my holdfast:x", "@", "hd-abcd"]) await say(given, name, "fine");
+    },
+  ),
+
+  prove(
+    "SE1 a locator names a session that is there: one that is not is NotFound, and is not made",
+    [...NEEDS, "sessions", "tasks"],
+    async (given) => {
+      const { history, state, tasks, info } = given;
+      for (const session of ["holdfast:#nobody", formatLocator({ store: info.storeId, session: "nobody" })]) {
+        const scope = { session, agent: "helper" };
+        await refuses("NotFound", () => history.append(scope, { role: "user", content: "x" }));
+        await refuses("NotFound", () => history.session(session));
+        await refuses("NotFound", () => state.set(session, {}));
+        await refuses("NotFound", () => state.get(session));
+        await refuses("NotFound", () => tasks.createTaskList(session, ["x"]));
+        await refuses("NotFound", () => tasks.getByConversation(session));
+      }
+      assert.equal(await given.sessions.get("nobody"), null);
+      assert.deepEqual(await history.session("nobody"), []);
+      await say(given, "nobody", "by its id it is made");
+      await say(given, "holdfast:#nobody", "and now it is there");
+      assert.equal((await history.session("nobody")).length, 2);
     },
   ),
 

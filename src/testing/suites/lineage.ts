@@ -5,6 +5,7 @@ import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { busyCases } from "./lineage-busy.ts";
+import { compactCases } from "./lineage-compact.ts";
 import { contextCases } from "./lineage-context.ts";
 import { hidingCases } from "./lineage-hiding.ts";
 import { invocationCases } from "./lineage-invocations.ts";
@@ -15,7 +16,16 @@ export function runLineageSuite(name: string, make: MakeFixture, options?: Suite
   const cases = [...headCases, ...turnCases, ...branchCases, ...forkCases, ...stateCases, ...rowCases, ...hostileCases];
   runCases(
     `lineage: ${name}`,
-    [...cases, ...hidingCases, ...invocationCases, ...leafCases, ...contextCases, ...busyCases, ...locatorCases],
+    [
+      ...cases,
+      ...hidingCases,
+      ...invocationCases,
+      ...leafCases,
+      ...contextCases,
+      ...compactCases,
+      ...busyCases,
+      ...locatorCases,
+    ],
     make,
     options,
   );
@@ -649,7 +659,7 @@ const hostileCases: readonly Case[] = [
 
   prove("SE1 a locator is read back from its text, whatever the session is called", NEEDS, async (given) => {
     const { heads } = given.lineage;
-    for (const id of ["a@b", "a#1", "holdfast:x#y", "ünï ✓", `x@hd-${"0".repeat(64)}`]) {
+    for (const id of ["a@b", "a#1", "x@ab12cd34", "my holdfast:x", "ünï ✓", "hd-abcd"]) {
       await given.sessions.create({ id });
       await say(given, id, "one");
       const head = await heads.publish(id);

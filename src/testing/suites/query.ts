@@ -386,4 +386,18 @@ const hostileCases: readonly Case[] = [
     await refuses("InvalidArgument", () => query(text, [[1]], { maxRows: LIMITS.queryRows + 1 }));
     await refuses("InvalidArgument", () => query(text, [[1]], { timeoutMs: 0 }));
   }),
+
+  prove("QU1 a limit is the asker's own, also of a query that was asked before", ["query"], async ({ query }) => {
+    const text = "[:find [?x ...] :where [(ground [1 2 3]) [?x ...]]]";
+    const rows = async (options?: object) => ((await query(text, [], options)) as unknown[]).length;
+    const wrong = [0, null, "", "2", false, -1, 1.5, LIMITS.queryRows + 1];
+    for (const _ of ["first", "again"]) {
+      for (const limit of wrong) await refuses("InvalidArgument", () => query(text, [], { limit } as object));
+      assert.deepEqual(
+        [await rows(), await rows({ limit: 2 }), await rows({ limit: 1 }), await rows({})],
+        [3, 2, 1, 3],
+      );
+      assert.equal(await rows({ limit: undefined }), 3);
+    }
+  }),
 ];

@@ -1,0 +1,82 @@
+// Calls: requests to models, and what came of them.
+import type { Json, JsonObject } from "./json.ts";
+import type { At } from "./lineage.ts";
+
+/** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
+export type CallType = "root" | "leaf";
+export type CallStatus = "started" | "done" | "failed" | "cancelled";
+
+export interface Call {
+  readonly id: string;
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly turn: string | null;
+  readonly type: CallType;
+  readonly status: CallStatus;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly requestRef: string | null;
+  readonly responseRef: string | null;
+  readonly resultRef: string | null;
+  readonly errorRef: string | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedTokens: number | null;
+  /** null: unknown, which is not 0. */
+  readonly costUsd: number | null;
+  readonly createdAt: number;
+  readonly completedAt: number | null;
+  readonly erased: boolean;
+}
+
+interface AnyCallInput {
+  readonly model?: string;
+  readonly provider?: string;
+  readonly turn?: string;
+}
+
+/** A request that stands for itself. */
+export interface LeafCallInput extends AnyCallInput {
+  readonly type: "leaf";
+  /** As it is sent. */
+  readonly request?: Json;
+  readonly descriptor?: never;
+}
+
+/** A request made of the session's own messages. */
+export interface RootCallInput extends AnyCallInput {
+  readonly type: "root";
+  /** What identifies it without repeating the transcript. */
+  readonly descriptor?: RootDescriptor;
+  readonly request?: never;
+}
+
+export type CallInput = LeafCallInput | RootCallInput;
+
+export interface RootDescriptor {
+  /** Messages of the session it was rendered from, in order. */
+  readonly messages: readonly string[];
+  readonly system?: string;
+  readonly cache?: JsonObject;
+}
+
+export interface CallOutcome {
+  /** "failed" when an error is given, "done" otherwise. */
+  readonly status?: Exclude<CallStatus, "started">;
+  readonly response?: Json;
+  readonly result?: Json;
+  readonly error?: Json;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly cachedTokens?: number;
+  readonly costUsd?: number | null;
+}
+
+export interface Calls {
+  start(session: At, input: CallInput): Promise<Call>;
+  finish(id: string, outcome: CallOutcome): Promise<Call>;
+  /** Both in one commit, for a call that is over. */
+  add(session: At, input: CallInput & CallOutcome): Promise<Call>;
+  get(id: string): Promise<Call | null>;
+}

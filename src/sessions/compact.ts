@@ -1,0 +1,179 @@
+// Compaction: a message that says in short what came before, and a head from which on contexts begin with it. Whoever wrote
+// the summary had read so far and no further, so what it stands for is settled by the first read: whatever is tried again,
+// nothing that came later goes with it.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Head } from "../contracts/lineage.ts";
+import type { MessageAtRow } from "../contracts/lineage-queries.ts";
+import type { Prepare } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { checkId, checkInt, checkRecord, invalid } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { existingSession } from "../core/existing.ts";
+import { rootOf } from "../core/head.ts";
+import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
+import { appendCommit, prepareMessage } from "../history/append.ts";
+import { readyMessage } from "../history/content.ts";
+import { onHead } from "./guards.ts";
+import { decideHead, prepareHead } from "./publish.ts";
+import { lastMessageRows } from "./view-messages.ts";
+
+type MessageId = ReturnType<typeof parseRowId>;
+
+/** The last message that the summary covers. */
+interface Boundary {
+  readonly no: number;
+  readonly branch: number;
+  readonly id: MessageId;
+}
+
+interface Asked {
+  readonly keep: number;
+  readonly upTo: MessageId | null;
+}
+
+export async function compact(storage: Storage, prepare: Prepare, id: string, input: unknown): Promise<Head> {
+  const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "upTo", "expect"]);
+  const agent = checkId(given.agent, "agent");
+  const asked = askedFor(given);
+  // A context would begin with nothing in place of all that the summary stands for.
+  const isBlank = typeof given.summary === "string" && given.summary.trim() === "";
+  if (isBlank) throw invalid("summary", "what says in short what came before", given.summary);
+  const summary = readyMessage({ role: "user", content: given.summary, metadata: { compaction: true } } as never);
+  const first = await existingSession(storage, id);
+  const boundary = await boundaryOf(storage, first, asked);
+  const message = await prepareMessage(summary, prepare);
+  const expected = given.expect === undefined ? {} : { expect: given.expect as string };
+  const prepared = await prepareHead(storage, prepare, expected);
+  return decide(storage, async () => {
+    const session = await existingSession(storage, id);
+    // What is kept is kept as asked; a summary that somebody else stored since is not among it.
+    const isAlone = asked.upTo === null && session.head === first.head;
+    const upTo = await coveredUpTo(storage, session, boundary, isAlone);
+    const at = storage.environment.now();
+    const append = appendCommit({ session: id, agent, run: undefined, at }, [message]);
+    // Another compaction meanwhile stands for some of the same messages: then this one stands for it, too.
+    const guards = [onHead(session)];
+    return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, upTo }, guards });
+  });
+}
+
+function askedFor({ keep, upTo }: Readonly<Record<string, unknown>>): Asked {
+  if (keep !== undefined && upTo !== undefined) {
+    throw new HoldfastError(
+      "InvalidArgument",
+      "a compaction says how many messages to keep, or up to which it goes, not both",
+      {
+        details: { what: "compaction" },
+        hint: "upTo is the surer one: the last message that whoever wrote the summary had read.",
+      },
+    );
+  }
+  return {
+    keep: keep === undefined ? 0 : checkInt(keep, "keep", 0, 1_000_000),
+    upTo: upTo === undefined ? null : parseRowId(upTo, "upTo"),
+  };
+}
+
+async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }: Asked): Promise<Boundary> {
+  const id = upTo ?? (await lastToCompact(storage, session, keep));
+  for (const segment of await lineageOf(storage, session)) {
+    const { no, branch, horizon } = segment;
+    if (!holds(segment, id)) continue;
+    const [row] = await storage.query("messages.at", no, branch, id.seq - 1, id.seq, horizon, 1);
+    if (row !== undefined && isShown(segment, row)) return { no, branch, id };
+  }
+  const name = rowId(id.session, id.seq);
+  throw new HoldfastError("NotFound", `${JSON.stringify(session.id)} shows no message ${name}`, {
+    details: { kind: "message", session: session.id, id: name },
+    hint: "Name a message of the session's own history, on the line it is on, that was not erased.",
+  });
+}
+
+async function lastToCompact(storage: Storage, session: SessionRow, keep: number): Promise<MessageId> {
+  const rows = await lastMessageRows(storage, session, keep + 1);
+  const row = rows[0];
+  if (row !== undefined && rows.length === keep + 1) return { session: row.session, seq: row.seq };
+  throw new HoldfastError(
+    "InvalidArgument",
+    `there are not more than ${keep} messages in ${JSON.stringify(session.id)}`,
+    {
+      details: { session: session.id, keep },
+      hint: "Keep fewer, or compact later.",
+    },
+  );
+}
+
+/** The boundary, or the last of the summaries directly behind it that say no more than what it covers. */
+async function coveredUpTo(
+  storage: Storage,
+  session: SessionRow,
+  { no, branch, id }: Boundary,
+  isAlone: boolean,
+): Promise<string> {
+  const lineage = await lineageOf(storage, session);
+  const found = lineage.findIndex((one) => one.no === no && one.branch === branch && holds(one, id));
+  if (found === -1) throw leftBehind(session, id);
+  let last = id;
+  if (isAlone) return rowId(last.session, last.seq);
+  for (const [i, segment] of lineage
+    .slice(0, found + 1)
+    .toReversed()
+    .entries()) {
+    for (const row of await nextRows(storage, segment, i === 0 ? id.seq : 0)) {
+      const upTo = await summedUpTo(storage, segment, row);
+      if (upTo === null || isBehind(lineage, upTo, last)) return rowId(last.session, last.seq);
+      last = { session: row.session, seq: row.seq };
+    }
+  }
+  return rowId(last.session, last.seq);
+}
+
+/** Enough for all who compact at once; of more, the rest stays in the context. */
+const AT_ONCE = 64;
+
+async function nextRows(storage: Storage, segment: Segment, after: number): Promise<readonly MessageAtRow[]> {
+  const { no, branch, upTo, horizon } = segment;
+  const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, AT_ONCE);
+  return rows.filter((row) => isShown(segment, row));
+}
+
+/** Up to which message a summary stands, when the message is one: its head comes directly after it. */
+async function summedUpTo(storage: Storage, { no, branch }: Segment, row: MessageAtRow): Promise<MessageId | null> {
+  const [head] = await storage.query("head.before", no, branch, row.seq + 1);
+  if (head === undefined || head.seq !== row.seq + 1) return null;
+  const { compaction } = rootOf(head);
+  if (compaction?.summary !== rowId(row.session, row.seq)) return null;
+  return parseRowId(compaction.upTo, "compaction.upTo");
+}
+
+/** The first comes later on the line than the second, or is not on it. */
+function isBehind(lineage: readonly Segment[], one: MessageId, other: MessageId): boolean {
+  // Of the stretches of its session, the oldest that reaches so far holds it.
+  const [at, than] = [one, other].map((id) => lineage.findLastIndex((segment) => holds(segment, id))) as [
+    number,
+    number,
+  ];
+  return at === -1 || at < than || (at === than && one.seq > other.seq);
+}
+
+function lineageOf(storage: Storage, { no, branch, seq }: SessionRow): Promise<readonly Segment[]> {
+  return lineageAt(storage, { no, branch, seq });
+}
+
+function holds({ session, upTo }: Segment, id: MessageId): boolean {
+  return session === id.session && id.seq <= upTo;
+}
+
+function isShown(segment: Segment, row: MessageAtRow): boolean {
+  return row.erased_seq === null && !isHidden(segment, row);
+}
+
+function leftBehind(session: SessionRow, { session: of, seq }: MessageId): HoldfastError {
+  const [name, id] = [JSON.stringify(session.id), rowId(of, seq)];
+  return new HoldfastError("Conflict", `${name} went on from before ${id} while it was summed up to there`, {
+    details: { session: session.id, upTo: id },
+    hint: "Read the session again and sum up what it shows now.",
+  });
+}

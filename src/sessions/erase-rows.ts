@@ -1,0 +1,84 @@
+// The statements that erase a session's rows, but for what live forks inherit of them, and the report of what they did.
+import type { Cell, ErasedScope, Found, Write } from "../contracts/storage.ts";
+import { countRows, type Erased, forgetWrites, releaseWrites, tally } from "./erase.ts";
+
+const SCOPES = ["allMessages", "allState", "allAnnotations", "allWork"] as const satisfies readonly ErasedScope[];
+const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
+
+export function reportOf(found: Found, at: number, tombstone: 0 | 1): Erased {
+  const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
+  const words = found["allMessages.words"] ?? [];
+  // Of the session itself first, then of those that were kept for it.
+  const events = found["remains.events"] ?? [];
+  const work = countRows(found["allWork.erasable"]);
+  const removed = {
+    messages: words.reduce((sum, { n }) => sum + n, 0),
+    events: events.reduce((sum, { n, kept: stay }) => sum + n - stay, 0),
+    state: countRows(found["allState.erasable"]),
+    annotations: countRows(found["allAnnotations.erasable"]),
+    ...(work === 0 ? {} : { payloads: work }),
+    blobs,
+    bytes: words.reduce((sum, row) => sum + row.bytes, bytes),
+  };
+  const inherited = found["remains.messages"]?.[0]?.n ?? 0;
+  const forOthers = events[0]?.kept ?? 0;
+  const stays = {
+    ...{ ...(tombstone === 0 ? {} : { tombstone }), blobs: kept },
+    ...(inherited === 0 ? {} : { inherited }),
+    ...(forOthers === 0 ? {} : { events: forOthers }),
+  };
+  return { report: { removed, kept: stays }, later };
+}
+
+export function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const sum: Record<string, number> = {};
+  for (const [kind, n] of all.flatMap((one) => Object.entries(one))) sum[kind] = (sum[kind] ?? 0) + n;
+  return sum;
+}
+
+/** A seq that no log reaches: what is erased everywhere was erased after all that anyone inherits. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
+export function eraseWrites(no: number, at: number, everywhere: boolean): readonly Write[] {
+  const where: Cell[] = [no];
+  const run = (statement: Extract<Write, { op: "run" }>["statement"], ...params: Cell[]): Write => ({
+    ...{ op: "run", statement, params: [...params, no] },
+  });
+  const release: Write[] = [
+    { op: "read", query: "allMessages.words", params: where },
+    ...releaseWrites(SCOPES, at, where),
+  ];
+  const keep: Write = { op: "run", statement: "remains.keep", params: [no, no, no, no, no] };
+  // Everywhere: the rows that forks inherit stay, so that these show what was there, and hold nothing any more.
+  const forget: Write[] = [
+    ...(["Messages", "Evals", "Calls", "Snapshots"] as const).map((kind) => run(`remains.forget${kind}`, AFTER_ALL)),
+    run("remains.forgetHeads"),
+    run("remains.forgetInvocations"),
+    run("remains.forgetState"),
+  ];
+  return [
+    run("remains.clear"),
+    ...(everywhere ? [...release, keep, ...forget] : [keep, ...release]),
+    { op: "read", query: "remains.events", params: where },
+    ...forgetWrites(SCOPES, where),
+    ...ROWS.map((table) => run(`${table}.dropAll`)),
+    { op: "run", statement: "words.shorten", params: [] },
+  ];
+}
+
+/** Everything that is left of a session goes, but for its heads, for rows of the same commit that take its place. */
+export function replaceWrites(no: number): readonly Write[] {
+  const run = (statement: Extract<Write, { op: "run" }>["statement"]): Write => ({
+    op: "run",
+    statement,
+    params: [no],
+  });
+  return [
+    run("remains.clear"),
+    run("allMessages.unindex"),
+    ...SCOPES.map((scope) => run(`${scope}.release`)),
+    ...forgetWrites(SCOPES, [no]),
+    ...ROWS.filter((table) => table !== "heads").map((table) => run(`${table}.dropAll`)),
+    { op: "run", statement: "words.shorten", params: [] },
+  ];
+}

@@ -1,0 +1,265 @@
+// What deleted sessions keep for others, and what came with others, goes with the last who needs it: in one commit with
+// that deletion, whatever happens before and after it.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground, lostAfterCommit } from "../../test/engines.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { open } from "../open.ts";
+import { createPayloads } from "../storage/blobs/payloads.ts";
+import { SqlStorage } from "../storage/sql/store.ts";
+import { eraseSession } from "./erase-session.ts";
+import { shrinkRemains } from "./remains.ts";
+
+async function fileOf(store: Holdfast, session: string): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of store.export(session)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+const say = (store: Holdfast, session: string, content: string, agent = "ada") =>
+  store.history.append({ session, agent }, { role: "user", content });
+
+async function shownBy(store: Holdfast, session: string): Promise<readonly boolean[]> {
+  return (await (await store.sessions.at(session)).messages()).map((message) => !("erased" in message));
+}
+
+describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (engine %i)", (_, engine) => {
+  let ground: Ground;
+  let here: Holdfast;
+  let home: Holdfast;
+  let storage: SqlStorage;
+  beforeEach(async () => {
+    ground = await engine.fresh();
+    [here, home] = [await open(ground.url), await open(":memory:")];
+    storage = new SqlStorage(ground.driver, realEnvironment());
+  });
+  afterEach(async () => {
+    await here.close();
+    await home.close();
+    await ground.end();
+  });
+
+  const run = (...texts: readonly string[]) =>
+    ground.driver.transact(function* () {
+      yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [] })), last: true };
+    });
+  const rowsOf = async (table: string, id: string) =>
+    (await ground.driver.read(`SELECT 1 FROM ${table} WHERE session_no = (SELECT no FROM sessions WHERE id = ?)`, [id]))
+      .length;
+  const issues = async () => (await here.check()).issues.map(({ kind, rows }) => [kind, ...rows]);
+
+  /** Lets others go first once, when a deletion has been decided. */
+  function interrupted(others: () => Promise<unknown>): Storage {
+    let isOver = false;
+    return {
+      ...lostAfterCommit(storage),
+      query: (name, ...params) => storage.query(name, ...params),
+      async commit(commit) {
+        if (!isOver) await others();
+        isOver = true;
+        return storage.commit(commit);
+      },
+    };
+  }
+
+  /** As a deletion left it that was cut off before it freed what others kept for it. */
+  async function leave(id: string): Promise<void> {
+    const tables = ["events", "branches", "derivations", "heads"];
+    await run(
+      ...tables.map((table) => `DELETE FROM ${table} WHERE session_no = (SELECT no FROM sessions WHERE id = '${id}')`),
+      "UPDATE sessions SET deleted_at = 1, version = version + 1, messages = 0, head_no = NULL, cache_id = NULL, " +
+        `origin = NULL, agent_no = NULL WHERE id = '${id}'`,
+    );
+  }
+
+  test("LG6 goes in the commit that deletes the last who inherits it", async () => {
+    await say(here, "source", "secret");
+    await here.sessions.fork("source", { id: "fork" });
+    await say(here, "fork", "secret too");
+    await here.sessions.fork("fork", { id: "last" });
+    await here.sessions.delete("source");
+    await here.sessions.delete("fork");
+    expect([await rowsOf("events", "source"), await rowsOf("events", "fork")]).toEqual([2, 3]);
+    const lost = lostAfterCommit(storage);
+    await expect(eraseSession(lost, createPayloads(storage), "last", false)).rejects.toMatchObject({
+      code: "StoreUnreachable",
+    });
+    for (const id of ["source", "fork", "last"]) {
+      expect([id, await rowsOf("events", id), await rowsOf("remains", id)]).toEqual([id, 0, 0]);
+    }
+    expect(await issues()).toEqual([]);
+  });
+
+  test("LG6 tells all that went with it", async () => {
+    const content = "secret ".repeat(1000);
+    await say(here, "source", content);
+    await here.sessions.fork("source", { id: "fork" });
+    await say(here, "fork", content);
+    expect(await here.sessions.delete("source")).toMatchObject({ removed: { messages: 0 }, kept: { inherited: 1 } });
+    const report = await here.sessions.delete("fork");
+    expect(report).toMatchObject({ removed: { messages: 2, blobs: 1 }, kept: { tombstone: 1, blobs: 0 } });
+    expect((await here.blobs.list()).items).toEqual([]);
+  });
+
+  test.each(["delete", "gc"] as const)("SE10 what was left behind is named, and %s frees it", async (how) => {
+    await say(here, "source", "secret");
+    await here.sessions.fork("source", { id: "fork" });
+    await here.sessions.delete("source");
+    await leave("fork");
+    expect(await issues()).toEqual([["remains-left", "source"]]);
+    if (how === "gc") {
+      await here.blobs.gc({ dryRun: true });
+      expect(await rowsOf("events", "source")).toBe(2);
+      await here.blobs.gc();
+    } else expect(await here.sessions.delete("fork")).toMatchObject({ removed: { messages: 1 } });
+    expect(await rowsOf("events", "source")).toBe(0);
+    expect(await issues()).toEqual([]);
+    expect(await here.sessions.delete("fork")).toBeNull();
+  });
+
+  test("LG6 everywhere also erases what was kept of a session that was deleted before", async () => {
+    await say(here, "source", "secret");
+    await here.state.set("source", { key: "secret" });
+    await here.sessions.fork("source", { id: "fork" });
+    await here.sessions.delete("source");
+    expect(await here.sessions.delete("source")).toBeNull();
+    expect(await here.sessions.delete("source", { everywhere: true })).toMatchObject({
+      removed: { messages: 1, state: 1 },
+      kept: { tombstone: 1, blobs: 0 },
+    });
+    expect(await shownBy(here, "fork")).toEqual([false]);
+    expect(await here.state.get("fork")).toEqual({});
+    expect(await issues()).toEqual([]);
+    await here.sessions.delete("fork");
+    expect(await here.sessions.delete("source", { everywhere: true })).toBeNull();
+  });
+
+  test("LG6 everywhere also erases what came in part with a fork", async () => {
+    await say(home, "source", "secret");
+    for (const id of ["fork", "other"]) await home.sessions.fork("source", { id });
+    const whole = await fileOf(home, "source");
+    const other = await fileOf(home, "other");
+    await here.import(await fileOf(home, "fork"));
+    expect(await here.sessions.delete("source", { everywhere: true })).toEqual({
+      removed: { messages: 1, events: 0, state: 0, annotations: 0, blobs: 0, bytes: expect.any(Number) },
+      kept: { blobs: 0 },
+    });
+    await here.import(other);
+    await expect(here.import(whole)).rejects.toMatchObject({ code: "Conflict" });
+    for (const id of ["fork", "other"]) expect([id, await shownBy(here, id)]).toEqual([id, [false]]);
+    expect(await issues()).toEqual([]);
+    // Cleared at home, too: then it is known by which event, and who still saw that there was something.
+    await home.history.clear({ session: "source", agent: "ada" });
+    await here.import(await fileOf(home, "other"));
+    expect((await fileOf(here, "other")).equals(await fileOf(home, "other"))).toBe(true);
+    expect(await issues()).toEqual([]);
+  });
+
+  test("AR1 a name goes with the last session that names it", async () => {
+    for (const id of ["boss", "chief"]) {
+      const store = await open(":memory:");
+      await store.sessions.create({ id });
+      await store.invocations.start(id, { session: { id: "kid" } });
+      await here.import(await fileOf(store, id));
+      await store.close();
+    }
+    await expect(here.sessions.delete("kid")).rejects.toMatchObject({
+      code: "Conflict",
+      details: { namedBy: ["boss", "chief"] },
+    });
+    await here.sessions.fork("boss", { id: "fork" });
+    await here.sessions.delete("boss", { everywhere: true });
+    await here.sessions.delete("chief");
+    // What the fork inherits names it still.
+    await expect(here.sessions.create({ id: "kid" })).rejects.toMatchObject({ code: "SessionDeleted" });
+    await here.sessions.delete("fork");
+    expect(await here.sessions.create({ id: "kid" })).toMatchObject({ seq: 1 });
+    expect(await issues()).toEqual([]);
+  });
+
+  test("AR1 a name that was left behind can be deleted", async () => {
+    await home.sessions.create({ id: "boss" });
+    await home.invocations.start("boss", { session: { id: "kid" } });
+    await here.import(await fileOf(home, "boss"));
+    await run("DELETE FROM invocations", "UPDATE sessions SET deleted_at = 1 WHERE id = 'boss'");
+    expect(await here.sessions.delete("kid")).toMatchObject({ removed: { names: 1 } });
+    expect(await here.sessions.delete("kid")).toBeNull();
+  });
+
+  test("AR3 what came in part goes with the last who inherits it, and its id is free", async () => {
+    await say(home, "source", "secret");
+    await home.sessions.fork("source", { id: "fork" });
+    await here.import(await fileOf(home, "fork"));
+    await here.sessions.delete("fork");
+    expect(await here.sessions.create({ id: "source" })).toMatchObject({ seq: 1 });
+    expect(await issues()).toEqual([]);
+  });
+
+  test("AR3 a part that came whole meanwhile is not taken for what is kept", async () => {
+    await say(home, "source", "mine");
+    const whole = await fileOf(home, "source");
+    await home.sessions.fork("source", { id: "fork" });
+    await here.import(await fileOf(home, "fork"));
+    await eraseSession(
+      interrupted(() => here.import(whole)),
+      createPayloads(storage),
+      "fork",
+      false,
+    );
+    expect(await shownBy(here, "source")).toEqual([true]);
+    expect(await issues()).toEqual([]);
+  });
+
+  test("AR3 a part that was left behind, and came whole meanwhile, is not freed", async () => {
+    await say(home, "source", "mine");
+    const whole = await fileOf(home, "source");
+    await home.sessions.fork("source", { id: "fork" });
+    await here.import(await fileOf(home, "fork"));
+    await leave("fork");
+    await shrinkRemains(
+      interrupted(() => here.import(whole)),
+      createPayloads(storage),
+    );
+    expect(await shownBy(here, "source")).toEqual([true]);
+    expect(await issues()).toEqual([]);
+  });
+
+  test("LG6 a source that is deleted meanwhile keeps nothing for one that goes", async () => {
+    await say(here, "source", "secret");
+    await here.sessions.fork("source", { id: "fork" });
+    const others = interrupted(() => here.sessions.delete("source"));
+    // Cut off behind its commit.
+    const cut: Storage = { ...others, reclaim: () => Promise.reject(new Error("cut off")) };
+    await expect(eraseSession(cut, createPayloads(storage), "fork", false)).rejects.toThrow("cut off");
+    expect(await rowsOf("events", "source")).toBe(0);
+    expect(await issues()).toEqual([]);
+  });
+
+  test("SE10 a message that is still there although a clear took it is named, where it is kept and where it is inherited", async () => {
+    await say(here, "source", "one");
+    await say(here, "source", "secret", "bob");
+    const [row] = await ground.driver.read("SELECT words, sha256, salt FROM events WHERE seq = 3", []);
+    await here.history.clear({ session: "source", agent: "bob" });
+    await here.sessions.fork("source", { id: "fork" });
+    await here.sessions.delete("source");
+    expect(await issues()).toEqual([]);
+    await ground.driver.transact(function* () {
+      const sql = "UPDATE events SET erased_seq = NULL, words = ?, sha256 = ?, salt = ? WHERE erased_seq = 4";
+      yield { steps: [{ kind: "query", sql, params: [row?.words, row?.sha256, row?.salt] as never }], last: true };
+    });
+    expect(await issues()).toContainEqual(["row-mismatch", "source#4"]);
+    const { issues: found } = await here.check({ session: "fork" });
+    expect(found.map(({ kind, rows }) => [kind, ...rows])).toContainEqual(["row-mismatch", "source#4"]);
+  });
+
+  test("SE10 a head that a name cannot have is named", async () => {
+    await home.sessions.create({ id: "boss" });
+    await home.invocations.start("boss", { session: { id: "kid" } });
+    await home.heads.publish("boss");
+    await here.import(await fileOf(home, "boss"));
+    expect(await issues()).toEqual([]);
+    await run("UPDATE invocations SET callee_head_before = (SELECT min(no) FROM heads)");
+    expect(await issues()).toEqual([["row-mismatch", "boss#2"]]);
+  });
+});

@@ -1,0 +1,102 @@
+// What deleted sessions keep because others inherit it, and what came of one with a fork: whose it is, how much of it is
+// needed, and that it goes with the last who needs it.
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Guard, Storage } from "../contracts/storage.ts";
+import { IN_PART } from "../core/existing.ts";
+import { lineageAt } from "../core/lineage.ts";
+import { afterwards } from "./erase.ts";
+import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
+
+/** What of a session's log is kept for others: up to this seq on this branch. */
+export interface Remains {
+  readonly branch: number;
+  readonly upTo: number;
+}
+
+/** Of the session's own branches, what live forks inherit: from where they branched off, back to its beginning. */
+export async function neededOf(storage: Storage, no: number): Promise<readonly Remains[]> {
+  const upTo = new Map<number, number>();
+  for (const cut of await storage.query("branches.needed", no, no)) {
+    for (const segment of await lineageAt(storage, { no, branch: cut.branch, seq: cut.upto })) {
+      if (segment.no !== no) break;
+      upTo.set(segment.branch, Math.max(upTo.get(segment.branch) ?? 0, segment.upTo));
+    }
+  }
+  return [...upTo].map(([branch, seq]) => ({ branch, upTo: seq }));
+}
+
+/** A session, by its number and id. */
+export interface Known {
+  readonly no: number;
+  readonly id: string;
+  readonly version: number;
+}
+
+export interface Ancestors {
+  /** Those of which only what others inherit is here, the nearest first. */
+  readonly kept: readonly Known[];
+  /** The first that is there, if one is: whatever lies behind it is needed as long as it is. */
+  readonly living: readonly Known[];
+}
+
+/** Whom a session continues; every session does so by its first branch. */
+export async function ancestorsOf(storage: Storage, session: number): Promise<Ancestors> {
+  const kept: Known[] = [];
+  const seen = new Set([session]);
+  for (let at = session; ; ) {
+    const [up] = await storage.query("check.branch", at, 1);
+    if (up === undefined || seen.has(up.parent_session_no)) return { kept, living: [] };
+    at = up.parent_session_no;
+    seen.add(at);
+    const [row] = await storage.query("archive.sessions", at);
+    if (row === undefined) return { kept, living: [] };
+    const known = { no: at, id: String(row.id), version: Number(row.version) };
+    if (row.deleted_at === null) return { kept, living: [known] };
+    kept.push(known);
+  }
+}
+
+/** Sessions of which only a part or the name is here, and that invocations of these name. */
+export async function namesOf(
+  storage: Storage,
+  sessions: readonly { readonly no: number }[],
+): Promise<readonly Known[]> {
+  const names = new Map<number, Known>();
+  for (const { no } of sessions) {
+    for (const name of await storage.query("session.names", no, no)) names.set(name.no, { ...name, version: IN_PART });
+  }
+  return [...names.values()];
+}
+
+/**
+ * What deleted sessions keep for forks, as far as nobody inherits it any more. A deletion frees it itself; asked after every
+ * one and by gc, so that nothing stays that was left behind nevertheless.
+ */
+export async function shrinkRemains(storage: Storage, payloads: Payloads): Promise<Readonly<Record<string, number>>> {
+  const freed: Readonly<Record<string, number>>[] = [];
+  for (let changed = true; changed; ) {
+    changed = false;
+    const held = Map.groupBy(await storage.query("remains.list"), (row) => row.session_no);
+    for (const [no, rows] of held) {
+      const remains = await neededOf(storage, no);
+      const isSame =
+        remains.length === rows.length &&
+        rows.every((row) => remains.some(({ branch, upTo }) => branch === row.branch && upTo === row.upto));
+      if (isSame) continue;
+      const at = storage.environment.now();
+      // As it was read, and locked: an import may be about to count on it.
+      const guards = rows.map(
+        ({ session, branch, upto }): Guard => ({
+          ...{ check: "remains.upto", key: [session, branch], expect: upto },
+        }),
+      );
+      const outcome = await storage.commit({ solo: true, guards, writes: eraseWrites(no, at, false) });
+      if (!outcome.ok) continue;
+      const { report, later } = reportOf(outcome.found ?? {}, at, 1);
+      await afterwards(storage, payloads, later);
+      freed.push(report.removed);
+      changed = true;
+    }
+  }
+  return sumOf(freed);
+}

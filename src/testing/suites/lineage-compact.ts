@@ -1,0 +1,167 @@
+// Compaction beside others: what a summary does not cover stays in the context, however often it is tried again.
+import assert from "node:assert/strict";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { present, range, refuses } from "../expect.ts";
+import { type Case, type Need, type Offers, prove } from "../suite.ts";
+
+const NEEDS = ["history", "lineage", "check"] as const satisfies Need[];
+type Given = Pick<Offers, (typeof NEEDS)[number]>;
+
+async function say(history: Holdfast["history"], session: string, ...texts: string[]): Promise<readonly string[]> {
+  const added = await history.appendMany(
+    { session, agent: "ada" },
+    texts.map((content) => ({ role: "user", content })),
+  );
+  return added.map(({ id }) => id);
+}
+
+async function shown({ lineage }: Given, session: string): Promise<readonly string[]> {
+  const { messages } = await lineage.sessions.context(session);
+  return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : "?"));
+}
+
+export const compactCases: readonly Case[] = [
+  prove("SE6 a summary covers what there was up to the message named, and nothing behind it", NEEDS, async (given) => {
+    const { heads, sessions } = given.lineage;
+    const [, second, third] = await say(given.history, "chat", "one", "two", "three", "four");
+    const head = await heads.compact("chat", { agent: "ada", summary: "in short", upTo: present(second) });
+    assert.equal(head.compaction?.upTo, second);
+    assert.deepEqual(await shown(given, "chat"), ["in short", "three", "four"]);
+
+    // Of what a fork inherits as well, and of a summary that covers less than the one before.
+    await sessions.fork("chat", { id: "fork" });
+    await say(given.history, "fork", "five");
+    await heads.compact("fork", { agent: "ada", summary: "more", upTo: present(third) });
+    assert.deepEqual(await shown(given, "fork"), ["more", "four", "in short", "five"]);
+    await heads.compact("fork", { agent: "ada", summary: "less", upTo: present(second) });
+    assert.deepEqual(await shown(given, "fork"), ["less", "three", "four", "in short", "five", "more"]);
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
+  prove("SE6 a summary goes with the next only when that covers all it says", NEEDS, async (given) => {
+    const { heads } = given.lineage;
+    const [first] = await say(given.history, "chat", "one");
+    await given.history.append({ session: "chat", agent: "bob" }, { role: "user", content: "two" });
+    await heads.compact("chat", { agent: "ada", summary: "of both" });
+    await given.history.clear({ session: "chat", agent: "bob" });
+    await heads.compact("chat", { agent: "ada", summary: "of the first", upTo: present(first) });
+    assert.deepEqual(await shown(given, "chat"), ["of the first", "of both"]);
+    await heads.compact("chat", { agent: "ada", summary: "again", upTo: present(first) });
+    assert.deepEqual(await shown(given, "chat"), ["again", "of both", "of the first"]);
+  }),
+
+  prove("ST7 a summary of what the session does not show is refused, and nothing is written", NEEDS, async (given) => {
+    const { heads, sessions } = given.lineage;
+    const { history } = given;
+    const [first] = await say(history, "chat", "one");
+    const start = await heads.publish("chat");
+    const [left] = await say(history, "chat", "left");
+    await heads.publish("chat");
+    await sessions.rewind(`chat@${start.id}`);
+    const [other] = await say(history, "other", "elsewhere");
+    const [gone] = await history.appendMany({ session: "chat", agent: "bob" }, [{ role: "user", content: "gone" }]);
+    await history.clear({ session: "chat", agent: "bob" });
+    await say(history, "chat", "two");
+    const before = await sessions.get("chat");
+    const missing = ["chat#1", "chat#9999", "nobody#1"];
+    for (const upTo of [...missing, present(left), present(other), present(gone?.id)]) {
+      const error = await refuses("NotFound", () => heads.compact("chat", { agent: "ada", summary: "s", upTo }), upTo);
+      assert.deepEqual([error.details.kind, error.details.id, error.hint !== undefined], ["message", upTo, true]);
+    }
+    for (const upTo of ["", "chat", "chat#0", 7, null]) {
+      await refuses("InvalidArgument", () => heads.compact("chat", { agent: "ada", summary: "s", upTo } as never));
+    }
+    const both = { agent: "ada", summary: "s", keep: 0, upTo: present(first) };
+    await refuses("InvalidArgument", () => heads.compact("chat", both));
+    assert.deepEqual(await sessions.get("chat"), before);
+  }),
+
+  prove(
+    "SE6 what is added while somebody sums up stays in the context, also when it is tried again",
+    [...NEEDS, "another"],
+    async (given) => {
+      const other = await given.another();
+      for (const round of range(12)) {
+        const session = `s${round}`;
+        const ids = await say(given.history, session, "one", "two", "three");
+        const summary = "in short ".repeat(round % 2 === 0 ? 1 : 20_000);
+        const upTo = present(ids[2]);
+        await Promise.all([
+          given.lineage.heads.compact(session, { agent: "ada", summary, upTo }),
+          say(other.history, session, "late").then(() => other.heads.publish(session)),
+          other.heads.publish(session),
+        ]);
+        assert.deepEqual(await shown(given, session), [summary, "late"]);
+      }
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+
+  prove("SE6 of two compactions at once neither takes what no summary covers", [...NEEDS, "another"], async (given) => {
+    const both = [given.lineage.heads, (await given.another()).heads];
+    for (const round of range(10)) {
+      const session = `s${round}`;
+      const ids = await say(given.history, session, "0", "1", "2", "3", "4");
+      const made = await Promise.all(
+        both.map((one, who) => one.compact(session, { agent: "ada", summary: `sum ${who}`, keep: 2 })),
+      );
+      for (const { compaction } of made) assert.equal(compaction?.upTo, ids[2]);
+      assert.deepEqual((await shown(given, session)).slice(1, 3), ["3", "4"]);
+      // Three who name the same message: the last summary stands for the others.
+      const upTo = present(ids[3]);
+      await say(given.history, session, "5");
+      const again = [...both, ...both.slice(0, 1)];
+      await Promise.all(again.map((one, who) => one.compact(session, { agent: "ada", summary: `new ${who}`, upTo })));
+      const context = await shown(given, session);
+      assert.deepEqual(
+        context.filter((text) => /^\d$/.test(text)),
+        ["4", "5"],
+      );
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
+  prove(
+    "SE6 of several compactions at once the last stands for all before it",
+    [...NEEDS, "another"],
+    async (given) => {
+      const both = [given.lineage.heads, (await given.another()).heads];
+      for (const named of [false, true]) {
+        const session = `named ${named}`;
+        const ids = await say(given.history, session, "0", "1");
+        const upTo = named ? { upTo: present(ids[1]) } : {};
+        const all = range(4).map((who) =>
+          present(both[who % 2]).compact(session, { agent: "ada", summary: `sum ${who}`, ...upTo }),
+        );
+        await Promise.all(all);
+        assert.equal((await shown(given, session)).length, 1, "one summary");
+      }
+    },
+  ),
+
+  prove(
+    "SE6 a session that left the line which was summed up says so, and keeps its context",
+    [...NEEDS, "another"],
+    async (given) => {
+      const other = await given.another();
+      let left = 0;
+      for (const round of range(4)) {
+        const session = `s${round}`;
+        await say(given.history, session, "one");
+        const start = await given.lineage.heads.publish(session);
+        const [, last] = await say(given.history, session, "two", "three");
+        await given.lineage.heads.publish(session);
+        const input = { agent: "ada", summary: "in short ".repeat(600_000), upTo: present(last) };
+        const [, made] = await Promise.allSettled([
+          other.sessions.rewind(`${session}@${start.id}`),
+          given.lineage.heads.compact(session, input),
+        ]);
+        if (made.status === "fulfilled") continue;
+        left += 1;
+        await refuses(["Conflict", "NotFound"], () => Promise.reject(made.reason));
+        assert.deepEqual(await shown(given, session), ["one"]);
+      }
+      assert.notEqual(left, 0, "none was overtaken");
+    },
+  ),
+];
