@@ -2,12 +2,30 @@
 // processes and are run one file at a time when nothing else is running.
 
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const shared = { pool: "forks", testTimeout: 60_000, hookTimeout: 60_000 } as const;
 const elsewhere = ["**/node_modules/**", "**/dist/**"];
 
+/** Those that take longest, longest first: the last one to begin should not be the one that everybody waits for. */
+const LONG = [
+  ...["suites.postgres", "sim/half", "sim/required", "suites.sqlite-file", "bad-input", "runs/tamper", "suites."],
+  ...["blobs/store", "test/package", "check/damage", "check/columns", "archive/archive", "sim/", "blobs/growth"],
+];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONG.findIndex((name) => moduleId.includes(name));
+      return place < 0 ? LONG.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: {

@@ -4,10 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import type { Environment } from "../../contracts/environment.ts";
-import { openOn } from "../../open.ts";
 import type { Driver, Param, Plan, Step } from "../../storage/sql/driver.ts";
-import { openSqlite } from "../../storage/sql/sqlite/driver.ts";
 import { simulatedEnvironment } from "../environment.ts";
+import { engine, loadEngine } from "./engine.ts";
 
 const idle: Place[] = [];
 
@@ -26,6 +25,7 @@ export class Place {
   }
 
   static async take(environment: Environment): Promise<Place> {
+    await loadEngine();
     const place = idle.pop() ?? (await Place.#make());
     place.#environment = environment;
     return place;
@@ -34,7 +34,7 @@ export class Place {
   static async #make(): Promise<Place> {
     const place = new Place();
     const driver = await place.connect("observer");
-    await openOn({ ...bound(driver), close: async () => {} }, { environment: simulatedEnvironment(0) });
+    await engine().openOn({ ...bound(driver), close: async () => {} }, { environment: simulatedEnvironment(0) });
     place.#empty = await emptying(driver);
     return place;
   }
@@ -51,7 +51,7 @@ export class Place {
       defer: (run) => this.#environment.defer(run),
       log: (level, event, fields) => this.#environment.log(level, event, fields),
     };
-    const driver = await openSqlite({ path: this.#path, durability: "normal", busyMs: 30_000, environment });
+    const driver = await engine().openSqlite({ path: this.#path, durability: "normal", busyMs: 30_000, environment });
     this.#drivers.set(name, driver);
     return driver;
   }

@@ -5,11 +5,11 @@ import type { AgentDefinition, AnswerInput, Decision, Run } from "../../contract
 import type { Storage } from "../../contracts/storage.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import { openOn } from "../../open.ts";
 import type { Driver } from "../../storage/sql/driver.ts";
 import { faultyBlobs, type SharedBytes, sharedBlobs } from "./blobs.ts";
 import { Client, patiently } from "./client.ts";
 import { type Committed, faultyDriver } from "./driver.ts";
+import { engine } from "./engine.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { brokenInvariants, readAll } from "./invariants.ts";
 import { Place } from "./place.ts";
@@ -209,7 +209,9 @@ class Simulator {
     });
     const outside = blobs === true ? { blobs: faultyBlobs(this.#bytes, process, this.#faults) } : {};
     const options = { durability: "normal", environment, ...outside } as const;
-    return patiently(environment, () => openOn({ ...driver, close: async () => {} }, options, this.#plant.storage));
+    return patiently(environment, () =>
+      engine().openOn({ ...driver, close: async () => {} }, options, this.#plant.storage),
+    );
   }
 
   /**
@@ -272,7 +274,7 @@ class Simulator {
     const environment = realEnvironment();
     const driver = await this.#connect("observer");
     const outside = blobs === true ? { blobs: sharedBlobs(this.#bytes) } : {};
-    const store = await openOn(driver, { environment, ...outside });
+    const store = await engine().openOn(driver, { environment, ...outside });
     const found = await readAll(store);
     this.#problems.push(...(await brokenInvariants(store, found, this.#world)));
     const order = this.#commits.map(({ process }) => process).join(" ");

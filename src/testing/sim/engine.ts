@@ -1,0 +1,21 @@
+// The store under a simulation. It is loaded when the first one begins: whoever imports holdfast/testing on a Node without
+// SQLite is told so by open(), and not by an import that fails.
+type Engine = {
+  readonly openOn: typeof import("../../open.ts").openOn;
+  readonly openSqlite: typeof import("../../storage/sql/sqlite/driver.ts").openSqlite;
+};
+
+let loaded: Engine | null = null;
+
+/** Once, before anything is scheduled. */
+export async function loadEngine(): Promise<void> {
+  if (loaded !== null) return;
+  const { openOn } = await import("../../open.ts");
+  const { openSqlite } = await import("../../storage/sql/sqlite/driver.ts");
+  loaded = { openOn, openSqlite };
+}
+
+export function engine(): Engine {
+  if (loaded === null) throw new Error("bug: a simulation began before its engine was loaded");
+  return loaded;
+}
