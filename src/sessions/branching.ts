@@ -171,9 +171,7 @@ export async function forkAt(
   const at = storage.environment.now();
   const inherited = { ...described, agent: described.agent ?? session.agent };
   const birth: Birth = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
-  // What a head counted is known: to count anew would make a fork as slow as its past is long.
-  const messages =
-    head === null ? await countMessages(storage, await lineageAt(storage, from)) : rootOf(head).counts.messages;
+  const messages = head === null ? await countShort(storage, from) : rootOf(head).counts.messages;
   const derived = derivation("fork", id, from, head, at);
   const created = createCommit(id, inherited, birth, at, derived.data, derived.branch);
   return {
@@ -185,6 +183,16 @@ export async function forkAt(
     },
     answer: ({ events }) => ({ ...createdSession(id, inherited, birth, at, events), messages }),
   };
+}
+
+/** Events of a past that is counted where no head did: more would make a fork as slow as its past is long. */
+const SHORT = 1000;
+
+async function countShort(storage: Storage, from: Position): Promise<number> {
+  if (from.seq > SHORT) return 0;
+  const lineage = await lineageAt(storage, from);
+  const events = lineage.reduce((sum, { upTo }) => sum + upTo, 0);
+  return events > SHORT ? 0 : countMessages(storage, lineage);
 }
 
 /** The edge to what a session was made from: a row of the branch it begins with, and an event with a row of its own. */
