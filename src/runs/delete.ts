@@ -6,6 +6,7 @@ import type { Cell, Commit, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { afterwards, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
 import { atVersion } from "./moves.ts";
+import { takenUp } from "./past.ts";
 
 /** null: there was nothing to erase. */
 type Later = readonly DiscardedRow[] | null;
@@ -20,13 +21,17 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
         hint: "Cancel it first.",
       });
     }
+    const [active] = await storage.query("run.active", row.session);
+    const past = active === undefined ? [] : await takenUp(storage, active);
+    if (active !== undefined && past.some((one) => one.id === id)) throw isTakenUp(id, active.id);
     const [agent] = await storage.query("agent.get", row.agent);
     const where: Cell[] = [row.session_no, id];
     const drop = (statement: "runs.drop" | "signals.drop" | "decisions.drop"): Write => ({
       ...{ op: "run", statement, params: [id] },
     });
     return {
-      ...{ session: row.session, scope: "journal", where, guards: [atVersion(row)] },
+      ...{ session: row.session, scope: "journal", where },
+      guards: [atVersion(row), { check: "run.active", key: [row.session], expect: active?.id ?? null }],
       event: { type: "run/deleted", data: { run: id } },
       drops: [
         ...[drop("signals.drop"), drop("decisions.drop")],
@@ -34,6 +39,13 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
         drop("runs.drop"),
       ],
     };
+  });
+}
+
+function isTakenUp(id: string, by: string): HoldfastError {
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(by)} takes up ${JSON.stringify(id)} and needs it`, {
+    details: { kind: "run", id, by },
+    hint: "Delete it when that one has ended.",
   });
 }
 

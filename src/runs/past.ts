@@ -1,5 +1,6 @@
 // A run that takes up another: what that one had done since the checkpoint counts as done, and the step it failed at is
 // tried again.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
@@ -29,6 +30,23 @@ export async function recordsFor(
   const failed = records.findLast((one) => one.status === "failed" && (one.end?.seq ?? 0) <= last);
   if (failed !== undefined) failed.isPast = true;
   return records.filter((one) => one.iteration === iteration);
+}
+
+/** The runs whose journal is part of its own: the one it takes up, the one that took up, and so on. */
+export async function takenUp(storage: Storage, row: RunRow): Promise<readonly RunRow[]> {
+  const [created] = await readJournal(storage, row, row.first_seq - 1);
+  const from = created === undefined ? null : retriedBy(created);
+  if (from === null || Number(from.iteration) !== row.iteration) return [];
+  const [past] = await storage.query("run.get", String(from.run));
+  if (past !== undefined) return [past, ...(await takenUp(storage, past))];
+  throw new HoldfastError(
+    "Conflict",
+    `what the run ${JSON.stringify(row.id)} takes up was deleted: ${JSON.stringify(String(from.run))}`,
+    {
+      details: { kind: "run", id: row.id, deleted: String(from.run) },
+      hint: "runs.fork() goes on from one of its iterations.",
+    },
+  );
 }
 
 /** Its own, and those of the run which that one took up in turn. */

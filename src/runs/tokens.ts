@@ -1,4 +1,4 @@
-// What models say while they are asked: shown to who listens in this process, never stored (rule LG9 keeps the log small).
+// What models say while they are asked: shown to who listens in this process, never stored (rule RU8).
 import type { Token } from "../contracts/runs.ts";
 
 /** What a listener that does not keep up loses, oldest first. */

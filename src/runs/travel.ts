@@ -20,6 +20,7 @@ import { checkpointBytes, loadEventPayload } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseTaken } from "./create.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
+import { takenUp } from "./past.ts";
 import { existingRun, runOf } from "./rows.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -96,12 +97,15 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
     const birth = await taking(storage, payloads, prepare, taken, row.session);
     return decide<Run>(storage, async () => {
       await refuseTaken(storage, birth);
+      const past = await takenUp(storage, row);
       const session = await existingSession(storage, row.session);
       if (session.branch !== row.branch) throw hasMoved(row);
       const at = storage.environment.now();
       const begun = beginRun(birth, at);
       const guards = [
         ...[{ check: "session.branch", key: [session.id], expect: session.branch } as const, atVersion(row)],
+        // They stay: what they had done is taken for done.
+        ...past.map(atVersion),
         ...(begun.commit.guards ?? []),
       ];
       return {

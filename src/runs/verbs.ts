@@ -9,6 +9,7 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
+import { eventOf } from "./checkpoints.ts";
 import { payloadOf, readJournal, recordsOf, stepOf } from "./journal.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
 import { existingRun, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
@@ -200,12 +201,12 @@ export async function pendingDecisions(
   const found: Decision[] = [];
   for (const asked of all.slice(0, limit)) {
     const row = await existingRun(storage, asked.run);
-    const journal = await readJournal(storage, row, asked.step_seq - 1);
-    const record = recordsOf(row.session, journal).get(asked.step_seq);
-    const intent = journal.find(({ seq }) => seq === asked.step_seq);
-    if (record === undefined || intent === undefined) continue;
+    // By its place: the intent may be that of a run which this one takes up.
+    const intent = await eventOf(storage, row.session, asked.step_seq);
+    const record = recordsOf(row.session, [intent]).get(asked.step_seq);
+    if (record === undefined) continue;
     const input: Json = await payloadOf(payloads, row.session, intent);
-    const askedAt = journal.find(({ seq }) => seq === asked.seq)?.at ?? record.startedAt;
+    const askedAt = (await eventOf(storage, row.session, asked.seq)).at;
     const id = rowId(asked.session, asked.step_seq);
     found.push({
       id,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, endedOnce, NEEDS, texts, World } from "./runs-agents.ts";
+import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
 
 /** Says where it is in each of four iterations; gives its state. */
 const counts = agent(
@@ -57,6 +57,50 @@ export const travelCases: readonly Case[] = [
       assert.equal((await runs.resume(counts, more.id)).value, 4);
     },
   ),
+  prove(
+    "RU6 a step in doubt is asked about also by the run that takes its run up, which is needed until then",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      const held = gate();
+      const pays = agent(
+        async (it) => {
+          await it.tool("first");
+          return it.done(await it.tool("pay", 5));
+        },
+        { tools: { first: world.tool("first"), pay: world.tool("pay", () => held.pass().then(() => "paid")) } },
+      );
+      await runs.start(pays, { session: "s", id: "old" });
+      await cutOff(runs, pays, "old", held.reached);
+      await runs.cancel("old");
+      await runs.retry("old", { id: "new" });
+      assert.equal((await runs.resume(pays, "new")).status, "waiting");
+      const [decision, ...others] = await runs.pending();
+      assert.deepEqual([decision?.run, decision?.step.name, decision?.input, others.length], ["new", "pay", 5, 0]);
+      await refuses("Conflict", () => runs.delete("old"));
+      await runs.answer(present(decision).id, { verdict: "result", result: "it was" });
+      const done = await runs.resume(pays, "new");
+      assert.deepEqual(
+        [done.status, done.value, world.count("first"), world.count("pay")],
+        ["completed", "it was", 1, 1],
+      );
+      await endedOnce(given, done.run);
+      assert.equal(await runs.delete("old"), true, "nobody needs it any more");
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
+  prove("RU11 what was deleted cannot be taken up", NEEDS, async ({ runs }) => {
+    const fails = agent(async (it) => it.done(await it.tool("down")), {
+      tools: { down: { execute: () => Promise.reject(new Error("down")) } },
+    });
+    await runs.execute(fails, { session: "s", id: "one" });
+    await runs.retry("one", { id: "two" });
+    await runs.resume(fails, "two");
+    await runs.delete("one");
+    await refuses("Conflict", () => runs.retry("two"));
+    assert.equal((await runs.list()).items.length, 1, "and nothing was begun");
+  }),
   prove("RU8 fork goes on from an iteration in a session of its own, with another state", NEEDS, async (given) => {
     const { runs, sessions } = given;
     const { run } = await runs.execute(counts, { session: "s" });
