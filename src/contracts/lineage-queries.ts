@@ -54,7 +54,6 @@ export interface HeadRow {
 }
 
 export interface BranchStandingRow extends Counts {
-  readonly head_no: number | null;
   readonly head_id: string | null;
   readonly head_root: Uint8Array | null;
 }

@@ -88,7 +88,7 @@ export interface RunQueries {
   /** Somebody has their lease. */
   "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
-  "run.journal": Read<[session: number, run: string, after: number, limit: number], JournalRow>;
+  "run.journal": Read<[session: number, run: string, after: number, upTo: number, limit: number], JournalRow>;
   "run.event": Read<[session: string, seq: number], JournalRow>;
   "signal.next": Read<[run: string, name: string], JournalRow>;
   "decisions.open": Read<[limit: number], DecisionRow>;

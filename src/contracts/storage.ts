@@ -179,6 +179,7 @@ export type StatementName =
   | "session.forget"
   | "invocation.link"
   | "run.move"
+  | "run.goOn"
   | "run.takeUp"
   | "run.beat"
   | "signal.take"
@@ -320,7 +321,7 @@ export interface HeadDraft {
   /** What it goes on from when its branch has no head of its own; null when it has one. */
   readonly inherits: {
     /** The newest head behind the branch, when it is of the same session. */
-    readonly basis: { readonly no: number; readonly id: string } | null;
+    readonly basis: { readonly id: string } | null;
     readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
     /** Of the lineage before the branch. */
     readonly counts: Counts;
@@ -347,6 +348,8 @@ export interface Commit {
   /** Agents whose number a slot needs; registered when unknown. */
   readonly agents?: readonly { readonly id: string; readonly at: number }[];
   readonly guards?: readonly Guard[];
+  /** What its guards would be answered once it has happened, where it changes that: then nobody has to ask. */
+  readonly holds?: readonly Guard[];
   readonly blobs?: readonly BlobWrite[];
   readonly events?: readonly EventDraft[];
   /** Rows that belong to no event. Written after blobs and before events. */

@@ -22,6 +22,10 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return digest;
 }
 
+export function sha256Hex(text: string | Uint8Array): string {
+  return hash("sha256", text, "hex");
+}
+
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export function toHex(bytes: Uint8Array): string {

@@ -4,11 +4,22 @@
 export class NotCanonical extends Error {}
 
 /** Throws NotCanonical for what JSON cannot say: lone surrogates, NaN, infinities, undefined, functions, cycles. */
-export function canonicalJson(value: unknown, depth = 0): string {
+export function canonicalJson(value: unknown): string {
+  return ordered(value, 0, canonicalString);
+}
+
+/** The same for any value that JSON.parse gives: it has lone surrogates as well, which stand in the text as escapes. */
+export function orderedJson(value: unknown): string {
+  return ordered(value, 0, JSON.stringify);
+}
+
+type Quote = (text: string) => string;
+
+function ordered(value: unknown, depth: number, quote: Quote): string {
   if (depth > 512) throw new NotCanonical("nested deeper than 512 levels");
   switch (typeof value) {
     case "string":
-      return canonicalString(value);
+      return quote(value);
     case "number":
       if (!Number.isFinite(value)) throw new NotCanonical(`${value} is not a JSON number`);
       return JSON.stringify(value);
@@ -16,7 +27,7 @@ export function canonicalJson(value: unknown, depth = 0): string {
       return value ? "true" : "false";
     case "object":
       if (value === null) return "null";
-      return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value, depth);
+      return Array.isArray(value) ? orderedArray(value, depth, quote) : orderedObject(value, depth, quote);
     default:
       throw new NotCanonical(`${typeof value} is not JSON`);
   }
@@ -27,21 +38,28 @@ function canonicalString(text: string): string {
   return JSON.stringify(text);
 }
 
-function canonicalArray(items: readonly unknown[], depth: number): string {
+function orderedArray(items: readonly unknown[], depth: number, quote: Quote): string {
   let text = "[";
-  for (let i = 0; i < items.length; i++) text += (i === 0 ? "" : ",") + canonicalJson(items[i], depth + 1);
+  for (let i = 0; i < items.length; i++) text += (i === 0 ? "" : ",") + ordered(items[i], depth + 1, quote);
   return `${text}]`;
 }
 
-function canonicalObject(object: object, depth: number): string {
-  // Strings compare by UTF-16 code units, which is the order asked for.
-  const keys = Object.keys(object).sort();
+function orderedObject(object: object, depth: number, quote: Quote): string {
+  const keys = sorted(Object.keys(object));
   const values = object as Readonly<Record<string, unknown>>;
   let text = "";
   for (const key of keys) {
     const value = values[key];
     if (value === undefined) continue;
-    text += `${text === "" ? "{" : ","}${canonicalString(key)}:${canonicalJson(value, depth + 1)}`;
+    text += `${text === "" ? "{" : ","}${quote(key)}:${ordered(value, depth + 1, quote)}`;
   }
   return text === "" ? "{}" : `${text}}`;
+}
+
+/** Strings compare by UTF-16 code units, which is the order asked for. What we make ourselves is in order as a rule. */
+function sorted(keys: string[]): readonly string[] {
+  for (let i = 1; i < keys.length; i++) {
+    if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort();
+  }
+  return keys;
 }

@@ -75,7 +75,7 @@ export function headId({ chain, root, ...rest }: Identity): string {
 
 /** What a branch holds at the moment of a commit: its newest head, and what came after it. */
 export interface BranchStanding {
-  readonly head: { readonly no: number; readonly id: string; readonly root: Uint8Array } | null;
+  readonly head: { readonly id: string; readonly root: Uint8Array } | null;
   readonly since: Counts;
 }
 
@@ -90,11 +90,7 @@ export interface Place {
   readonly at: number;
 }
 
-export function completeHead(
-  draft: HeadDraft,
-  place: Place,
-  standing: BranchStanding,
-): { readonly row: PublishedHead; readonly basisNo: number | null } {
+export function completeHead(draft: HeadDraft, place: Place, standing: BranchStanding): PublishedHead {
   const { status, commits, columns, compactsUpTo } = draft;
   const { session, no, branch, seq, chain, at } = place;
   const { basis, source, counts, compaction } = standing.head === null ? inherited(draft) : continued(standing.head);
@@ -105,11 +101,10 @@ export function completeHead(
     compaction: compactsUpTo === null ? compaction : { summary: rowId(session, seq - 1), upTo: compactsUpTo },
   });
   const id = headId({ session, branch, seq, chain, basis: basis?.id ?? null, source, status, root });
-  const row: PublishedHead = {
+  return {
     ...{ id, session, session_no: no, branch, seq, basis: basis?.id ?? null, status, chain, root, at, ...columns },
     snapshot_seq: commits.vars === null ? null : seq - 1,
   };
-  return { row, basisNo: basis?.no ?? null };
 }
 
 function inherited({ inherits }: HeadDraft): NonNullable<HeadDraft["inherits"]> {

@@ -25,7 +25,7 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
     const past = active === undefined ? [] : await takenUp(storage, active);
     if (active !== undefined && past.some((one) => one.id === id)) throw isTakenUp(id, active.id);
     const [agent] = await storage.query("agent.get", row.agent);
-    const where: Cell[] = [row.session_no, id];
+    const where: Cell[] = [row.session_no, id, row.first_seq, row.seq];
     const drop = (statement: "runs.drop" | "signals.drop" | "decisions.drop"): Write => ({
       ...{ op: "run", statement, params: [id] },
     });

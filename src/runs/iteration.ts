@@ -14,9 +14,9 @@ import type {
   SpawnOptions,
   Verdict,
 } from "../contracts/runs.ts";
-import { encodeText, sha256 } from "../core/bytes.ts";
-import { canonicalJson } from "../core/canonical.ts";
-import { checkId, checkInt, checkRecord, encodeJson, invalid } from "../core/check.ts";
+import { encodeText, sha256, sha256Hex } from "../core/bytes.ts";
+import { canonicalJson, orderedJson } from "../core/canonical.ts";
+import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import type { Asked, Steps } from "./steps.ts";
 
 const ONCE: RetryPolicy = { attempts: 1 };
@@ -49,8 +49,9 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   let drawn = 0;
   const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => {
     if (setting.isOver()) throw iterationOver(iteration);
-    const input = encodeJson(given === undefined ? null : given, name, "payloadBytes");
-    return { path: `${prefix}${++count}`, kind, name, input };
+    const copy = copyJson(given === undefined ? null : given, name);
+    const input = encodeCopy(copy, name, "payloadBytes");
+    return { path: `${prefix}${++count}`, kind, name, input, sha256: sha256Hex(orderedJson(copy)) };
   };
   return {
     ...{ run, session, iteration, input, signal },

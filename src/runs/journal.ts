@@ -10,6 +10,7 @@ import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVe
 import { rowId } from "../core/row-id.ts";
 
 const PAGE = 1000;
+const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** An event of the run. */
 export interface Entry {
@@ -36,12 +37,14 @@ export function entryOf(session: string, row: JournalRow): Entry {
 /** After a seq, in order. */
 export async function readJournal(
   storage: Storage,
-  { session, session_no, id }: Pick<RunRow, "session" | "session_no" | "id">,
+  { session, session_no, id, seq, ended_at }: Pick<RunRow, "session" | "session_no" | "id" | "seq" | "ended_at">,
   after: number,
 ): Promise<readonly Entry[]> {
+  // Nothing of a run follows its end.
+  const upTo = ended_at === null ? FOREVER : seq;
   const entries: Entry[] = [];
   for (let last = after; ; ) {
-    const rows = await storage.query("run.journal", session_no, id, last, PAGE);
+    const rows = await storage.query("run.journal", session_no, id, last, upTo, PAGE);
     entries.push(...rows.map((row) => entryOf(session, row)));
     last = rows.at(-1)?.seq ?? last;
     if (rows.length < PAGE) return entries;

@@ -30,30 +30,34 @@ export function moveRun(row: RunRow, move: Move): Moved {
   const { type, changes, at, data, payload, checkpoint, writes } = move;
   const next: RunRow = { ...row, ...changes, version: row.version + 1, updated_at: at };
   const checkpointSeq: Cell = checkpoint === true ? { slot: "seq" } : next.checkpoint_seq;
-  const params: Cell[] = [
-    ...[next.status, next.version, next.epoch, next.owner, next.iteration, checkpointSeq, next.wake_at, next.waits],
-    ...[
-      next.cancel,
-      next.pause_at,
-      next.stop,
-      next.tokens,
-      next.cost_usd,
-      { slot: "seq" } as const,
-      at,
-      next.ended_at,
-      row.id,
-    ],
-  ];
   const event: EventDraft = {
     ...{ session: row.session, type, at, run: row.id },
     data: { ...data, version: next.version, ...(checkpoint === true ? { checkpoint: true } : {}), ...said(changes) },
     ...carried(payload),
-    writes: [{ op: "run", statement: "run.move", params }, ...(writes ?? [])],
+    writes: [update(row, next, checkpointSeq), ...(writes ?? [])],
   };
   return {
     event,
     row: (seq) => ({ ...next, seq, checkpoint_seq: checkpoint === true ? seq : next.checkpoint_seq }),
   };
+}
+
+const STAYS = ["status", "epoch", "owner", "wake_at", "waits", "cancel", "pause_at", "stop", "ended_at"] as const;
+
+/** A run that only goes on keeps its places in the indexes: most changes are of that kind. */
+function update(row: RunRow, next: RunRow, checkpointSeq: Cell): Write {
+  const { id, version, iteration, tokens, cost_usd, updated_at } = next;
+  const seq = { slot: "seq" } as const;
+  if (STAYS.every((column) => row[column] === next[column])) {
+    const params = [version, iteration, checkpointSeq, tokens, cost_usd, seq, updated_at, id];
+    return { op: "run", statement: "run.goOn", params };
+  }
+  const { status, epoch, owner, wake_at, waits, cancel, pause_at, stop, ended_at } = next;
+  const params: Cell[] = [
+    ...[status, version, epoch, owner, iteration, checkpointSeq, wake_at, waits, cancel, pause_at, stop, tokens],
+    ...[cost_usd, seq, updated_at, ended_at, id],
+  ];
+  return { op: "run", statement: "run.move", params };
 }
 
 export function said(changes: Changes): JsonObject {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { RetryPolicy, RunError, StepCall, StepKind } from "../contracts/runs.ts";
 import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
-import { decodeText, encodeText, sha256, toHex } from "../core/bytes.ts";
+import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { encodeJson } from "../core/check.ts";
 import { waitBefore } from "./agents.ts";
@@ -20,6 +20,8 @@ export interface Asked {
   readonly name: string;
   /** JSON, as it is kept. */
   readonly input: Uint8Array;
+  /** SHA-256 of the same in canonical order, hex. */
+  readonly sha256: string;
 }
 
 export interface Identity extends Asked {
@@ -65,9 +67,9 @@ export class Steps {
   }
 
   identify(asked: Asked): Identity {
-    const { kind, name, input } = asked;
-    const said = { kind, name, input: toHex(sha256(canonicalBytes(input))) };
-    return { ...asked, digest: toHex(sha256(encodeText(canonicalJson(said)))).slice(0, 32) };
+    const { path, kind, name, input, sha256 } = asked;
+    const digest = sha256Hex(canonicalJson({ input: sha256, kind, name })).slice(0, 32);
+    return { path, kind, name, input, sha256, digest };
   }
 
   /** What the journal has at the place; NonDeterminism when it is something else. */
@@ -85,9 +87,8 @@ export class Steps {
   }
 
   key({ path, kind, name, digest }: Identity, attempt: number): string {
-    const place = { run: this.#writer.row.id, iteration: this.#iteration, path, kind, name, digest };
-    const text = canonicalJson(attempt === 1 ? place : { ...place, attempt });
-    return toHex(sha256(encodeText(text))).slice(0, 32);
+    const place = { digest, iteration: this.#iteration, kind, name, path, run: this.#writer.row.id };
+    return sha256Hex(canonicalJson(attempt === 1 ? place : { attempt, ...place })).slice(0, 32);
   }
 
   /** With an effect on the world outside: intended before, recorded after. */
@@ -189,7 +190,7 @@ export class Steps {
 
   said(identity: Identity, attempt: number, key = this.key(identity, attempt)): JsonObject {
     const { path, kind, name, digest } = identity;
-    return { iteration: this.#iteration, path, kind, name, attempt, digest, key };
+    return { attempt, digest, iteration: this.#iteration, key, kind, name, path };
   }
 
   /** `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. */
@@ -289,8 +290,4 @@ export class Steps {
 
 function parse(bytes: Uint8Array): Json {
   return JSON.parse(decodeText(bytes)) as Json;
-}
-
-function canonicalBytes(bytes: Uint8Array): Uint8Array {
-  return encodeText(canonicalJson(parse(bytes)));
 }

@@ -15,7 +15,7 @@ const MOST_TRIES = 8;
 const FIRST_WAIT_MS = 20;
 
 /** Besides the events: what they carry, and what else the commit relies on. */
-export type Beside = Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "sessions" | "solo" | "wakes">;
+export type Beside = Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "holds" | "agents" | "sessions" | "solo" | "wakes">;
 
 export interface Change extends Move {
   readonly beside?: Beside;
@@ -57,7 +57,11 @@ export class Writer {
       const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
       // The epoch too: then the steps that follow need not ask for it again.
       const { guards = [], ...beside } = change.beside ?? {};
-      const asked = { ...beside, guards: [atEpoch(this.#row), ...guards] };
+      const next = moved.row(0);
+      const asked = {
+        ...{ ...beside, guards: [atEpoch(this.#row), ...guards] },
+        holds: [atEpoch(next), atVersion(next)],
+      };
       const outcome = await this.#commit(this.#commitOf(events, asked, atVersion(this.#row)));
       if (outcome.ok) {
         this.#row = moved.row(outcome.events[change.before?.length ?? 0]?.seq ?? 0);

@@ -110,7 +110,7 @@ export async function inheritedBy(storage: Storage, session: SessionRow): Promis
   if (own !== undefined) return null;
   const [, ...older] = await lineageAt(storage, { no, branch, seq });
   const { head, counts } = await standing(storage, older);
-  const basis = head !== null && head.session_no === no ? { no: head.no, id: head.id } : null;
+  const basis = head !== null && head.session_no === no ? { id: head.id } : null;
   const source = older.find((segment) => segment.no !== no);
   return {
     ...{ basis, counts, compaction: head === null ? null : rootOf(head).compaction },

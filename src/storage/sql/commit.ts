@@ -25,9 +25,9 @@ export interface Remembered {
 
 /**
  * What changes only together with an event in the log of the session that a commit names first: where that log has not
- * grown, the guard holds as it did. A run's lease is asked for by every step it takes.
+ * grown, the guard holds as it did. A run's lease is asked for by every step it takes, its version by every checkpoint.
  */
-const VOUCHED: ReadonlySet<string> = new Set(["run.epoch"]);
+const VOUCHED: ReadonlySet<string> = new Set(["run.epoch", "run.version"]);
 
 export function isVouched({ check }: Guard): boolean {
   return VOUCHED.has(check);
@@ -63,8 +63,6 @@ interface Snapshot {
   /** Until when each blob in question lives. */
   readonly blobs: Map<string, number>;
   readonly guards: Map<string, Param>;
-  /** Where the branches stand of sessions that get a head. */
-  readonly standings: ReadonlyMap<string, BranchStanding>;
 }
 
 export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<BatchResult> {
@@ -72,7 +70,7 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<Ba
   const verdicts = judge(batch, snapshot);
   const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
   const created = yield* createMissing(accepted, snapshot);
-  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created, snapshot.standings);
+  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created);
   const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map(({ now }) => advanced(now)) };
   const steps = [...writing.steps, advance];
   const reads = steps.some((step) => step.kind === "query" && step.answers !== undefined);
@@ -98,7 +96,7 @@ export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): P
     if (known === undefined) throw new Error(`bug: session ${id} is not remembered`);
     return known;
   };
-  const writing = write(batch, position, remembered.agents, new Set(), new Map());
+  const writing = write(batch, position, remembered.agents, new Set());
   const rows = writing.moved.map(({ now, was }) => [...advanced(now), was.seq, was.chain]);
   yield { steps: [{ kind: "bulk", spec: FENCE_SESSION, rows }, ...writing.steps], last: true };
   return { outcomes: writing.outcomes, sessions: writing.sessions, agents: remembered.agents };
@@ -109,7 +107,24 @@ function advanced({ seq, chain, at, messages, stateSeq, no }: Position & { reado
 }
 
 export function canFence(batch: readonly Commit[], remembered: Remembered): boolean {
-  return batch.every((commit) => canFenceOne(commit, remembered));
+  for (const commit of batch) if (!canFenceOne(commit, remembered)) return false;
+  return standAlone(batch);
+}
+
+/** Whoever changes what another of the batch asks for, or adds to what another's head counts, is read in turn. */
+function standAlone(batch: readonly Commit[]): boolean {
+  if (batch.length === 1) return true;
+  const sessions = new Set<string>();
+  const moved = new Set<string>();
+  for (const commit of batch) {
+    const moves = commit.guards?.some(({ check }) => check !== "run.epoch") || publishes(commit).length > 0;
+    for (const { id } of commit.sessions ?? []) {
+      if (moved.has(id) || (moves && sessions.has(id))) return false;
+      sessions.add(id);
+      if (moves) moved.add(id);
+    }
+  }
+  return true;
 }
 
 /** Plain loops here and in what writes: this is the way of every append. */
@@ -124,7 +139,9 @@ function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembe
     if (!(events?.some((event) => event.session === use.id) ?? false)) return false;
   }
   for (const agent of agents ?? []) if (!remembered.agents.has(agent.id)) return false;
-  for (const { head } of events ?? []) if (head !== undefined) return false;
+  for (const { head, session } of events ?? []) {
+    if (head !== undefined && remembered.sessions.get(session)?.standing === undefined) return false;
+  }
   return true;
 }
 
@@ -191,25 +208,27 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   };
   const [sessionRows, agentRows, aliasRows, blobRows, ...rest] = rows.slice(settle.length);
   const guardRows = rest.slice(0, asked.length);
-  const standings = published.flatMap((id, i) => {
-    const row = rest[asked.length + i]?.[0];
-    return row === undefined ? [] : [[id, standingOf(row)] as const];
-  });
+  const standings = new Map(
+    published.flatMap((id, i) => {
+      const row = rest[asked.length + i]?.[0];
+      return row === undefined ? [] : [[id, standingOf(row)] as const];
+    }),
+  );
   return {
-    sessions: new Map((sessionRows ?? []).map((row) => [String(row.id), sessionOf(row)])),
+    sessions: new Map(
+      (sessionRows ?? []).map((row) => [String(row.id), sessionOf(row, standings.get(String(row.id)))]),
+    ),
     agents: new Map((agentRows ?? []).map((row) => [String(row.id), Number(row.no)])),
     aliases: new Set((aliasRows ?? []).map((row) => String(row.name))),
     blobs: new Map((blobRows ?? []).map((row) => [toHex(row.sha256 as Uint8Array), livesUntil(row)])),
     guards: new Map(asked.map(([key], i) => [key, (guardRows[i]?.[0]?.value ?? null) as Param])),
-    standings: new Map(standings),
   };
 }
 
 function standingOf(row: Row): BranchStanding {
-  const { head_no, head_id, head_root, messages, turns, evals, calls, snapshots, invocations } =
+  const { head_id, head_root, messages, turns, evals, calls, snapshots, invocations } =
     row as unknown as BranchStandingRow;
-  const head =
-    head_no === null || head_id === null || head_root === null ? null : { no: head_no, id: head_id, root: head_root };
+  const head = head_id === null || head_root === null ? null : { id: head_id, root: head_root };
   return { head, since: { messages, turns, evals, calls, snapshots, invocations } };
 }
 
@@ -217,7 +236,7 @@ function livesUntil(row: Row): number {
   return row.kept === 1 || row.expires_at === null ? Number.POSITIVE_INFINITY : Number(row.expires_at);
 }
 
-function sessionOf(row: Row): Located {
+function sessionOf(row: Row, standing?: BranchStanding): Located {
   return {
     position: {
       no: Number(row.no),
@@ -226,6 +245,7 @@ function sessionOf(row: Row): Located {
       branch: Number(row.branch),
       messages: Number(row.messages),
       stateSeq: Number(row.state_seq),
+      standing,
     },
     gone: row.deleted_at === null ? null : Number(row.version) === IN_PART ? "session-partial" : "session-deleted",
   };

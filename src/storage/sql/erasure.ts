@@ -29,7 +29,7 @@ const kept = (name: string) =>
 const goes = (name: string) => `${OF_SESSION} AND NOT ${kept(name)}`;
 /** Messages, and what events of runs carry. */
 const CONTENTS_OF_SESSION = `sha256 IS NOT NULL AND ${LIVE}`;
-const OF_JOURNAL = `session_no = ? AND run = ? AND agent_no IS NULL AND ${CONTENTS_OF_SESSION}`;
+const OF_JOURNAL = `session_no = ? AND run = ? AND seq >= ? AND seq <= ? AND agent_no IS NULL AND ${CONTENTS_OF_SESSION}`;
 const OF_SAVED =
   `${CONTENTS_OF_SESSION} AND (session_no, seq) IN ` +
   "(SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '')";

@@ -86,18 +86,19 @@ function dropOldest(known: Map<string, unknown>, most: number): void {
 }
 
 /**
- * A commit without guards changes nothing that is vouched for. Any other may: only what it asked for itself, as the first
- * session's, is known to hold after it. So whoever changes something that is vouched for must not ask for it by the same
- * guard.
+ * A commit without guards changes nothing that is vouched for. Any other may: known to hold after it is only what it says
+ * itself, or, of the lease, what it asked for as the first session's. So whoever changes a lease must not ask for it by
+ * the same guard without saying so.
  */
-function heldAfter(held: Known["held"], { guards }: Commit, isFirst: boolean): Known["held"] {
+function heldAfter(held: Known["held"], { guards, holds }: Commit, isFirst: boolean): Known["held"] {
   if (guards === undefined || guards.length === 0) return held;
-  const asked = guards.filter(isVouched);
+  if (holds !== undefined) return isFirst ? new Map(holds.map((one) => [nameOf(one), one.expect])) : NONE;
+  const asked = guards.filter(({ check }) => check === "run.epoch");
   if (!isFirst || asked.length === 0) return NONE;
   if (asked.length === guards.length && asked.every((one) => held.get(nameOf(one)) === one.expect)) return held;
   return new Map(asked.map((one) => [nameOf(one), one.expect]));
 }
 
 function nameOf({ check, key }: Guard): string {
-  return `${check} ${key.join(" ")}`;
+  return `${check} ${key.length === 1 ? key[0] : key.join(" ")}`;
 }

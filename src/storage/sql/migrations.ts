@@ -164,6 +164,15 @@ export const MIGRATIONS: readonly Migration[] = [
   // A session that is named has a row: whoever names it is found by that.
   { version: 4, up: ["DROP INDEX invocations_unlinked"] },
   { version: 5, up: RUNS },
+  // Events of runs stand behind one another in their session's log, and there are many: only messages are found by theirs.
+  {
+    version: 6,
+    up: [
+      "DROP INDEX events_run",
+      `CREATE INDEX events_run ON events (session_no, run, seq)
+         WHERE run IS NOT NULL AND agent_no IS NOT NULL AND erased_seq IS NULL`,
+    ],
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);

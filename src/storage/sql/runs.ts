@@ -51,7 +51,7 @@ export const queries = {
   "runs.due": `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
   "run.journal":
     `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
-    "ORDER BY e.seq LIMIT ?",
+    "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
@@ -85,6 +85,8 @@ export const statements = {
   "run.move":
     "UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, " +
     "cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
+  "run.goOn":
+    "UPDATE runs SET version = ?, iteration = ?, checkpoint_seq = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ? WHERE id = ?",
   /** A run that begins with another's checkpoint. */
   "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
   "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",

@@ -121,6 +121,18 @@ export const ADD_LONG_JOURNAL = eventSpec("events.addLongJournal", [
   { name: "content", type: "bytes", value: BLOB_NUMBER },
 ]);
 
+/** The head it goes on from is named by its id: whoever published that one knows no more of it. */
+export const PUBLISH_HEAD: BulkSpec = {
+  name: "heads.publish",
+  table: "heads",
+  verb: "insert",
+  columns: writable(TABLES.heads).map((one) =>
+    one.name === "basis_no" ? { name: one.name, type: "text", value: "(SELECT no FROM heads WHERE id = ?)" } : one,
+  ),
+  key: ["id"],
+  suffix: "",
+};
+
 /** A row that refers to a blob which is there already counts, and keeps it from being condemned. */
 export const USE_BLOB: BulkSpec = {
   name: "blobs.use",

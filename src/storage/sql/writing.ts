@@ -17,7 +17,17 @@ import { restore } from "./archive.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
 import { type Context, Script } from "./script.ts";
-import { ADD_EVENT, ADD_JOURNAL, ADD_LONG_JOURNAL, ADD_MESSAGE, ADD_WORDS, PUT_BLOB, USE_BLOB } from "./specs.ts";
+import {
+  ADD_EVENT,
+  ADD_JOURNAL,
+  ADD_LONG_JOURNAL,
+  ADD_MESSAGE,
+  ADD_WORDS,
+  PUBLISH_HEAD,
+  PUT_BLOB,
+  USE_BLOB,
+} from "./specs.ts";
+import { isPlain, standingAfter } from "./standing.ts";
 
 /** Where a session's log stands: read inside the transaction, or remembered and fenced. */
 export interface Position {
@@ -27,6 +37,8 @@ export interface Position {
   readonly branch: number;
   readonly messages: number;
   readonly stateSeq: number;
+  /** How its branch stands, where that is known: a head counts what came after the one before it. */
+  readonly standing: BranchStanding | undefined;
 }
 
 export interface Writing {
@@ -51,9 +63,8 @@ export function write(
   position: (id: string) => Position,
   agents: ReadonlyMap<string, number>,
   created: ReadonlySet<string>,
-  standings: ReadonlyMap<string, BranchStanding>,
 ): Writing {
-  const batch = new Batch(accepted, position, agents, standings);
+  const batch = new Batch(accepted, position, agents);
   const fresh = new Set(created);
   const outcomes = accepted.map((commit) => batch.add(commit, fresh));
   return { ...batch.moved(), outcomes, steps: batch.script.steps() };
@@ -64,18 +75,15 @@ class Batch {
   readonly #live = new Map<string, LiveSession>();
   readonly #position: (id: string) => Position;
   readonly #agents: ReadonlyMap<string, number>;
-  readonly #standings: ReadonlyMap<string, BranchStanding>;
   readonly #messageSpec: BulkSpec;
 
   constructor(
     accepted: readonly Commit[],
     position: (id: string) => Position,
     agents: ReadonlyMap<string, number>,
-    standings: ReadonlyMap<string, BranchStanding>,
   ) {
     this.#position = position;
     this.#agents = agents;
-    this.#standings = standings;
     for (const blob of mergeBlobs(accepted)) this.script.row(PUT_BLOB, blob);
     this.script.flush();
     for (const use of mergeUses(accepted)) this.script.row(USE_BLOB, use);
@@ -93,7 +101,14 @@ class Batch {
       const context = this.#context(commit);
       for (const one of commit.writes) this.script.write(one, context);
     }
-    return { ok: true, events: commit.events?.map((draft) => this.#event(draft)) ?? [] };
+    const events = commit.events?.map((draft) => this.#event(draft)) ?? [];
+    if (!isPlain(commit)) for (const { id } of commit.sessions ?? []) this.#forgetStanding(id);
+    return { ok: true, events };
+  }
+
+  #forgetStanding(id: string): void {
+    const live = this.#live.get(id);
+    if (live !== undefined) live.position = { ...live.position, standing: undefined };
   }
 
   /** A rule that creates a session on purpose says so itself; one that only ensures it leaves that to the commit. */
@@ -147,6 +162,7 @@ class Batch {
       chain: hash,
       messages: before.messages + (draft.messages ?? 0),
       stateSeq: draft.state === true ? seq : before.stateSeq,
+      standing: standingAfter(before.standing, draft, session.head),
     };
     session.touchedAt = draft.at;
     const row: Param[] = [before.no, seq, branch, draft.at, body, hash];
@@ -156,6 +172,7 @@ class Batch {
       row.push(draft.type);
       this.script.row(ADD_EVENT, row);
     }
+    if (draft.head !== undefined && session.head !== undefined) this.script.row(PUBLISH_HEAD, headRow(session.head));
     if (draft.writes !== undefined) {
       const { no } = before;
       const context: Context = { agent: this.#agent, sessionNo: this.#sessionNo, session: no, branch, seq };
@@ -171,25 +188,18 @@ class Batch {
       if (live.head === undefined) throw new Error("bug: an event names a head that its commit has not published");
       return { ...draft, data: { ...draft.data, head: live.head.id } };
     }
-    const standing = this.#standings.get(draft.session);
+    // As the commit found it: what its own events add, who made it has counted.
+    const { standing } = live.was;
     if (standing === undefined || live.head !== undefined) {
       throw new Error("bug: a head whose branch was not looked at, or a second one in one commit");
     }
     const { no, branch, seq, chain } = live.position;
     const place = { session: draft.session, no, branch, seq: seq + 1, chain, at: draft.at };
-    const { row, basisNo } = completeHead(head, place, standing);
+    const row = completeHead(head, place, standing);
     live.head = row;
-    const { session: _session, session_no: _no, basis: _basis, ...columns } = row;
     const move: Write = { op: "run", statement: "session.headTo", params: [row.id, { slot: "session" }] };
-    return {
-      ...draft,
-      data: { ...draft.data, head: row.id },
-      writes: [
-        { op: "insert", table: "heads", row: { ...columns, basis_no: basisNo } },
-        ...(draft.writes ?? []),
-        ...(row.status === "complete" ? [move] : []),
-      ],
-    };
+    const writes = row.status === "complete" ? [...(draft.writes ?? []), move] : draft.writes;
+    return { ...draft, data: { ...draft.data, head: row.id }, ...(writes === undefined ? {} : { writes }) };
   }
 
   #message(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {
@@ -220,4 +230,9 @@ class Batch {
     if (moved.length > 1) moved.sort((a, b) => a.now.no - b.now.no);
     return { moved, sessions };
   }
+}
+
+function headRow({ basis, ...columns }: PublishedHead): readonly Param[] {
+  const given = { ...columns, basis_no: basis } as Readonly<Record<string, Param | undefined>>;
+  return PUBLISH_HEAD.columns.map(({ name }) => given[name] ?? null);
 }

@@ -3,7 +3,7 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/runs.ts";
-import { encodeText, sha256, toHex } from "../../core/bytes.ts";
+import { sha256Hex } from "../../core/bytes.ts";
 import type { World } from "./world.ts";
 
 const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
@@ -22,7 +22,7 @@ export async function readAll(store: Holdfast): Promise<Found> {
   const sessions = new Map<string, readonly LogEvent[]>();
   for (const id of ids.map((session) => session.id).sort()) sessions.set(id, await logOf(store, id));
   const lines = [...sessions].map(([id, events]) => `${id} ${events.length} ${events.at(-1)?.hash ?? ""}`);
-  return { sessions, runs, eventsHash: toHex(sha256(encodeText(lines.join("\n")))).slice(0, 32) };
+  return { sessions, runs, eventsHash: sha256Hex(lines.join("\n")).slice(0, 32) };
 }
 
 async function paged<T>(

@@ -3,7 +3,7 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { AgentDefinition, AnswerInput, Decision, Run } from "../../contracts/runs.ts";
 import type { Storage } from "../../contracts/storage.ts";
-import { encodeText, sha256, toHex } from "../../core/bytes.ts";
+import { sha256Hex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { Driver } from "../../storage/sql/driver.ts";
 import { faultyBlobs, type SharedBytes, sharedBlobs } from "./blobs.ts";
@@ -280,7 +280,7 @@ class Simulator {
     const order = this.#commits.map(({ process }) => process).join(" ");
     return {
       ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#world.effects() },
-      ...{ interleaving: toHex(sha256(encodeText(order))).slice(0, 16), commits: this.#commits, steps, ms },
+      ...{ interleaving: sha256Hex(order).slice(0, 16), commits: this.#commits, steps, ms },
       ...{ fired: this.#faults.fired(), log },
     };
   }

@@ -1,0 +1,59 @@
+// How a branch stands after an event, told from what the event writes: its newest head, and how many rows came since. What
+// cannot be told from it makes the standing unknown, and whoever publishes the next head counts.
+import type { Counts } from "../../contracts/lineage.ts";
+import type { Commit, EventDraft, PublishedHead, StatementName, Write } from "../../contracts/storage.ts";
+import { addCounts, NONE } from "../../core/counts.ts";
+import type { BranchStanding } from "../../core/head.ts";
+
+/** Neither rows that heads count nor heads. */
+const BESIDE: ReadonlySet<StatementName> = new Set<StatementName>([
+  ...(["run.move", "run.goOn", "run.beat", "signal.take", "decision.answer", "session.headTo"] as const),
+]);
+
+export function standingAfter(
+  before: BranchStanding | undefined,
+  draft: EventDraft,
+  published: PublishedHead | undefined,
+): BranchStanding | undefined {
+  if (draft.branches === true) return undefined;
+  if (draft.head !== undefined && published !== undefined) {
+    return { head: { id: published.id, root: published.root }, since: NONE };
+  }
+  if (before === undefined) return undefined;
+  let since = draft.message === undefined ? before.since : addCounts(before.since, { messages: 1 });
+  for (const write of draft.writes ?? []) {
+    const added = addedBy(write);
+    if (added === null) return undefined;
+    if (added !== NONE) since = addCounts(since, added);
+  }
+  return since === before.since ? before : { head: before.head, since };
+}
+
+/** Rows of later versions carry the seq of the first one, and are not counted again. null: nobody knows. */
+function addedBy(write: Write): Partial<Counts> | null {
+  if (write.op === "run") return BESIDE.has(write.statement) ? NONE : null;
+  if (write.op !== "insert") return null;
+  const { table } = write;
+  switch (table) {
+    case "snapshots":
+      return { snapshots: 1 };
+    case "turns":
+    case "evals":
+    case "calls":
+    case "invocations":
+      return typeof write.row.first_seq === "object" ? { [table]: 1 } : NONE;
+    case "heads":
+    case "events":
+    case "branches":
+      return null;
+    default:
+      return NONE;
+  }
+}
+
+/** Whether all that a commit does to its sessions' standing is done by its events. */
+export function isPlain({ writes = [], replaces, restores }: Commit): boolean {
+  if (replaces !== undefined || restores !== undefined) return false;
+  for (const write of writes) if (addedBy(write) !== NONE) return false;
+  return true;
+}
