@@ -1,0 +1,79 @@
+// Guards that are not asked again where the log has not grown: what a handle remembers of a run must be what is there.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../../test/engines.ts";
+import type { Commit, Guard, Outcome } from "../../contracts/storage.ts";
+import { realEnvironment } from "../../core/environment.ts";
+import { open } from "../../open.ts";
+import { SqlStorage } from "./store.ts";
+
+const at = 1;
+const RUN = "r";
+const AGENT = { id: "ada", version: "1", iterate: () => ({ verdict: "done", value: null }) as const };
+
+function atVersion(expect: number): Guard {
+  return { check: "run.version", key: [RUN], expect };
+}
+
+function atEpoch(expect: number): Guard {
+  return { check: "run.epoch", key: [RUN], expect };
+}
+
+/** From one version to the next. */
+function move(version: number, extra: Partial<Commit> = {}): Commit {
+  const seq = { slot: "seq" } as const;
+  const params = [version + 1, 0, null, 0, null, seq, at, RUN];
+  return {
+    sessions: [{ id: "s", mode: "existing", at }],
+    guards: [atVersion(version)],
+    events: [{ session: "s", type: "annotation", at, writes: [{ op: "run", statement: "run.goOn", params }] }],
+    ...extra,
+  };
+}
+
+function took(outcomes: readonly Outcome[]): readonly string[] {
+  return outcomes.map((outcome) => (outcome.ok ? "done" : outcome.refused.reason));
+}
+
+for (const engine of ENGINES) {
+  describe(`what is vouched for on ${engine.name}`, () => {
+    let ground: Ground;
+    let storage: SqlStorage;
+    beforeEach(async () => {
+      ground = await engine.fresh();
+      const hf = await open(ground.url);
+      await hf.runs.start(AGENT, { session: "s", id: RUN });
+      await hf.close();
+      storage = new SqlStorage(ground.driver, realEnvironment());
+    });
+    afterEach(() => ground.end());
+
+    const version = async () => (await storage.query("run.get", RUN))[0]?.version;
+
+    test("ST2 of two that rely on one version, in one batch, one happens: also where nobody has to ask", async () => {
+      const first = (await version()) ?? 0;
+      expect(took([await storage.commit(move(first, { holds: [atVersion(first + 1)] }))])).toEqual(["done"]);
+      const both = [move(first + 1), move(first + 1)].map((one) => storage.commit(one));
+      expect(took(await Promise.all(both))).toEqual(["done", "guard"]);
+      expect(await version()).toBe(first + 2);
+    });
+
+    test("ST2 a version that was asked for does not hold any more once it has passed", async () => {
+      const first = (await version()) ?? 0;
+      for (const holds of [{}, { holds: [atVersion(first + 2)] }]) {
+        const from = (await version()) ?? 0;
+        expect(took([await storage.commit(move(from, holds))])).toEqual(["done"]);
+        expect(took([await storage.commit(move(from))])).toEqual(["guard"]);
+      }
+    });
+
+    test("RU2 what others did to the run in between is asked for", async () => {
+      const first = (await version()) ?? 0;
+      const other = new SqlStorage(await ground.another(), realEnvironment());
+      const holds = [atVersion(first + 1), atEpoch(0)];
+      expect(took([await storage.commit(move(first, { holds }))])).toEqual(["done"]);
+      expect(took([await other.commit(move(first + 1))])).toEqual(["done"]);
+      expect(took([await storage.commit(move(first + 1))])).toEqual(["guard"]);
+      expect(took([await storage.commit(move(first + 2))])).toEqual(["done"]);
+    });
+  });
+}
