@@ -51,9 +51,22 @@ function orderedObject(object: object, depth: number, quote: Quote): string {
   for (const key of keys) {
     const value = values[key];
     if (value === undefined) continue;
-    text += `${text === "" ? "{" : ","}${quote(key)}:${ordered(value, depth + 1, quote)}`;
+    text += `${text === "" ? "{" : ","}${named(key, quote)}${ordered(value, depth + 1, quote)}`;
   }
   return text === "" ? "{}" : `${text}}`;
+}
+
+/** Names of fields, quoted: there are few of them, and each is written often. */
+const names = new Map<string, string>();
+const MOST_NAMES = 256;
+const LONGEST_NAME = 32;
+
+function named(key: string, quote: Quote): string {
+  const known = names.get(key);
+  if (known !== undefined) return known;
+  const text = `${quote(key)}:`;
+  if (names.size < MOST_NAMES && key.length <= LONGEST_NAME && key.isWellFormed()) names.set(key, text);
+  return text;
 }
 
 /** Strings compare by UTF-16 code units, which is the order asked for. What we make ourselves is in order as a rule. */
