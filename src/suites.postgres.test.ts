@@ -1,18 +1,17 @@
-// Every contract suite on PostgreSQL: each case in a schema of its own, dropped after it.
-import { randomBytes } from "node:crypto";
-import postgres from "postgres";
+// Every contract suite on PostgreSQL: each case in a schema that nobody else has.
 import { afterAll } from "vitest";
 import { postgresUrl } from "../test/engines.ts";
+import { Schemas } from "../test/schemas.ts";
 import { type Place, runEverySuite } from "../test/suites.ts";
 
-const sql = postgres(postgresUrl(), { max: 1, onnotice: () => undefined });
-afterAll(() => sql.end());
+const schemas = new Schemas();
+afterAll(() => schemas.end());
 
 async function inSchema(): Promise<Place> {
-  const schema = `hf_test_${randomBytes(8).toString("hex")}`;
+  const schema = await schemas.take();
   const url = new URL(postgresUrl());
   url.searchParams.set("schema", schema);
-  const remove = () => sql`DROP SCHEMA IF EXISTS ${sql(schema)} CASCADE`;
+  const remove = async () => schemas.leave(schema);
   return { url: url.href, options: { poolSize: 4 }, remove };
 }
 

@@ -60,6 +60,9 @@ export class StaleFence extends Error {}
 /** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
 export class LostRace extends Error {}
 
+/** One after the other, in one round trip; the rows are those of the last. */
+export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;
+
 export interface Driver {
   readonly dialect: Dialect;
   /** Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. */
@@ -68,7 +71,7 @@ export interface Driver {
   /** A query of somebody's: see Storage.inspect. */
   inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;
   /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
-  migrate(create: boolean, run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void>;
+  migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void>;
   /** Tells listeners in other processes; may be lost. */
   announce(sessions: Iterable<string>): void;
   /** Calls back when another process may have written; null stands for any session. Returns how to stop. */

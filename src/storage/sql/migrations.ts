@@ -2,7 +2,7 @@
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { newId } from "../../core/environment.ts";
-import type { Dialect, Driver, Row } from "./driver.ts";
+import type { Dialect, Driver, Execute } from "./driver.ts";
 
 export interface Migration {
   readonly version: number;
@@ -221,17 +221,13 @@ export async function migrate(driver: Driver, options: MigrateOptions): Promise<
         },
       );
     }
-    for (const migration of pending) {
-      for (const ddl of migration.up) await execute(renderDdl(driver.dialect, ddl));
-      await execute(`UPDATE ${META} SET value = '${migration.version}' WHERE name = 'schema'`);
-    }
+    const ddl = pending.flatMap(({ up }) => up.map((one) => renderDdl(driver.dialect, one)));
+    await execute(...ddl, `UPDATE ${META} SET value = '${SCHEMA_VERSION}' WHERE name = 'schema'`);
     meta = { ...meta, schemaVersion: SCHEMA_VERSION };
   });
   if (meta === undefined) throw new HoldfastError("Internal", "migration ended without a schema version");
   return meta;
 }
-
-type Execute = (sql: string) => Promise<readonly Row[]>;
 
 async function readMeta(dialect: Dialect, execute: Execute, options: MigrateOptions): Promise<StoreMeta | null> {
   const tables = (await execute(dialect.tableNames)).map((row) => row.name);

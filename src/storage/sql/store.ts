@@ -92,7 +92,8 @@ export class SqlStorage implements Storage {
       const listeners = this.#listeners.get(session) ?? new Set();
       this.#listeners.set(session, listeners);
       const stop = () => {
-        listeners.delete(stop);
+        // Its own sleep comes back to it, too, when others may be waiting under the same name already.
+        if (!listeners.delete(stop)) return;
         if (listeners.size === 0) this.#listeners.delete(session);
         over.abort();
         resolve();

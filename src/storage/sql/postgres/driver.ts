@@ -7,6 +7,7 @@ import type { InspectLimits } from "../../../contracts/storage.ts";
 import {
   type BulkSpec,
   type Driver,
+  type Execute,
   LostRace,
   type Param,
   type Plan,
@@ -203,10 +204,7 @@ class PostgresDriver implements Driver {
     }
   }
 
-  async migrate(
-    create: boolean,
-    run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
-  ): Promise<void> {
+  async migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void> {
     try {
       await this.#pool.reserved(async (connection) => {
         try {
@@ -214,7 +212,10 @@ class PostgresDriver implements Driver {
           // One lock for all stores of the database: creating schemas at once would collide in the catalogue.
           await connection.unsafe("SELECT pg_advisory_xact_lock(7310868735)");
           if (create) await connection.unsafe(`CREATE SCHEMA IF NOT EXISTS "${this.#options.schema}"`);
-          await run(async (sql) => [...(await connection.unsafe(sql))] as readonly Row[]);
+          await run(async (...sql) => {
+            const answers = await connection.unsafe(sql.join(";\n"));
+            return [...(sql.length === 1 ? answers : ((answers.at(-1) ?? []) as unknown as readonly Row[]))];
+          });
           await connection.unsafe("COMMIT");
         } catch (error) {
           if (!isUnreachable(error)) await connection.unsafe("ROLLBACK").catch(() => {});

@@ -1,6 +1,7 @@
 // One connection to a SQLite database: its statements are prepared once, and rows that hold what we never write can be read.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Param, Row } from "../driver.ts";
+import { sqlite } from "./dialect.ts";
 import { isOutOfRange } from "./errors.ts";
 
 const NO_BYTES = new Uint8Array(1).subarray(0, 0);
@@ -23,7 +24,7 @@ export class Connection {
   statement(text: string): StatementSync {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
-    const made = this.db.prepare(text);
+    const made = this.db.prepare(sqlite.render(text));
     this.#statements.set(text, made);
     return made;
   }
@@ -42,7 +43,7 @@ export class Connection {
     } catch (error) {
       if (!isOutOfRange(error)) throw error;
     }
-    const statement = this.db.prepare(text);
+    const statement = this.db.prepare(sqlite.render(text));
     statement.setReadBigInts(true);
     return statement.all(...bindable(params)).map(nearest);
   }

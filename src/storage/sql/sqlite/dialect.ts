@@ -3,6 +3,14 @@ import { rowsText } from "../bulk.ts";
 import type { Dialect } from "../driver.ts";
 import { LOOKUP } from "../driver.ts";
 
+/**
+ * SQLite writes the value of a bare `LIMIT ?` into the program it compiles, and so compiles anew whenever one is bound: that
+ * takes ten times as long as most of these reads. It does not look inside of a CAST.
+ */
+function render(sql: string): string {
+  return sql.replaceAll("LIMIT ?", "LIMIT CAST(? AS INTEGER)");
+}
+
 export const sqlite: Dialect = {
   engine: "sqlite",
   types: {
@@ -13,7 +21,7 @@ export const sqlite: Dialect = {
     bytes: "BLOB",
     table_end: " STRICT",
   },
-  render: (sql) => sql,
+  render,
   renderLookup: (sql) => sql.replace(LOOKUP, "= ?"),
   renderBulk: rowsText,
   lockRow: "",

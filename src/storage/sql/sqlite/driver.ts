@@ -5,7 +5,16 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
-import { type BulkSpec, type Driver, type Param, type Plan, type Row, StaleFence, type Step } from "../driver.ts";
+import {
+  type BulkSpec,
+  type Driver,
+  type Execute,
+  type Param,
+  type Plan,
+  type Row,
+  StaleFence,
+  type Step,
+} from "../driver.ts";
 import { tooMuch } from "../inspection.ts";
 import { CHECKPOINT_FRAMES, Checkpoints } from "./checkpoints.ts";
 import { bindable, Connection } from "./connection.ts";
@@ -171,15 +180,12 @@ class SqliteDriver implements Driver {
     }
   }
 
-  async migrate(
-    create: boolean,
-    run: (execute: (sql: string) => Promise<readonly Row[]>) => Promise<void>,
-  ): Promise<void> {
+  async migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void> {
     if (create) await this.#whenFree(() => makeReady(this.#writer.db, this.#options.path));
     await this.#whenFree(() => this.#writer.run("BEGIN IMMEDIATE", []));
     try {
       // Nothing inside waits for anything but these synchronous statements, so the lock spans no macrotask.
-      await run((sql) => Promise.resolve(this.#writer.db.prepare(sql).all() as readonly Row[]));
+      await run(async (...sql) => sql.map((one) => this.#writer.db.prepare(one).all() as readonly Row[]).at(-1) ?? []);
       this.#writer.run("COMMIT", []);
     } catch (error) {
       this.#rollback();

@@ -1,0 +1,46 @@
+// Who waits for a session to change is told, whatever became of those who waited before.
+import { setImmediate as macrotask } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Environment } from "../../contracts/environment.ts";
+import { simulatedEnvironment } from "../../testing/environment.ts";
+import { migrate } from "./migrations.ts";
+import { openSqlite } from "./sqlite/driver.ts";
+import { SqlStorage } from "./store.ts";
+
+/** No time passes, and who is woken from its sleep takes a while to get up. */
+function sluggish(): Environment {
+  const environment = simulatedEnvironment(1);
+  return {
+    ...environment,
+    sleep: async (ms, signal) => {
+      await environment.sleep(ms, signal);
+      for (let i = 0; i < 3; i++) await macrotask();
+    },
+  };
+}
+
+test("LG7 whoever waits again at once is told again", async () => {
+  const environment = sluggish();
+  const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs: 1000, environment });
+  await migrate(driver, { create: true, migrate: true, environment, target: "test" });
+  const storage = new SqlStorage(driver, environment);
+  const at = environment.now();
+  const write = () =>
+    storage.commit({
+      sessions: [{ id: "s", mode: "ensure", at }],
+      events: [{ session: "s", type: "note", at, data: {} }],
+    });
+  for (let round = 0; round < 3; round++) {
+    let isTold = false;
+    const told = storage.changed("s", 60_000).then(() => {
+      isTold = true;
+    });
+    for (let i = 0; i < 10; i++) await macrotask();
+    expect(isTold, "before anything changed").toBe(false);
+    await write();
+    await macrotask();
+    expect(isTold, `round ${round}`).toBe(true);
+    await told;
+  }
+  await storage.close();
+});
