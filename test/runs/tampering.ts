@@ -154,7 +154,8 @@ export async function asResumed({ storage, payloads, world }: Ground, run: strin
   const created = await eventOf(storage, row.session, row.first_seq);
   await payloadOf(payloads, row.session, created);
   await recordsFor(storage, row, retriedBy(created));
-  return loadState(storage, payloads, row, () => null);
+  if (row.checkpoint_seq === null) return null;
+  return loadState(storage, payloads, row.session, row.checkpoint_seq);
 }
 
 /** Columns that can have any value without anybody going on from something else than was written. */
