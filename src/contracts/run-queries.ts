@@ -1,4 +1,5 @@
 // The named reads of runs; see queries.ts.
+import type { CheckedRunPartRow } from "./check-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
 import type { Filter, Read } from "./queries.ts";
 
@@ -77,6 +78,9 @@ export type Listed = [
   limit: number,
 ];
 
+/** Page by page, by seq. */
+export type OfRun = [session: number, run: string, after: number, limit: number];
+
 export interface RunQueries {
   "run.get": Read<[id: string], RunRow>;
   "run.active": Read<[session: string], RunRow>;
@@ -88,8 +92,12 @@ export interface RunQueries {
   /** Somebody has their lease. */
   "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
-  "run.journal": Read<[session: number, run: string, after: number, limit: number], JournalRow>;
+  "run.journal": Read<OfRun, JournalRow>;
   "run.event": Read<[session: string, seq: number], JournalRow>;
+  /** Of a run, as the checker reads those of a session. */
+  "run.signals": Read<OfRun, CheckedRunPartRow>;
+  "run.decisions": Read<OfRun, CheckedRunPartRow>;
+  "run.checkpoints": Read<OfRun, CheckedRunPartRow>;
   "signal.next": Read<[run: string, name: string], JournalRow>;
   "decisions.open": Read<[limit: number], DecisionRow>;
   /** Those that wait for an answer. */

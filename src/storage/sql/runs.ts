@@ -36,6 +36,15 @@ const DECISIONS =
 /** Nobody asks any more for a run that has ended. */
 const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
 
+/** What the log says of them, too: all of a session. */
+export const CHECKED = {
+  signals: "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ?",
+  decisions: "SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = ?",
+  checkpoints:
+    "SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration " +
+    "FROM checkpoints r WHERE r.session_no = ?",
+} as const;
+
 export const queries = {
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
   "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0`,
@@ -53,9 +62,12 @@ export const queries = {
     `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
     "ORDER BY e.seq LIMIT ?",
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
+  "run.signals": `${CHECKED.signals} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "run.decisions": `${CHECKED.decisions} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "run.checkpoints": `${CHECKED.checkpoints} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
-    "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1",
+    "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
   "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} ORDER BY d.session_no, d.seq LIMIT ?`,
   "decisions.byRun": `${DECISIONS} AND d.answered_seq IS NULL AND d.run = ? AND ${ALIVE} ORDER BY d.seq`,
   "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,

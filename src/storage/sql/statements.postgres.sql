@@ -244,8 +244,14 @@ SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, 
 SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = $1 AND e.run = $2 AND e.erased_seq IS NULL AND e.seq > $3 ORDER BY e.seq LIMIT $4;
 -- run.event
 SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = (SELECT no FROM sessions WHERE id = $1) AND e.seq = $2;
+-- run.signals
+SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = $1 AND r.run = $2 AND r.seq > $3 ORDER BY r.seq LIMIT $4;
+-- run.decisions
+SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = $1 AND r.run = $2 AND r.seq > $3 ORDER BY r.seq LIMIT $4;
+-- run.checkpoints
+SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration FROM checkpoints r WHERE r.session_no = $1 AND r.run = $2 AND r.seq > $3 ORDER BY r.seq LIMIT $4;
 -- signal.next
-SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq LEFT JOIN blobs b ON b.no = e.content WHERE g.run = $1 AND g.name = $2 AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1;
+SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq LEFT JOIN blobs b ON b.no = e.content WHERE g.run = $1 AND g.name = $2 AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1;
 -- decisions.open
 SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NULL AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) ORDER BY d.session_no, d.seq LIMIT $1;
 -- decisions.byRun
