@@ -223,13 +223,14 @@ export type Verdict =
   | { readonly verdict: "fail"; readonly error: unknown };
 
 /** What an iteration may do. Every call is a step with a place of its own, in the order in which they are made. */
-export interface Iteration {
+export interface Iteration<State = Json, Input = Json> {
   readonly run: string;
   readonly session: string;
   readonly iteration: number;
-  readonly input: Json;
+  readonly input: Input;
   readonly signal: AbortSignal;
-  tool(name: string, input?: unknown): Promise<Json>;
+  /** What the tool gave, as JSON keeps it; `Out` is the caller's word for it. */
+  tool<Out = Json>(name: string, input?: unknown): Promise<Out>;
   /** One of the agent's models; the only one when no name is given. */
   model(request: unknown, name?: string): Promise<ModelReply>;
   message(message: MessageInput): Promise<Message>;
@@ -240,13 +241,13 @@ export interface Iteration {
   /** 1 to 60 minutes, 2 when not given: the run lets go of its worker meanwhile. */
   pause(minutes?: number): Promise<void>;
   /** The payload of the oldest signal of this name that nobody took; null when the time is over. */
-  waitFor(signal: string, options?: { readonly timeoutMs?: number }): Promise<Json>;
-  spawn(agent: AgentDefinition, options?: SpawnOptions): Promise<RunResult>;
+  waitFor<Out = Json>(signal: string, options?: { readonly timeoutMs?: number }): Promise<Out | null>;
+  spawn(agent: AnyAgent, options?: SpawnOptions): Promise<RunResult>;
   /** Steps of each branch are numbered for themselves, whichever is faster. */
   parallel<T extends readonly unknown[]>(
-    ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
+    ...branches: { readonly [K in keyof T]: (iteration: Iteration<State, Input>) => Promise<T[K]> }
   ): Promise<T>;
-  next(state: unknown): Verdict;
+  next(state: State): Verdict;
   done(value?: unknown): Verdict;
   fail(error: unknown): Verdict;
 }
@@ -260,15 +261,24 @@ export interface SpawnOptions {
   readonly limits?: RunLimits;
 }
 
-export interface AgentDefinition {
+/**
+ * `State` and `Input` are the caller's word for what is kept as JSON: `defineAgent<{ n: number }>({ … })`. Nothing is checked
+ * at run time but that it is JSON.
+ */
+export interface AgentDefinition<State = Json, Input = Json> {
   readonly id: string;
   readonly version: string;
   readonly tools?: Readonly<Record<string, Tool>>;
   readonly models?: Readonly<Record<string, Model>>;
   readonly limits?: RunLimits;
   /** The first state, made of the input; the input itself when not given. */
-  initial?(input: Json): unknown;
-  iterate(iteration: Iteration, state: Json): Promise<Verdict> | Verdict;
+  initial?(input: Input): State;
+  iterate(iteration: Iteration<State, Input>, state: State): Promise<Verdict> | Verdict;
+}
+
+/** Whatever its state and its input are. */
+export interface AnyAgent extends Omit<AgentDefinition<never, never>, "initial"> {
+  initial?(input: never): unknown;
 }
 
 export interface RunResult {
@@ -316,7 +326,7 @@ export interface RetryInput {
 }
 
 export interface WorkerOptions extends ResumeOptions {
-  readonly agents: readonly AgentDefinition[];
+  readonly agents: readonly AnyAgent[];
   /** Runs at a time; 16. */
   readonly concurrency?: number;
   /** How often it looks for work when nobody tells it; 1 s. */
@@ -358,11 +368,11 @@ export interface ResumeOptions {
 
 export interface Runs {
   /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
-  execute(agent: AgentDefinition, input: RunInput): Promise<RunResult>;
+  execute(agent: AnyAgent, input: RunInput): Promise<RunResult>;
   /** Begins a run for a worker to take. */
-  start(agent: AgentDefinition, input: RunInput): Promise<Run>;
+  start(agent: AnyAgent, input: RunInput): Promise<Run>;
   /** Takes the lease of a run nobody works on and goes on with it here. */
-  resume(agent: AgentDefinition, id: string, options?: ResumeOptions): Promise<RunResult>;
+  resume(agent: AnyAgent, id: string, options?: ResumeOptions): Promise<RunResult>;
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
   steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;

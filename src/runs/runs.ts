@@ -3,6 +3,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, RunRow } from "../contracts/run-queries.ts";
 import type {
   AgentDefinition,
+  AnyAgent,
   ResumeOptions,
   RunFilter,
   RunInput,
@@ -23,7 +24,7 @@ import {
 } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { newId } from "../core/environment.ts";
-import { checkSame, defineAgent } from "./agents.ts";
+import { checkAgent, checkSame } from "./agents.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { createRun } from "./create.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
@@ -103,7 +104,7 @@ export function createRuns(
   const runs: Runs = {
     execute: (agent, input) => execute(shop, agent, input),
     async start(agent, input) {
-      return runOf(await createRun(storage, payloads, agent, input, { owner: null }));
+      return runOf(await createRun(storage, payloads, checkAgent(agent), input, { owner: null }));
     },
     resume: (agent, id, options) => resume(shop, agent, id, options),
     async get(id) {
@@ -138,11 +139,12 @@ export function createRuns(
       const given = checkRecord(options, "worker", [
         ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify"],
       ]);
-      const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AgentDefinition[];
+      const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AnyAgent[];
       const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
         given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
-      refuseTwice(agents.map(defineAgent));
-      return shop.worker(agents, {
+      const checked = agents.map(checkAgent);
+      refuseTwice(checked);
+      return shop.worker(checked, {
         ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
         ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify({ verify: given.verify as Verified }) },
         watch: checkWatch(given.watch),
@@ -172,9 +174,9 @@ export function createRuns(
 }
 
 /** On a session whose run waits or is paused: what it is given is the input. */
-async function execute(shop: Shop, agent: AgentDefinition, input: RunInput): Promise<RunResult> {
+async function execute(shop: Shop, given: AnyAgent, input: RunInput): Promise<RunResult> {
   const { storage, payloads } = shop.host;
-  defineAgent(agent);
+  const agent = checkAgent(given);
   const session = checkId(checkRecord(input, "run").session, "run.session");
   const [active] = await storage.query("run.active", session);
   if (active === undefined || (active.status !== "waiting" && active.status !== "paused")) {
@@ -190,12 +192,12 @@ async function execute(shop: Shop, agent: AgentDefinition, input: RunInput): Pro
 /** A live run is never taken from who works on it. */
 async function resume(
   shop: Shop,
-  agent: AgentDefinition,
+  definition: AnyAgent,
   id: string,
   options: ResumeOptions | undefined,
 ): Promise<RunResult> {
   const { storage, payloads } = shop.host;
-  defineAgent(agent);
+  const agent = checkAgent(definition);
   const run = checkId(id, "run");
   const given = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
   const verify = checkVerify(given);

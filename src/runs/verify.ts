@@ -1,7 +1,8 @@
 // Before anything of a run is replayed (rules LG4, RU9): its session's chain is verified, and the run's row, with its
 // signals, questions and checkpoints, is made again from its events and compared. What differs stops the recovery.
-import { HoldfastError } from "../contracts/errors.ts";
+
 import type { CheckedRunPartRow, RunsBeside } from "../contracts/check-queries.ts";
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor } from "../contracts/log.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";

@@ -165,7 +165,11 @@ function spawns(world: World, hold: () => Promise<void>): AgentDefinition {
 /** Who goes on with each of them. */
 export function agentOf(world: World, run: string): AgentDefinition {
   const goOn = () => Promise.resolve();
-  return run === RUN ? works1(world, goOn, { charge: goOn }) : run === AGAIN ? fails(world, false) : spawns(world, goOn);
+  return run === RUN
+    ? works1(world, goOn, { charge: goOn })
+    : run === AGAIN
+      ? fails(world, false)
+      : spawns(world, goOn);
 }
 
 /** What resume() looks at before the first step, in its order. */

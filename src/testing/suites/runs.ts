@@ -236,7 +236,7 @@ const loopCases: readonly Case[] = [
     );
     assert.deepEqual([ends.status, ends.value], ["completed", null]);
     const state = await runs.execute(
-      agent((it) => it.next({ bad: () => 1 })),
+      agent((it) => it.next({ bad: () => 1 } as never)),
       { session: "s" },
     );
     assert.deepEqual([state.status, state.error?.code], ["failed", "InvalidJson"]);
