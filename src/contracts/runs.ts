@@ -1,6 +1,7 @@
 // Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
 import type { Json, Page } from "./json.ts";
+import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
@@ -132,6 +133,14 @@ export interface Answer {
   readonly by: string | null;
   readonly note: string | null;
   readonly at: number;
+}
+
+export interface DecisionFilter {
+  readonly run?: string;
+  /** true: only those that somebody answered. false: only those that wait for it. */
+  readonly answered?: boolean;
+  readonly limit?: number;
+  readonly cursor?: string;
 }
 
 export interface AnswerInput {
@@ -366,6 +375,7 @@ export interface ResumeOptions {
   readonly verify?: "whole" | "checkpoint";
 }
 
+/** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
   /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
   execute(agent: AnyAgent, input: RunInput): Promise<RunResult>;
@@ -376,6 +386,8 @@ export interface Runs {
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
   steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;
+  /** What its session's log has of it, in order; messages that were cleared are left out. 1000 unless said: on with `after`. */
+  events(id: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly LogEvent[]>;
   result(id: string): Promise<RunResult | null>;
   signal(id: string, name: string, payload?: unknown): Promise<Run>;
   /** At work: its worker stops it at the next sign of life. */
@@ -398,7 +410,10 @@ export interface Runs {
   createWorker(options: WorkerOptions): Worker;
   /** What models say while they are asked, of this handle's runs; ends when the signal does. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
+  /** What people are asked now. */
   pending(filter?: { readonly run?: string; readonly limit?: number }): Promise<readonly Decision[]>;
+  /** What they were asked ever, with the answers, as the log has them; in the order in which each session asked. */
+  decisions(filter?: DecisionFilter): Promise<Page<Decision>>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;
   /** Where the run stood after an iteration, the last one when none is named; null: before its first. */
   checkpoint(id: string, iteration?: number): Promise<Checkpoint | null>;

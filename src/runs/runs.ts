@@ -1,9 +1,11 @@
 // Runs: begun, worked on, looked at, and told what to do.
+import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { Listed, RunRow } from "../contracts/run-queries.ts";
+import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
 import type {
   AgentDefinition,
   AnyAgent,
+  Decision,
   ResumeOptions,
   RunFilter,
   RunInput,
@@ -14,6 +16,7 @@ import type {
 import type { Storage } from "../contracts/storage.ts";
 import {
   checkArray,
+  checkBoolean,
   checkId,
   checkInt,
   checkLimit,
@@ -22,29 +25,23 @@ import {
   checkRecord,
   invalid,
 } from "../core/check.ts";
-import { readCursor, writeCursor } from "../core/cursor.ts";
+import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
 import { newId } from "../core/environment.ts";
+import { eventOf } from "../log/log.ts";
 import { checkAgent, checkSame } from "./agents.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { createRun } from "./create.ts";
+import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { Execution, type Host } from "./execution.ts";
 import { atWork, awaitFree, claimRun, releaseRun } from "./lease.ts";
+import { namedRun } from "./naming.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
-import { errorOf, resultOf } from "./results.ts";
+import { endingOf, errorOf, resultOf } from "./results.ts";
 import { existingRun, refuseEnded, runOf, STATUSES } from "./rows.ts";
 import { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
-import {
-  answerDecision,
-  cancelRun,
-  deliver,
-  pauseRun,
-  pendingDecisions,
-  signalRun,
-  steps,
-  unpauseRun,
-} from "./verbs.ts";
+import { cancelRun, deliver, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
 import { type Verified, verifyRun } from "./verify.ts";
 import { RunWorker } from "./worker.ts";
 
@@ -79,7 +76,8 @@ class Shop {
   }
 
   worker(agents: readonly AgentDefinition[], settings: ConstructorParameters<typeof RunWorker>[3]): RunWorker {
-    const worker = new RunWorker(this.host, newId(this.host.storage.environment, "worker"), agents, settings);
+    const id = newId(this.host.storage.environment, "worker");
+    const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
     this.#workers.add(worker);
     return worker;
   }
@@ -101,6 +99,7 @@ export function createRuns(
 ): { readonly runs: Runs; readonly close: () => Promise<void> } {
   const shop = new Shop(storage, payloads);
   const { host } = shop;
+  const named = (id: string) => namedRun(storage, id);
   const runs: Runs = {
     execute: (agent, input) => execute(shop, agent, input),
     async start(agent, input) {
@@ -108,32 +107,40 @@ export function createRuns(
     },
     resume: (agent, id, options) => resume(shop, agent, id, options),
     async get(id) {
-      const [row] = await storage.query("run.get", checkId(id, "run"));
+      const [row] = await storage.query("run.get", await named(id));
       return row === undefined ? null : runOf(row, await errorOf(storage, row));
     },
     list: (filter) => list(storage, filter),
     async steps(id, range) {
       const { iteration } = checkRecord(range, "range", ["iteration"]);
       const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
-      return steps(storage, checkId(id, "run"), asked);
+      return steps(storage, await named(id), asked);
+    },
+    async events(id, range) {
+      const given = checkRecord(range, "range", ["after", "limit"]);
+      const after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, FOREVER);
+      const limit = checkLimit(given.limit, "eventsPage", 1000);
+      const { session, session_no, id: run } = await existingRun(storage, await named(id));
+      const rows = await storage.query("run.events", session_no, run, after, limit);
+      return rows.map((row) => eventOf(session, row));
     },
     async result(id) {
-      const [row] = await storage.query("run.get", checkId(id, "run"));
+      const [row] = await storage.query("run.get", await named(id));
       return row === undefined ? null : resultOf(storage, payloads, row);
     },
-    signal: (id, name, payload) => signalRun(storage, payloads, id, name, payload),
+    signal: async (id, name, payload) => signalRun(storage, payloads, await named(id), name, payload),
     async cancel(id) {
-      const run = await cancelRun(storage, id);
+      const run = await cancelRun(storage, await named(id));
       shop.poke(run.id);
       return run;
     },
-    pause: (id, minutes) => pauseRun(storage, id, minutes),
-    unpause: (id) => unpauseRun(storage, id),
-    retry: (id, input) => retryRun(storage, payloads, id, input),
-    fork: (id, input) => forkRun(storage, payloads, id, input),
-    rewind: (id, input) => rewindRun(storage, payloads, id, input),
-    delete: async (id) => deleteRun(storage, payloads, checkId(id, "run")),
-    recover: async (id, options) => recoverRun(storage, checkId(id, "run"), checkVerify(options)),
+    pause: async (id, minutes) => pauseRun(storage, await named(id), minutes),
+    unpause: async (id) => unpauseRun(storage, await named(id)),
+    retry: async (id, input) => retryRun(storage, payloads, await named(id), input),
+    fork: async (id, input) => forkRun(storage, payloads, await named(id), input),
+    rewind: async (id, input) => rewindRun(storage, payloads, await named(id), input),
+    delete: async (id) => deleteRun(storage, payloads, await named(id)),
+    recover: async (id, options) => recoverRun(storage, await named(id), checkVerify(options)),
     recoverAll: async (options) => recoverAll(storage, checkVerify(options)),
     createWorker(options) {
       const given = checkRecord(options, "worker", [
@@ -156,13 +163,15 @@ export function createRuns(
     },
     async pending(filter) {
       const given = checkRecord(filter, "filter", ["run", "limit"]);
-      const limit = checkLimit(given.limit, "page", 100);
-      return pendingDecisions(storage, payloads, checkOptionalId(given.run, "run"), limit);
+      return (await decisions(storage, payloads, { ...given, answered: false })).items;
+    },
+    async decisions(filter) {
+      return decisions(storage, payloads, checkRecord(filter, "filter", ["run", "answered", "limit", "cursor"]));
     },
     answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
     async checkpoint(id, iteration) {
       const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
-      return runCheckpoint(storage, payloads, await existingRun(storage, checkId(id, "run")), asked);
+      return runCheckpoint(storage, payloads, await existingRun(storage, await named(id)), asked);
     },
     saveCheckpoint: (checkpoint) => saveCheckpoint(storage, payloads, checkpoint),
     loadCheckpoint: async (session, agent) =>
@@ -198,7 +207,7 @@ async function resume(
 ): Promise<RunResult> {
   const { storage, payloads } = shop.host;
   const agent = checkAgent(definition);
-  const run = checkId(id, "run");
+  const run = await namedRun(storage, id);
   const given = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
   const verify = checkVerify(given);
   const first = await existingRun(storage, run);
@@ -232,6 +241,23 @@ function checkWatch(watch: unknown): WorkerOptions["watch"] {
   return watch as WorkerOptions["watch"];
 }
 
+async function decisions(
+  storage: Storage,
+  payloads: Payloads,
+  given: Readonly<Record<string, unknown>>,
+): Promise<Page<Decision>> {
+  const run = given.run === undefined ? undefined : await namedRun(storage, given.run as string);
+  const answered = given.answered === undefined ? undefined : checkBoolean(given.answered, "filter.answered");
+  const limit = checkLimit(given.limit, "page", 100);
+  const rows = await readDecisions(storage, run, answered, readPairCursor(given.cursor) ?? [0, 0], limit + 1);
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    items: await Promise.all(page.map((row) => decisionOf(storage, payloads, row))),
+    next: rows.length > limit && last !== undefined ? writePairCursor(last.session_no, last.seq) : null,
+  };
+}
+
 async function list(storage: Storage, filter: RunFilter | undefined) {
   const given = checkRecord(filter, "filter", [
     ...["session", "agent", "status", "createdAfter", "createdBefore", "limit", "cursor"],
@@ -249,7 +275,7 @@ async function list(storage: Storage, filter: RunFilter | undefined) {
   const rows = await chosen(storage, params as unknown as Listed, session, agent, status);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  const items = page.map((row) => runOf(row));
+  const items = page.map((row) => runOf(row, endingOf(row)));
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
 
@@ -259,7 +285,7 @@ async function chosen(
   session: string | null,
   agent: string | null,
   status: string | null,
-): Promise<readonly RunRow[]> {
+): Promise<readonly ListedRunRow[]> {
   if (session !== null) return storage.query("runs.bySession", session, ...params);
   if (agent !== null) return storage.query("runs.byAgent", agent, ...params);
   if (status !== null) return storage.query("runs.byStatus", status, ...params);
