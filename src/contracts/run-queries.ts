@@ -1,6 +1,7 @@
 // The named reads of runs; see queries.ts.
+import type { CheckedRunPartRow } from "./check-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
-import type { Filter, Read } from "./queries.ts";
+import type { EventRow, Filter, Read } from "./queries.ts";
 
 export interface RunRow {
   readonly no: number;
@@ -51,7 +52,13 @@ export interface JournalRow extends Omit<StoredPayload, "sha256" | "size"> {
   readonly size: number | null;
 }
 
+/** `ending`: the envelope of the event that ended a run which failed or was cancelled. */
+export interface ListedRunRow extends RunRow {
+  readonly ending: Uint8Array | null;
+}
+
 export interface DecisionRow {
+  readonly session_no: number;
   readonly session: string;
   readonly seq: number;
   readonly run: string;
@@ -77,23 +84,40 @@ export type Listed = [
   limit: number,
 ];
 
+/** Page by page, by seq. */
+export type Within = [session: number, run: string, after: number, upTo: number, limit: number];
+export type OfRun = [session: number, run: string, after: number, limit: number];
+
+/** The last that was seen. */
+export type Behind = [session: number, seq: number, limit: number];
+
 export interface RunQueries {
   "run.get": Read<[id: string], RunRow>;
+  "runs.beginning": Read<[from: string, to: string, limit: number], RunRow>;
   "run.active": Read<[session: string], RunRow>;
-  "runs.list": Read<Listed, RunRow>;
-  "runs.bySession": Read<[session: string, ...Listed], RunRow>;
-  "runs.byAgent": Read<[agent: string, ...Listed], RunRow>;
-  "runs.byStatus": Read<[status: string, ...Listed], RunRow>;
+  "runs.list": Read<Listed, ListedRunRow>;
+  "runs.bySession": Read<[session: string, ...Listed], ListedRunRow>;
+  "runs.byAgent": Read<[agent: string, ...Listed], ListedRunRow>;
+  "runs.byStatus": Read<[status: string, ...Listed], ListedRunRow>;
   "runs.children": Read<[parent: string], RunRow>;
   /** Somebody has their lease. */
   "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
-  "run.journal": Read<[session: number, run: string, after: number, upTo: number, limit: number], JournalRow>;
+  "run.journal": Read<Within, JournalRow>;
+  "run.events": Read<Within, EventRow>;
   "run.event": Read<[session: string, seq: number], JournalRow>;
+  /** Of a run, as the checker reads those of a session. */
+  "run.signals": Read<OfRun, CheckedRunPartRow>;
+  "run.decisions": Read<OfRun, CheckedRunPartRow>;
+  "run.checkpoints": Read<OfRun, CheckedRunPartRow>;
   "signal.next": Read<[run: string, name: string], JournalRow>;
-  "decisions.open": Read<[limit: number], DecisionRow>;
   /** Those that wait for an answer. */
-  "decisions.byRun": Read<[run: string], DecisionRow>;
+  "decisions.open": Read<Behind, DecisionRow>;
+  "decisions.answered": Read<Behind, DecisionRow>;
+  "decisions.list": Read<Behind, DecisionRow>;
+  "decisions.openByRun": Read<[run: string, ...Behind], DecisionRow>;
+  "decisions.answeredByRun": Read<[run: string, ...Behind], DecisionRow>;
+  "decisions.byRun": Read<[run: string, ...Behind], DecisionRow>;
   /** The last that was asked about a step. */
   "decision.get": Read<[session: string, step: number], DecisionRow>;
   "checkpoint.last": Read<[session: string, agent: string, run: string], CheckpointRow>;

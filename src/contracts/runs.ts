@@ -1,6 +1,7 @@
 // Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
 import type { Json, Page } from "./json.ts";
+import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
@@ -134,6 +135,14 @@ export interface Answer {
   readonly at: number;
 }
 
+export interface DecisionFilter {
+  readonly run?: string;
+  /** true: only those that somebody answered. false: only those that wait for it. */
+  readonly answered?: boolean;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
 export interface AnswerInput {
   readonly verdict: Answer["verdict"];
   readonly result?: Json;
@@ -223,13 +232,14 @@ export type Verdict =
   | { readonly verdict: "fail"; readonly error: unknown };
 
 /** What an iteration may do. Every call is a step with a place of its own, in the order in which they are made. */
-export interface Iteration {
+export interface Iteration<State = Json, Input = Json> {
   readonly run: string;
   readonly session: string;
   readonly iteration: number;
-  readonly input: Json;
+  readonly input: Input;
   readonly signal: AbortSignal;
-  tool(name: string, input?: unknown): Promise<Json>;
+  /** What the tool gave, as JSON keeps it; `Out` is the caller's word for it. */
+  tool<Out = Json>(name: string, input?: unknown): Promise<Out>;
   /** One of the agent's models; the only one when no name is given. */
   model(request: unknown, name?: string): Promise<ModelReply>;
   message(message: MessageInput): Promise<Message>;
@@ -240,13 +250,13 @@ export interface Iteration {
   /** 1 to 60 minutes, 2 when not given: the run lets go of its worker meanwhile. */
   pause(minutes?: number): Promise<void>;
   /** The payload of the oldest signal of this name that nobody took; null when the time is over. */
-  waitFor(signal: string, options?: { readonly timeoutMs?: number }): Promise<Json>;
-  spawn(agent: AgentDefinition, options?: SpawnOptions): Promise<RunResult>;
+  waitFor<Out = Json>(signal: string, options?: { readonly timeoutMs?: number }): Promise<Out | null>;
+  spawn(agent: AnyAgent, options?: SpawnOptions): Promise<RunResult>;
   /** Steps of each branch are numbered for themselves, whichever is faster. */
   parallel<T extends readonly unknown[]>(
-    ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
+    ...branches: { readonly [K in keyof T]: (iteration: Iteration<State, Input>) => Promise<T[K]> }
   ): Promise<T>;
-  next(state: unknown): Verdict;
+  next(state: State): Verdict;
   done(value?: unknown): Verdict;
   fail(error: unknown): Verdict;
 }
@@ -260,15 +270,24 @@ export interface SpawnOptions {
   readonly limits?: RunLimits;
 }
 
-export interface AgentDefinition {
+/**
+ * `State` and `Input` are the caller's word for what is kept as JSON: `defineAgent<{ n: number }>({ … })`. Nothing is checked
+ * at run time but that it is JSON.
+ */
+export interface AgentDefinition<State = Json, Input = Json> {
   readonly id: string;
   readonly version: string;
   readonly tools?: Readonly<Record<string, Tool>>;
   readonly models?: Readonly<Record<string, Model>>;
   readonly limits?: RunLimits;
   /** The first state, made of the input; the input itself when not given. */
-  initial?(input: Json): unknown;
-  iterate(iteration: Iteration, state: Json): Promise<Verdict> | Verdict;
+  initial?(input: Input): State;
+  iterate(iteration: Iteration<State, Input>, state: State): Promise<Verdict> | Verdict;
+}
+
+/** Whatever its state and its input are. */
+export interface AnyAgent extends Omit<AgentDefinition<never, never>, "initial"> {
+  initial?(input: never): unknown;
 }
 
 export interface RunResult {
@@ -316,7 +335,7 @@ export interface RetryInput {
 }
 
 export interface WorkerOptions extends ResumeOptions {
-  readonly agents: readonly AgentDefinition[];
+  readonly agents: readonly AnyAgent[];
   /** Runs at a time; 16. */
   readonly concurrency?: number;
   /** How often it looks for work when nobody tells it; 1 s. */
@@ -356,16 +375,19 @@ export interface ResumeOptions {
   readonly verify?: "whole" | "checkpoint";
 }
 
+/** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
   /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
-  execute(agent: AgentDefinition, input: RunInput): Promise<RunResult>;
+  execute(agent: AnyAgent, input: RunInput): Promise<RunResult>;
   /** Begins a run for a worker to take. */
-  start(agent: AgentDefinition, input: RunInput): Promise<Run>;
+  start(agent: AnyAgent, input: RunInput): Promise<Run>;
   /** Takes the lease of a run nobody works on and goes on with it here. */
-  resume(agent: AgentDefinition, id: string, options?: ResumeOptions): Promise<RunResult>;
+  resume(agent: AnyAgent, id: string, options?: ResumeOptions): Promise<RunResult>;
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
   steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;
+  /** What its session's log has of it, in order; messages that were cleared are left out. 1000 unless said: on with `after`. */
+  events(id: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly LogEvent[]>;
   result(id: string): Promise<RunResult | null>;
   signal(id: string, name: string, payload?: unknown): Promise<Run>;
   /** At work: its worker stops it at the next sign of life. */
@@ -388,7 +410,10 @@ export interface Runs {
   createWorker(options: WorkerOptions): Worker;
   /** What models say while they are asked, of this handle's runs; ends when the signal does. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
+  /** What people are asked now. */
   pending(filter?: { readonly run?: string; readonly limit?: number }): Promise<readonly Decision[]>;
+  /** What they were asked ever, with the answers, as the log has them; in the order in which each session asked. */
+  decisions(filter?: DecisionFilter): Promise<Page<Decision>>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;
   /** Where the run stood after an iteration, the last one when none is named; null: before its first. */
   checkpoint(id: string, iteration?: number): Promise<Checkpoint | null>;

@@ -7,12 +7,26 @@ export function writeCursor(no: number): string {
 
 /** null when none was given. */
 export function readCursor(value: unknown): number | null {
+  const [no] = read(value, /^n([0-9]{1,15})$/) ?? [null];
+  return no ?? null;
+}
+
+/** Of lists that are in order of two numbers. */
+export function writePairCursor(first: number, second: number): string {
+  return Buffer.from(`p${first}.${second}`).toString("base64url");
+}
+
+export function readPairCursor(value: unknown): readonly [number, number] | null {
+  const [first = 0, second = 0] = read(value, /^p([0-9]{1,15})\.([0-9]{1,15})$/) ?? [];
+  return value === undefined ? null : [first, second];
+}
+
+function read(value: unknown, form: RegExp): readonly number[] | null {
   if (value === undefined) return null;
   const text = typeof value === "string" ? Buffer.from(value, "base64url").toString("utf8") : "";
-  if (!/^n[0-9]{1,15}$/.test(text)) {
-    throw new HoldfastError("InvalidArgument", "cursor must be one that a list returned as `next`", {
-      details: { what: "cursor" },
-    });
-  }
-  return Number(text.slice(1));
+  const found = form.exec(text);
+  if (found !== null) return found.slice(1).map(Number);
+  throw new HoldfastError("InvalidArgument", "cursor must be one that a list returned as `next`", {
+    details: { what: "cursor" },
+  });
 }

@@ -1,7 +1,8 @@
 // Agents as they are defined in code: checked once, and pinned by what a run must not change under itself.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
+import type { AgentDefinition, AnyAgent, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
 import { encodeText, sameBytes, sha256, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkFields, checkId, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
@@ -10,8 +11,16 @@ const AGENT = ["id", "version", "tools", "models", "limits", "initial", "iterate
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
 
-/** The definition itself, once it is known to be one. */
-export function defineAgent(agent: AgentDefinition): AgentDefinition {
+/** The definition itself, once it is known to be one. The types are those that are named: Json where none is. */
+export function defineAgent<State = Json, Input = Json>(
+  agent: AgentDefinition<NoInfer<State>, NoInfer<Input>>,
+): AgentDefinition<State, Input> {
+  checkAgent(agent);
+  return agent;
+}
+
+/** Whoever works on it knows no more of its state than that it is JSON. */
+export function checkAgent(agent: AnyAgent): AgentDefinition {
   const given = checkRecord(agent, "agent", AGENT);
   checkId(given.id, "agent.id");
   checkId(given.version, "agent.version");
@@ -33,7 +42,7 @@ export function defineAgent(agent: AgentDefinition): AgentDefinition {
     checkRetry(retry, `${what}.retry`);
   }
   checkLimits(given.limits, "agent.limits");
-  return agent;
+  return agent as AgentDefinition;
 }
 
 function checkRetry(value: unknown, what: string): void {

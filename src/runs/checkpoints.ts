@@ -17,17 +17,22 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 const NO_RUN = "";
 
 export function checkpointBytes(state: unknown, { created_at }: RunRow): Uint8Array {
-  return encodeJson({ state: state ?? null, startedAt: created_at }, "state", "payloadBytes");
+  // A property that is undefined would be left out.
+  if (state === undefined) throw noState("next() was given");
+  return encodeJson({ state, startedAt: created_at }, "state", "payloadBytes");
+}
+
+export function noState(what: string): HoldfastError {
+  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
 }
 
 /** The state that the next iteration starts with. */
 export async function loadState(
   storage: Storage,
   payloads: Payloads,
-  { session, checkpoint_seq }: RunRow,
-  first: () => Json,
+  session: string,
+  checkpoint_seq: number,
 ): Promise<Json> {
-  if (checkpoint_seq === null) return first();
   const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
   return (kept as JsonObject | null)?.state ?? null;
 }

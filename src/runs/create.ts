@@ -11,7 +11,7 @@ import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { checkLimits, defineAgent, toolsetOf } from "./agents.ts";
+import { checkAgent, checkLimits, toolsetOf } from "./agents.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
@@ -123,7 +123,7 @@ export async function birthOf(
   input: RunInput,
   { parent = undefined, nested = 0, owner }: Setting,
 ): Promise<Birth> {
-  const { id: agent, version: agentVersion } = defineAgent(definition);
+  const { id: agent, version: agentVersion } = checkAgent(definition);
   const given = checkRecord(input, "run", INPUT);
   const session = checkId(given.session, "run.session");
   const id = checkOptionalId(given.id, "run.id") ?? newId(storage.environment, "run");

@@ -11,7 +11,7 @@ import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
-import { checkpointBytes, eventOf, loadState } from "./checkpoints.ts";
+import { checkpointBytes, eventOf, loadState, noState } from "./checkpoints.ts";
 import { spawnRun, wakeParent } from "./children.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { errorOf, leaseLost } from "./errors.ts";
@@ -137,13 +137,14 @@ export class Execution {
   }
 
   async #iterate(): Promise<End> {
-    const { storage, payloads } = this.#host;
+    const { storage } = this.#host;
     const { row } = this;
     const iteration = row.iteration + 1;
     const known = this.#next?.checkpoint === row.checkpoint_seq ? this.#next : null;
     this.#next = null;
     const records = known === null ? await recordsFor(storage, row, this.#retried) : [];
-    const state = known === null ? await loadState(storage, payloads, row, () => this.#first()) : known.state;
+    const loaded = known === null ? await this.#load() : { state: known.state };
+    if ("error" in loaded) return { verdict: "fail", error: loaded.error };
     const left = Promise.withResolvers<End>();
     this.#leave = (error) => (error === undefined ? left.resolve({ left: true, again: false }) : left.reject(error));
     const leave = (error?: unknown): Promise<never> => {
@@ -157,7 +158,7 @@ export class Execution {
     const again = () => left.resolve({ left: true, again: true });
     const context = this.#context(iteration, records, suspension, leave, again);
     const running = (async (): Promise<Verdict> => {
-      const verdict = await (async () => checkVerdict(await this.#agent.iterate(context, state)))().catch(
+      const verdict = await (async () => checkVerdict(await this.#agent.iterate(context, loaded.state)))().catch(
         (error: unknown): Verdict => ({ verdict: "fail", error }),
       );
       await suspension.over();
@@ -200,9 +201,19 @@ export class Execution {
     });
   }
 
-  #first(): Json {
-    const made = this.#agent.initial === undefined ? this.#input : this.#agent.initial(this.#input);
-    return JSON.parse(Buffer.from(encodeJson(made, "state", "payloadBytes")).toString("utf8")) as Json;
+  /** The state to start with; what the agent makes of its input may be none. */
+  async #load(): Promise<{ readonly state: Json } | { readonly error: unknown }> {
+    const { storage, payloads } = this.#host;
+    const { session, checkpoint_seq } = this.row;
+    if (checkpoint_seq !== null) return { state: await loadState(storage, payloads, session, checkpoint_seq) };
+    if (this.#agent.initial === undefined) return { state: this.#input };
+    try {
+      const made = this.#agent.initial(this.#input);
+      if (made === undefined) throw noState("initial() gave");
+      return { state: JSON.parse(decodeText(encodeJson(made, "state", "payloadBytes"))) as Json };
+    } catch (error) {
+      return { error };
+    }
   }
 
   /** The verdict that the run failed when its state cannot be kept. */

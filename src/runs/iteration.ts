@@ -12,6 +12,7 @@ import type {
   RetryPolicy,
   RunResult,
   SpawnOptions,
+  StepCall,
   Verdict,
 } from "../contracts/runs.ts";
 import { encodeText, sha256, sha256Hex } from "../core/bytes.ts";
@@ -55,11 +56,12 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   };
   return {
     ...{ run, session, iteration, input, signal },
-    async tool(name, given) {
+    async tool<Out>(name: string, given?: unknown) {
       const tool = found(agent.tools, name, "tool");
       const asked = ask("tool", name, given);
       const mayRepeat = tool.effect === "idempotent";
-      return steps.perform(asked, tool.retry ?? ONCE, mayRepeat, (value, call) => tool.execute(value, call));
+      const effect = (value: Json, call: StepCall) => tool.execute(value, call);
+      return (await steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect)) as Out;
     },
     async model(request, name) {
       const models = Object.keys(agent.models ?? {});
@@ -82,14 +84,16 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
       return setting.until(ask("sleep", "pause", length), length, true);
     },
-    waitFor: async (name, options) => {
+    waitFor: async <Out>(name: string, options?: { readonly timeoutMs?: number }) => {
       const { timeoutMs } = checkRecord(options, "options", ["timeoutMs"]);
       const until = timeoutMs === undefined ? undefined : checkInt(timeoutMs, "timeoutMs", 0, LONGEST_SLEEP);
-      return setting.waitFor(ask("wait", checkId(name, "signal"), until ?? null), name, until);
+      const asked = ask("wait", checkId(name, "signal"), until ?? null);
+      return (await setting.waitFor(asked, name, until)) as Out | null;
     },
     spawn: async (child, options = {}) => {
       const { input: given = null, ...rest } = options;
-      return setting.spawn(ask("spawn", child.id, { version: child.version, input: given, ...rest }), child, options);
+      const asked = ask("spawn", child.id, { version: child.version, input: given, ...rest });
+      return setting.spawn(asked, child as AgentDefinition, options);
     },
     parallel: async <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }

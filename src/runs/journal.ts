@@ -34,17 +34,21 @@ export function entryOf(session: string, row: JournalRow): Entry {
   return { seq: row.seq, type: row.type, at: row.at, agent, data, commitments, row };
 }
 
+/** Nothing of a run follows its end. */
+export function lastOf({ seq, ended_at }: Pick<RunRow, "seq" | "ended_at">): number {
+  return ended_at === null ? FOREVER : seq;
+}
+
 /** After a seq, in order. */
 export async function readJournal(
   storage: Storage,
-  { session, session_no, id, seq, ended_at }: Pick<RunRow, "session" | "session_no" | "id" | "seq" | "ended_at">,
+  row: Pick<RunRow, "session" | "session_no" | "id" | "seq" | "ended_at">,
   after: number,
 ): Promise<readonly Entry[]> {
-  // Nothing of a run follows its end.
-  const upTo = ended_at === null ? FOREVER : seq;
+  const { session, session_no, id } = row;
   const entries: Entry[] = [];
   for (let last = after; ; ) {
-    const rows = await storage.query("run.journal", session_no, id, last, upTo, PAGE);
+    const rows = await storage.query("run.journal", session_no, id, last, lastOf(row), PAGE);
     entries.push(...rows.map((row) => entryOf(session, row)));
     last = rows.at(-1)?.seq ?? last;
     if (rows.length < PAGE) return entries;

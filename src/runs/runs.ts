@@ -1,8 +1,11 @@
 // Runs: begun, worked on, looked at, and told what to do.
+import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { Listed, RunRow } from "../contracts/run-queries.ts";
+import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
 import type {
   AgentDefinition,
+  AnyAgent,
+  Decision,
   ResumeOptions,
   RunFilter,
   RunInput,
@@ -13,6 +16,7 @@ import type {
 import type { Storage } from "../contracts/storage.ts";
 import {
   checkArray,
+  checkBoolean,
   checkId,
   checkInt,
   checkLimit,
@@ -21,29 +25,24 @@ import {
   checkRecord,
   invalid,
 } from "../core/check.ts";
-import { readCursor, writeCursor } from "../core/cursor.ts";
+import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
 import { newId } from "../core/environment.ts";
-import { checkSame, defineAgent } from "./agents.ts";
+import { eventOf } from "../log/log.ts";
+import { checkAgent, checkSame } from "./agents.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { createRun } from "./create.ts";
+import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { Execution, type Host } from "./execution.ts";
+import { lastOf } from "./journal.ts";
 import { atWork, awaitFree, claimRun, releaseRun } from "./lease.ts";
+import { namedRun } from "./naming.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
-import { errorOf, resultOf } from "./results.ts";
+import { endingOf, errorOf, resultOf } from "./results.ts";
 import { existingRun, refuseEnded, runOf, STATUSES } from "./rows.ts";
 import { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
-import {
-  answerDecision,
-  cancelRun,
-  deliver,
-  pauseRun,
-  pendingDecisions,
-  signalRun,
-  steps,
-  unpauseRun,
-} from "./verbs.ts";
+import { cancelRun, deliver, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
 import { type Verified, verifyRun } from "./verify.ts";
 import { RunWorker } from "./worker.ts";
 
@@ -78,7 +77,8 @@ class Shop {
   }
 
   worker(agents: readonly AgentDefinition[], settings: ConstructorParameters<typeof RunWorker>[3]): RunWorker {
-    const worker = new RunWorker(this.host, newId(this.host.storage.environment, "worker"), agents, settings);
+    const id = newId(this.host.storage.environment, "worker");
+    const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
     this.#workers.add(worker);
     return worker;
   }
@@ -100,49 +100,60 @@ export function createRuns(
 ): { readonly runs: Runs; readonly close: () => Promise<void> } {
   const shop = new Shop(storage, payloads);
   const { host } = shop;
+  const named = (id: string) => namedRun(storage, id);
   const runs: Runs = {
     execute: (agent, input) => execute(shop, agent, input),
     async start(agent, input) {
-      return runOf(await createRun(storage, payloads, agent, input, { owner: null }));
+      return runOf(await createRun(storage, payloads, checkAgent(agent), input, { owner: null }));
     },
     resume: (agent, id, options) => resume(shop, agent, id, options),
     async get(id) {
-      const [row] = await storage.query("run.get", checkId(id, "run"));
+      const [row] = await storage.query("run.get", await named(id));
       return row === undefined ? null : runOf(row, await errorOf(storage, row));
     },
     list: (filter) => list(storage, filter),
     async steps(id, range) {
       const { iteration } = checkRecord(range, "range", ["iteration"]);
       const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
-      return steps(storage, checkId(id, "run"), asked);
+      return steps(storage, await named(id), asked);
+    },
+    async events(id, range) {
+      const given = checkRecord(range, "range", ["after", "limit"]);
+      const after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, FOREVER);
+      const limit = checkLimit(given.limit, "eventsPage", 1000);
+      const run = await existingRun(storage, await named(id));
+      const from = Math.max(after, run.first_seq - 1);
+      const rows = await storage.query("run.events", run.session_no, run.id, from, lastOf(run), limit);
+      return rows.map((row) => eventOf(run.session, row));
     },
     async result(id) {
-      const [row] = await storage.query("run.get", checkId(id, "run"));
+      const [row] = await storage.query("run.get", await named(id));
       return row === undefined ? null : resultOf(storage, payloads, row);
     },
-    signal: (id, name, payload) => signalRun(storage, payloads, id, name, payload),
+    signal: async (id, name, payload) => signalRun(storage, payloads, await named(id), name, payload),
     async cancel(id) {
-      const run = await cancelRun(storage, id);
+      const run = await cancelRun(storage, await named(id));
       shop.poke(run.id);
       return run;
     },
-    pause: (id, minutes) => pauseRun(storage, id, minutes),
-    unpause: (id) => unpauseRun(storage, id),
-    retry: (id, input) => retryRun(storage, payloads, id, input),
-    fork: (id, input) => forkRun(storage, payloads, id, input),
-    rewind: (id, input) => rewindRun(storage, payloads, id, input),
-    delete: async (id) => deleteRun(storage, payloads, checkId(id, "run")),
-    recover: async (id, options) => recoverRun(storage, checkId(id, "run"), checkVerify(options)),
+    pause: async (id, minutes) => pauseRun(storage, await named(id), minutes),
+    unpause: async (id) => unpauseRun(storage, await named(id)),
+    retry: async (id, input) => retryRun(storage, payloads, await named(id), input),
+    fork: async (id, input) => forkRun(storage, payloads, await named(id), input),
+    rewind: async (id, input) => rewindRun(storage, payloads, await named(id), input),
+    delete: async (id) => deleteRun(storage, payloads, await named(id)),
+    recover: async (id, options) => recoverRun(storage, await named(id), checkVerify(options)),
     recoverAll: async (options) => recoverAll(storage, checkVerify(options)),
     createWorker(options) {
       const given = checkRecord(options, "worker", [
         ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify"],
       ]);
-      const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AgentDefinition[];
+      const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AnyAgent[];
       const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
         given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
-      refuseTwice(agents.map(defineAgent));
-      return shop.worker(agents, {
+      const checked = agents.map(checkAgent);
+      refuseTwice(checked);
+      return shop.worker(checked, {
         ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
         ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify({ verify: given.verify as Verified }) },
         watch: checkWatch(given.watch),
@@ -154,13 +165,15 @@ export function createRuns(
     },
     async pending(filter) {
       const given = checkRecord(filter, "filter", ["run", "limit"]);
-      const limit = checkLimit(given.limit, "page", 100);
-      return pendingDecisions(storage, payloads, checkOptionalId(given.run, "run"), limit);
+      return (await decisions(storage, payloads, { ...given, answered: false })).items;
+    },
+    async decisions(filter) {
+      return decisions(storage, payloads, checkRecord(filter, "filter", ["run", "answered", "limit", "cursor"]));
     },
     answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
     async checkpoint(id, iteration) {
       const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
-      return runCheckpoint(storage, payloads, await existingRun(storage, checkId(id, "run")), asked);
+      return runCheckpoint(storage, payloads, await existingRun(storage, await named(id)), asked);
     },
     saveCheckpoint: (checkpoint) => saveCheckpoint(storage, payloads, checkpoint),
     loadCheckpoint: async (session, agent) =>
@@ -172,9 +185,9 @@ export function createRuns(
 }
 
 /** On a session whose run waits or is paused: what it is given is the input. */
-async function execute(shop: Shop, agent: AgentDefinition, input: RunInput): Promise<RunResult> {
+async function execute(shop: Shop, given: AnyAgent, input: RunInput): Promise<RunResult> {
   const { storage, payloads } = shop.host;
-  defineAgent(agent);
+  const agent = checkAgent(given);
   const session = checkId(checkRecord(input, "run").session, "run.session");
   const [active] = await storage.query("run.active", session);
   if (active === undefined || (active.status !== "waiting" && active.status !== "paused")) {
@@ -190,13 +203,13 @@ async function execute(shop: Shop, agent: AgentDefinition, input: RunInput): Pro
 /** A live run is never taken from who works on it. */
 async function resume(
   shop: Shop,
-  agent: AgentDefinition,
+  definition: AnyAgent,
   id: string,
   options: ResumeOptions | undefined,
 ): Promise<RunResult> {
   const { storage, payloads } = shop.host;
-  defineAgent(agent);
-  const run = checkId(id, "run");
+  const agent = checkAgent(definition);
+  const run = await namedRun(storage, id);
   const given = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
   const verify = checkVerify(given);
   const first = await existingRun(storage, run);
@@ -230,6 +243,23 @@ function checkWatch(watch: unknown): WorkerOptions["watch"] {
   return watch as WorkerOptions["watch"];
 }
 
+async function decisions(
+  storage: Storage,
+  payloads: Payloads,
+  given: Readonly<Record<string, unknown>>,
+): Promise<Page<Decision>> {
+  const run = given.run === undefined ? undefined : await namedRun(storage, given.run as string);
+  const answered = given.answered === undefined ? undefined : checkBoolean(given.answered, "filter.answered");
+  const limit = checkLimit(given.limit, "page", 100);
+  const rows = await readDecisions(storage, run, answered, readPairCursor(given.cursor) ?? [0, 0], limit + 1);
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    items: await Promise.all(page.map((row) => decisionOf(storage, payloads, row))),
+    next: rows.length > limit && last !== undefined ? writePairCursor(last.session_no, last.seq) : null,
+  };
+}
+
 async function list(storage: Storage, filter: RunFilter | undefined) {
   const given = checkRecord(filter, "filter", [
     ...["session", "agent", "status", "createdAfter", "createdBefore", "limit", "cursor"],
@@ -247,7 +277,7 @@ async function list(storage: Storage, filter: RunFilter | undefined) {
   const rows = await chosen(storage, params as unknown as Listed, session, agent, status);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  const items = page.map((row) => runOf(row));
+  const items = page.map((row) => runOf(row, endingOf(row)));
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
 
@@ -257,7 +287,7 @@ async function chosen(
   session: string | null,
   agent: string | null,
   status: string | null,
-): Promise<readonly RunRow[]> {
+): Promise<readonly ListedRunRow[]> {
   if (session !== null) return storage.query("runs.bySession", session, ...params);
   if (agent !== null) return storage.query("runs.byAgent", agent, ...params);
   if (status !== null) return storage.query("runs.byStatus", status, ...params);

@@ -1,5 +1,6 @@
 // The steps of one iteration: each is looked for in the journal at its place first; what is there is used as it is, what is
 // not is intended, done and recorded, in this order (rules RU4 to RU7).
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { RetryPolicy, RunError, StepCall, StepKind } from "../contracts/runs.ts";
@@ -229,7 +230,7 @@ export class Steps {
     };
     let bytes: Uint8Array;
     try {
-      bytes = encodeJson(await effect(parse(input), call), `what ${name} gave`, "payloadBytes");
+      bytes = encodeJson(given(name, await effect(parse(input), call)), `what ${name} gave`, "payloadBytes");
     } catch (error) {
       return { record: await this.#failed(record, error, also) };
     }
@@ -286,6 +287,12 @@ export class Steps {
       return this.#outside.leave(error);
     }
   }
+}
+
+/** A return that was forgotten would be taken for an answer. */
+function given(name: string, value: unknown): unknown {
+  if (value !== undefined) return value;
+  throw new HoldfastError("InvalidJson", `${name} gave undefined: return null where there is nothing to give`);
 }
 
 function parse(bytes: Uint8Array): Json {

@@ -1,24 +1,21 @@
 // What others do to a run: hand it a signal, answer its question, cancel it, pause it. Each is one commit on what was read,
 // decided again when the run moved meanwhile.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Answer, AnswerInput, Decision, Run } from "../contracts/runs.ts";
+import type { Run } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
+import { checkId, checkInt, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { parseRowId, rowId } from "../core/row-id.ts";
-import { eventOf } from "./checkpoints.ts";
-import { payloadOf, readJournal, recordsOf, stepOf } from "./journal.ts";
+import { readJournal, recordsOf, stepOf } from "./journal.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
 import { existingRun, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
 import type { Beside } from "./writer.ts";
 
-type Moving = (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null;
+export type Moving = (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null;
 
 /** One move of the run's row by somebody who does not have its lease. */
-async function moved(
+export async function moved(
   storage: Storage,
   id: string,
   make: (row: RunRow, at: number) => Moving | Promise<Moving>,
@@ -118,107 +115,6 @@ export async function deliver(storage: Storage, payloads: Payloads, row: RunRow,
   const signal = waitsOf(row).find(({ kind }) => kind === "signal");
   const run = await signalRun(storage, payloads, row.id, signal?.kind === "signal" ? signal.name : "input", input);
   return run.status === "paused" ? unpauseRun(storage, row.id) : run;
-}
-
-export async function answerDecision(
-  storage: Storage,
-  payloads: Payloads,
-  decision: string,
-  input: AnswerInput,
-): Promise<Run> {
-  const { session, seq } = parseRowId(decision, "decision");
-  const given = checkRecord(input, "answer", ["verdict", "result", "by", "note"]);
-  const verdict = checkOneOf(given.verdict, "answer.verdict", ["retry", "result", "fail"]);
-  const by = checkOptionalId(given.by, "answer.by") ?? null;
-  const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
-  const bytes = encodeJson(given.result ?? null, "answer.result", "payloadBytes");
-  return payloads.preparing(async (prepare) => {
-    const payload =
-      verdict === "result"
-        ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })
-        : null;
-    const [known] = await storage.query("decision.get", session, seq);
-    if (known === undefined) throw noDecision(decision);
-    return moved(storage, known.run, async (row, at) => {
-      const [asked = known] = await storage.query("decision.get", session, seq);
-      refuseEnded(row, "there is nothing to decide any more");
-      if (asked.answered_seq !== null) throw answered(decision);
-      const wakes = waitsFor(row, { kind: "decision", decision: rowId(session, seq) });
-      return {
-        ...{ type: "run/answered", at },
-        data: { step: seq, verdict, ...(by === null ? {} : { by }), ...(note === null ? {} : { note }) },
-        changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
-        writes: [
-          { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
-        ],
-        beside: {
-          ...(payload === null ? {} : carriedBlobs([payload])),
-          guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
-        },
-        after: endOf(row, seq, verdict, payload, at),
-      };
-    });
-  });
-}
-
-/** The step's end as the person told it. */
-function endOf(
-  { session, id }: RunRow,
-  step: number,
-  verdict: Answer["verdict"],
-  payload: PreparedPayload | null,
-  at: number,
-): readonly EventDraft[] {
-  const draft = { session, at, run: id };
-  if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
-  if (verdict === "retry") return [];
-  const error = { code: "Denied", message: "a person said that it did not happen and shall not" };
-  return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
-}
-
-function noDecision(id: string): HoldfastError {
-  return new HoldfastError("NotFound", `nobody was asked about ${id}`, {
-    details: { kind: "decision", id },
-    hint: "runs.pending() lists what is to be decided.",
-  });
-}
-
-function answered(id: string): HoldfastError {
-  return new HoldfastError("Conflict", `the question about ${id} was answered already`, {
-    details: { kind: "decision", id },
-    hint: "runs.steps() shows what became of it.",
-  });
-}
-
-export async function pendingDecisions(
-  storage: Storage,
-  payloads: Payloads,
-  run: string | undefined,
-  limit: number,
-): Promise<readonly Decision[]> {
-  const all =
-    run === undefined ? await storage.query("decisions.open", limit) : await storage.query("decisions.byRun", run);
-  const found: Decision[] = [];
-  for (const asked of all.slice(0, limit)) {
-    const row = await existingRun(storage, asked.run);
-    // By its place: the intent may be that of a run which this one takes up.
-    const intent = await eventOf(storage, row.session, asked.step_seq);
-    const record = recordsOf(row.session, [intent]).get(asked.step_seq);
-    if (record === undefined) continue;
-    const input: Json = await payloadOf(payloads, row.session, intent);
-    const askedAt = (await eventOf(storage, row.session, asked.seq)).at;
-    const id = rowId(asked.session, asked.step_seq);
-    found.push({
-      id,
-      run: row.id,
-      session: row.session,
-      step: stepOf(row.session, row.id, record),
-      input,
-      askedAt,
-      answer: null,
-    });
-  }
-  return found;
 }
 
 export async function steps(storage: Storage, id: string, iteration: number | undefined) {

@@ -1,15 +1,25 @@
-// Before anything of a run is replayed (rules LG4, RU9): its session's chain is verified, and the run's row is made again
-// from its events and compared. What differs stops the recovery.
+// Before anything of a run is replayed (rules LG4, RU9): its session's chain is verified, and the run's row, with its
+// signals, questions and checkpoints, is made again from its events and compared. What differs stops the recovery.
+
+import type { CheckedRunPartRow, RunsBeside } from "../contracts/check-queries.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor } from "../contracts/log.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { differing, runColumns } from "../core/runs-compared.ts";
+import { type Difference, differences } from "../core/runs-compared.ts";
 import { RunsSaid } from "../core/runs-said.ts";
 import { verifyChain } from "../log/verify.ts";
 import { leaseLost } from "./errors.ts";
-import { type Entry, readJournal } from "./journal.ts";
+import { type Entry, lastOf, readJournal } from "./journal.ts";
+
+const PAGE = 1000;
+const UNDEAD: Difference = { kind: "row-mismatch", table: "runs", key: "" };
+const KINDS: Readonly<Record<Difference["kind"], string>> = {
+  "row-without-event": "the log does not have it",
+  "event-without-row": "it is not there",
+  "row-mismatch": "it is not what the log says",
+};
 
 export type Verified = "whole" | "checkpoint";
 
@@ -22,14 +32,36 @@ export async function verifyRun(storage: Storage, row: RunRow, how: Verified): P
   return journal;
 }
 
-/** Its row beside its journal; the log itself was verified. */
+/** Its row, signals, questions and checkpoints beside its journal; the log itself was verified. */
 export async function compareRun(storage: Storage, row: RunRow, journal: readonly Entry[]): Promise<void> {
-  const wrong = differs(row, journal);
+  const wrong = differs(row, journal, await partsOf(storage, row));
   if (wrong === null) return;
-  // Somebody may have moved it between the two looks.
+  // Somebody may have gone on with it between the looks.
   const [now] = await storage.query("run.get", row.id);
-  if (now?.version !== row.version) throw leaseLost(row);
-  throw corrupted(row, `the run's ${wrong} is not what the log says`, row.seq);
+  const last = journal.at(-1)?.seq ?? row.first_seq;
+  const [since] = await storage.query("run.journal", row.session_no, row.id, last, lastOf(row), 1);
+  if (now?.version !== row.version || since !== undefined) throw leaseLost(row);
+  throw corrupted(row, wrong.reason, wrong.seq);
+}
+
+type Parts = Omit<RunsBeside, "runs">;
+
+async function partsOf(storage: Storage, { session_no, id }: RunRow): Promise<Parts> {
+  const read = async (name: keyof Parts) => {
+    const rows: CheckedRunPartRow[] = [];
+    for (let last = 0; ; ) {
+      const page = await storage.query(`run.${name}`, session_no, id, last, PAGE);
+      rows.push(...page);
+      last = page.at(-1)?.seq ?? last;
+      if (page.length < PAGE) return rows;
+    }
+  };
+  const [signals, decisions, checkpoints] = await Promise.all([
+    read("signals"),
+    read("decisions"),
+    read("checkpoints"),
+  ]);
+  return { signals, decisions, checkpoints };
 }
 
 async function anchorOf(storage: Storage, { session, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
@@ -38,16 +70,23 @@ async function anchorOf(storage: Storage, { session, checkpoint_seq }: RunRow): 
   return event === undefined ? undefined : { session, seq: checkpoint_seq, hash: toHex(event.hash) };
 }
 
-/** The first column that the run's events do not give. */
-function differs(row: RunRow, journal: readonly Entry[]): string | null {
+/** The first thing that the run's events do not give. */
+function differs(
+  row: RunRow,
+  journal: readonly Entry[],
+  parts: Parts,
+): { readonly reason: string; readonly seq: number } | null {
   const said = new RunsSaid();
   const { id: run } = row;
   for (const { seq, type, at, agent, data, row: event } of journal) {
     said.see({ seq, branch: event.branch, type, at, run, agent, data });
   }
-  const columns = said.runs.get(run);
-  if (columns === undefined || said.undead.size > 0) return "first_seq";
-  return differing(runColumns(row), columns)[0] ?? null;
+  const [wrong] = said.undead.size > 0 ? [UNDEAD] : differences(said, { runs: [row], ...parts });
+  if (wrong === undefined) return null;
+  const { table, key, column, kind } = wrong;
+  if (table === "runs") return { reason: `the run's ${column ?? "first_seq"} is not what the log says`, seq: row.seq };
+  const what = column === undefined ? KINDS[kind] : `${column} is not what the log says`;
+  return { reason: `the row ${key} of its ${table}: ${what}`, seq: Number(key) };
 }
 
 function corrupted(row: RunRow, reason: string, badSeq: number): HoldfastError {

@@ -44,10 +44,13 @@ export class RunWorker implements Worker {
   readonly #seen = new Map<string, Seen>();
   /** Runs that cannot go on here; looked at again when they change. */
   readonly #refused = new Map<string, number>();
+  readonly #gone: () => void;
   #running: Promise<void> | null = null;
   #looking: Promise<number> | null = null;
 
-  constructor(host: Host, id: string, agents: readonly AgentDefinition[], settings: Settings) {
+  /** `gone`: it was stopped, and nothing of it is at work. */
+  constructor(host: Host, id: string, agents: readonly AgentDefinition[], settings: Settings, gone: () => void) {
+    this.#gone = gone;
     this.#host = host;
     this.id = id;
     this.#agents = new Map(agents.map((agent) => [agent.id, agent]));
@@ -74,6 +77,7 @@ export class RunWorker implements Worker {
     for (const { execution } of this.#working.values()) execution.stop();
     await all;
     await this.#running;
+    this.#gone();
   }
 
   /** Those of several callers are one. */

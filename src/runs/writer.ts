@@ -15,7 +15,10 @@ const MOST_TRIES = 8;
 const FIRST_WAIT_MS = 20;
 
 /** Besides the events: what they carry, and what else the commit relies on. */
-export type Beside = Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "holds" | "agents" | "sessions" | "solo" | "wakes">;
+export type Beside = Pick<
+  Commit,
+  "blobs" | "writes" | "uses" | "guards" | "holds" | "agents" | "sessions" | "solo" | "wakes"
+>;
 
 export interface Change extends Move {
   readonly beside?: Beside;

@@ -7,7 +7,7 @@ import { defineAgent } from "../../src/index.ts";
 const world = process.env.HOLDFAST_TEST_WORLD ?? "";
 
 /** Five iterations; each thinks a little and puts a line. */
-export const steady = defineAgent({
+export const steady = defineAgent<number>({
   id: "steady",
   version: "1",
   initial: () => 1,
@@ -22,8 +22,7 @@ export const steady = defineAgent({
       },
     },
   },
-  async iterate(it, state) {
-    const n = state as number;
+  async iterate(it, n) {
     await it.model({ n });
     await it.tool("put", n);
     await it.message({ role: "assistant", content: `put ${n}` });

@@ -21,7 +21,8 @@ import { SqlStorage } from "../../src/storage/sql/store.ts";
 import { agent, cutOff, gate, World } from "../../src/testing/suites/runs-agents.ts";
 import type { Random } from "../query/random.ts";
 
-const TOUCHED = ["events", "sessions", "runs", "blobs"] as const;
+const PARTS = ["signals", "decisions", "checkpoints"] as const;
+const TOUCHED = ["events", "sessions", "runs", "blobs", ...PARTS] as const;
 export type Touched = (typeof TOUCHED)[number];
 export const RUN = "r";
 /** Takes up a run that failed, and what that had done. */
@@ -46,8 +47,8 @@ export async function cutOffStore(driver: Driver): Promise<Ground> {
   const environment = realEnvironment();
   const hf = await openOn(driver, { durability: "normal" });
   const world = new World();
-  const held = gate();
-  const works = works1(world, () => held.pass());
+  const [held, charged] = [gate(), gate()];
+  const works = works1(world, () => held.pass(), { charge: () => charged.pass() });
   await hf.runs.execute(
     agent((it) => it.done(it.input), { id: "bob" }),
     { session: "other", input: LONG },
@@ -59,8 +60,10 @@ export async function cutOffStore(driver: Driver): Promise<Ground> {
     leaseMs: 100,
     limits: { iterations: 99 },
   });
+  for (const name of ["go", "go", "later"]) await hf.runs.signal(RUN, name, { n: 1 });
+  await cutOff(hf.runs, works, RUN, charged.reached);
+  await askedAndAnswered(hf, works);
   await cutOff(hf.runs, works, RUN, held.reached);
-  await hf.runs.signal(RUN, "later", { n: 1 });
   const failing = fails(world, true);
   const failed = await hf.runs.execute(failing, { session: "t", leaseMs: 100 });
   await hf.runs.retry(failed.run.id, { id: AGAIN });
@@ -83,10 +86,29 @@ export async function cutOffStore(driver: Driver): Promise<Ground> {
   };
 }
 
-/** Two iterations done; in the third a result that is a blob, then a tool that nobody heard of again. */
-function works1(world: World, hold: () => Promise<void>): AgentDefinition {
+async function askedAndAnswered({ runs }: Holdfast, works: AgentDefinition): Promise<void> {
+  const worker = runs.createWorker({ agents: [works], pollMs: 10 });
+  while ((await runs.pending()).length === 0) {
+    await worker.look();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await worker.stop();
+  await runs.answer((await runs.pending())[0]?.id ?? "", { verdict: "result", result: 7, by: "jo" });
+}
+
+/**
+ * Two iterations done; in the third a result that is a blob, then a tool that nobody heard of again. With `charge`: the
+ * first takes a signal, and in the second a person was asked.
+ */
+function works1(
+  world: World,
+  hold: () => Promise<void>,
+  full?: { readonly charge: () => Promise<void> },
+): AgentDefinition {
   return agent(
     async (it, { n }: { n: number }) => {
+      if (full !== undefined && n === 1) await it.waitFor("go");
+      if (full !== undefined && n === 2) await it.tool("charge", n);
       await it.message({ role: "user", content: `turn ${n}` });
       await it.message({ role: "assistant", content: LONG });
       await it.model({ n });
@@ -102,6 +124,7 @@ function works1(world: World, hold: () => Promise<void>): AgentDefinition {
       tools: {
         long: world.tool("long", (n) => `${LONG}${n}`, { effect: "idempotent" }),
         pay: world.tool("pay"),
+        charge: world.tool("charge", () => full?.charge().then(() => 7)),
         slow: world.tool("slow", () => hold().then(() => "end"), { effect: "idempotent" }),
       },
       models: { m: { model: "m-1", call: () => ({ output: "yes", inputTokens: 3, costUsd: 0.25 }) } },
@@ -142,7 +165,11 @@ function spawns(world: World, hold: () => Promise<void>): AgentDefinition {
 /** Who goes on with each of them. */
 export function agentOf(world: World, run: string): AgentDefinition {
   const goOn = () => Promise.resolve();
-  return run === RUN ? works1(world, goOn) : run === AGAIN ? fails(world, false) : spawns(world, goOn);
+  return run === RUN
+    ? works1(world, goOn, { charge: goOn })
+    : run === AGAIN
+      ? fails(world, false)
+      : spawns(world, goOn);
 }
 
 /** What resume() looks at before the first step, in its order. */
@@ -154,7 +181,8 @@ export async function asResumed({ storage, payloads, world }: Ground, run: strin
   const created = await eventOf(storage, row.session, row.first_seq);
   await payloadOf(payloads, row.session, created);
   await recordsFor(storage, row, retriedBy(created));
-  return loadState(storage, payloads, row, () => null);
+  if (row.checkpoint_seq === null) return null;
+  return loadState(storage, payloads, row.session, row.checkpoint_seq);
 }
 
 /** Columns that can have any value without anybody going on from something else than was written. */
@@ -169,6 +197,7 @@ export const FREE: Readonly<Record<Touched, Readonly<Record<string, string>>>> =
     no: "the order in which rows came: no hash has it",
     beat: "a sign of life, written every few seconds without an event; only whether it stands still is looked at",
   },
+  ...{ signals: {}, decisions: {}, checkpoints: {} },
   // Of the checkpoint's own blob.
   blobs: {
     media: "not needed to read it",
@@ -200,7 +229,10 @@ export interface Damage {
 
 type Rows = Readonly<Record<Touched, readonly Row[]>>;
 
-/** The rows that a run goes on from: its session's events, both rows, the blob of its checkpoint; and what it takes up. */
+/**
+ * The rows that a run goes on from: its session's events, both rows, its signals, questions and checkpoints, the blob of the
+ * last one; and what it takes up.
+ */
 export async function rowsOf({ driver }: Ground, run: string): Promise<Rows> {
   const session = `(SELECT session_no FROM runs WHERE id = '${run}')`;
   const read = (sql: string) => driver.read(sql, []);
@@ -208,6 +240,9 @@ export async function rowsOf({ driver }: Ground, run: string): Promise<Rows> {
     events: await read(`SELECT * FROM events WHERE session_no = ${session} ORDER BY seq`),
     sessions: await read(`SELECT * FROM sessions WHERE no = ${session}`),
     runs: await read(`SELECT * FROM runs WHERE session_no = ${session}`),
+    signals: await read(`SELECT * FROM signals WHERE session_no = ${session}`),
+    decisions: await read(`SELECT * FROM decisions WHERE session_no = ${session}`),
+    checkpoints: await read(`SELECT * FROM checkpoints WHERE session_no = ${session}`),
     blobs: await read(
       `SELECT b.* FROM blobs b JOIN events e ON e.content = b.no JOIN runs r ON r.session_no = e.session_no ` +
         `AND r.checkpoint_seq = e.seq WHERE r.id = '${run}'`,
@@ -216,11 +251,32 @@ export async function rowsOf({ driver }: Ground, run: string): Promise<Rows> {
 }
 
 export function draw(random: Random, rows: Rows, run: string, engine: "sqlite" | "postgres"): Damage {
-  return random.chance(0.85) ? ofColumn(random, rows, run, engine) : ofOrder(random, rows, run);
+  if (random.chance(0.85)) return ofColumn(random, rows, run, engine);
+  return random.chance(0.8) ? ofOrder(random, rows, run) : ofParts(random, rows, run);
+}
+
+/** A signal, a question or a checkpoint that is gone, or that nobody ever wrote. */
+function ofParts(random: Random, rows: Rows, run: string): Damage {
+  const there = PARTS.filter((one) => rows[one].length > 0);
+  const table = random.pick<(typeof PARTS)[number]>(there.length === 0 ? ["checkpoints"] : there);
+  const row = random.pick(rows[table]);
+  const where = placeOf(table, row);
+  const columns = Object.keys(TABLES[table].columns);
+  const instead = columns.map((name) => (name === "seq" ? `seq + ${random.below(9) + 1}` : name));
+  const of = { table, run, params: [] } as const;
+  if (random.chance(0.5)) {
+    const texts = [`DELETE FROM ${table} WHERE ${where}`];
+    return { ...of, column: `${table} removed`, tell: `${table}: ${where} removed`, texts };
+  }
+  const texts = [`INSERT INTO ${table} (${columns}) SELECT ${instead} FROM ${table} WHERE ${where}`];
+  return { ...of, column: `${table} added`, tell: `${table}: one more beside ${where}`, texts };
 }
 
 function ofColumn(random: Random, rows: Rows, run: string, engine: "sqlite" | "postgres"): Damage {
-  const weights: readonly Touched[] = ["events", "events", "events", "events", "runs", "runs", "sessions", "blobs"];
+  const weights: readonly Touched[] = [
+    ...(["events", "events", "events", "events", "runs", "runs", "sessions", "blobs"] as const),
+    ...PARTS,
+  ];
   const table = random.pick(weights.filter((one) => rows[one].length > 0));
   const columns: Readonly<Record<string, ColumnType>> = TABLES[table].columns;
   const names = Object.keys(columns).filter((name) => !Object.hasOwn(FREE[table], name));
@@ -232,10 +288,16 @@ function ofColumn(random: Random, rows: Rows, run: string, engine: "sqlite" | "p
   const { value, how, isText } = changed(random, row[column] ?? null, type, rows, engine);
   const cell = isText ? "CAST(? AS TEXT)" : "?";
   return {
-    ...{ table, run, column: `${table}.${column}`, params: [value, Number(row.no)] },
-    tell: `${table}.${column} ${how} (no ${row.no}, ${String(row.type ?? row.id ?? row.form)}): ${shown(row[column])} to ${shown(value)}`,
-    texts: [`UPDATE ${table} SET ${column} = ${cell} WHERE no = ?`],
+    ...{ table, run, column: `${table}.${column}`, params: [value] },
+    tell: `${table}.${column} ${how} (${placeOf(table, row)}, ${String(row.type ?? row.id ?? row.form)}): ${shown(row[column])} to ${shown(value)}`,
+    texts: [`UPDATE ${table} SET ${column} = ${cell} WHERE ${placeOf(table, row)}`],
   };
+}
+
+/** Parts of runs have no number. */
+function placeOf(table: Touched, row: Row): string {
+  if (table !== "signals" && table !== "decisions" && table !== "checkpoints") return `no = ${row.no}`;
+  return `session_no = ${row.session_no} AND seq = ${row.seq}`;
 }
 
 interface Changed {
@@ -257,7 +319,7 @@ function changed(random: Random, value: unknown, type: ColumnType, rows: Rows, e
   if (type === "real") return { value: Number(value ?? 0) + 1 + random.below(100), how: "number" };
   // Another row's number is more telling than a random one.
   const others = Object.values(rows).flatMap((of) =>
-    of.map(({ no, seq }) => Number(random.chance(0.5) ? no : (seq ?? no))),
+    of.map(({ no, seq }) => Number(random.chance(0.5) ? (no ?? seq) : (seq ?? no))),
   );
   const number = Number(value ?? 0);
   const next = random.chance(0.4)

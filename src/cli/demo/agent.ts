@@ -48,7 +48,12 @@ function billOf(input: Json): (typeof BILLS)[number] {
   return found;
 }
 
-export default defineAgent({
+interface State {
+  readonly next: number;
+  readonly paid: readonly string[];
+}
+
+export default defineAgent<State>({
   id: "bookkeeper",
   version: "1",
   initial: () => ({ next: 0, paid: [] }),
@@ -84,13 +89,12 @@ export default defineAgent({
       },
     },
   },
-  async iterate(iteration, given) {
-    const { next, paid } = given as { readonly next: number; readonly paid: readonly string[] };
+  async iterate(iteration, { next, paid }) {
     const { bill = "" } = BILLS[next] ?? {};
     const { output } = await iteration.model({ bill });
     await iteration.tool("read_bill", { bill });
-    const receipt = await iteration.tool("pay", { bill }).then(
-      (answer) => (answer as { receipt: string }).receipt,
+    const receipt = await iteration.tool<{ receipt: string }>("pay", { bill }).then(
+      (answer) => answer.receipt,
       (error: Error) => `not paid: ${error.message}`,
     );
     await iteration.message({ role: "assistant", content: `${String(output)} ${receipt}` });

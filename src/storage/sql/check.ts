@@ -1,6 +1,7 @@
 // What the checker reads: stored columns, each number beside what it names, in pages by key. A row comes with the event
 // of its seq, in one statement, so that a commit between two reads looks like nothing.
 import { type OwnedTable, REFS_ASKED } from "../../contracts/check-queries.ts";
+import { CHECKED } from "./runs.ts";
 
 const EVENT = "e.type AS event_type, e.body AS event_body, e.branch AS event_branch";
 const withEvent = (row: string) => `LEFT JOIN events e ON e.session_no = ${row}.session_no AND e.seq = ${row}.seq`;
@@ -180,14 +181,9 @@ export const queries = {
     "r.agent_version, r.toolset, r.status, r.version, r.epoch, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, " +
     "r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, " +
     "r.ended_at FROM runs r WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
-  "check.signals":
-    "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?",
-  "check.decisions":
-    "SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r " +
-    "WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?",
-  "check.checkpoints":
-    "SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration " +
-    "FROM checkpoints r WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?",
+  "check.signals": `${CHECKED.signals} AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "check.decisions": `${CHECKED.decisions} AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "check.checkpoints": `${CHECKED.checkpoints} AND r.seq > ? ORDER BY r.seq LIMIT ?`,
   "check.boards":
     "SELECT r.id, r.agent, r.ord, r.parent, r.max_retries, r.created_at, r.version FROM boards r " +
     "WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",

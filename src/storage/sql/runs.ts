@@ -7,11 +7,17 @@ const COLUMNS =
   "r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at";
 const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no`;
 
+/** What ended it badly is told by its last event. */
+const LISTED =
+  `SELECT ${COLUMNS}, CASE WHEN r.status IN ('failed', 'cancelled') THEN (SELECT e.body FROM events e ` +
+  "WHERE e.session_no = r.session_no AND e.seq = r.seq) END AS ending FROM runs r JOIN sessions s ON s.no = r.session_no " +
+  "JOIN agents a ON a.no = r.agent_no";
+
 /** Newest first. Parameters: before which number, then each filter twice, the times, the limit. */
 function list(first: string): string {
   const or = (column: string) => `(CAST(? AS TEXT) IS NULL OR ${column} = ?)`;
   return (
-    `${RUNS} WHERE ${first}r.no < ? AND ${or("s.id")} AND ${or("a.id")} AND ${or("r.status")} ` +
+    `${LISTED} WHERE ${first}r.no < ? AND ${or("s.id")} AND ${or("a.id")} AND ${or("r.status")} ` +
     "AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT ?"
   );
 }
@@ -30,14 +36,27 @@ const CHECKPOINTS =
   "WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ?";
 
 const DECISIONS =
-  "SELECT d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no " +
+  "SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no " +
   "WHERE s.deleted_at IS NULL";
 
 /** Nobody asks any more for a run that has ended. */
 const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
 
+/** In the order in which each session asked. */
+const BEHIND = "(d.session_no, d.seq) > (?, ?) ORDER BY d.session_no, d.seq LIMIT ?";
+
+/** What the log says of them, too: all of a session. */
+export const CHECKED = {
+  signals: "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ?",
+  decisions: "SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = ?",
+  checkpoints:
+    "SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration " +
+    "FROM checkpoints r WHERE r.session_no = ?",
+} as const;
+
 export const queries = {
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
+  "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
   "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0`,
   "runs.list": list("s.deleted_at IS NULL AND "),
   "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
@@ -52,12 +71,22 @@ export const queries = {
   "run.journal":
     `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
     "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
+  "run.events":
+    "SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
+    "AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?",
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
+  "run.signals": `${CHECKED.signals} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "run.decisions": `${CHECKED.decisions} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "run.checkpoints": `${CHECKED.checkpoints} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
-    "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL ORDER BY g.seq LIMIT 1",
-  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} ORDER BY d.session_no, d.seq LIMIT ?`,
-  "decisions.byRun": `${DECISIONS} AND d.answered_seq IS NULL AND d.run = ? AND ${ALIVE} ORDER BY d.seq`,
+    "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
+  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${BEHIND}`,
+  "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${BEHIND}`,
+  "decisions.list": `${DECISIONS} AND ${BEHIND}`,
+  "decisions.openByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${BEHIND}`,
+  "decisions.answeredByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${BEHIND}`,
+  "decisions.byRun": `${DECISIONS} AND d.run = ? AND ${BEHIND}`,
   "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
   "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,

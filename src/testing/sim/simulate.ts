@@ -1,7 +1,7 @@
 // One simulation: workers, a client that plays a scenario and a person who answers questions, each a process with a store of
 // its own on one real SQLite file, under faults; then what must hold whatever happened. The seed decides everything.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { AgentDefinition, AnswerInput, Decision, Run } from "../../contracts/runs.ts";
+import type { AgentDefinition, AnswerInput, AnyAgent, Decision, Run } from "../../contracts/runs.ts";
 import type { Storage } from "../../contracts/storage.ts";
 import { sha256Hex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
@@ -18,7 +18,7 @@ import { type Effect, World } from "./world.ts";
 
 export interface Simulation {
   readonly seed: number;
-  readonly agents?: readonly AgentDefinition[];
+  readonly agents?: readonly AnyAgent[];
   readonly faults?: readonly Fault[];
   /** How many; 2 when not given. One that dies is followed by another. */
   readonly workers?: number;

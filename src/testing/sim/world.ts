@@ -1,7 +1,7 @@
 // The world outside the store, as the tools and models of agents change it: it counts what was really done under each key,
 // and makes them fail.
 import type { Json } from "../../contracts/json.ts";
-import type { AgentDefinition, Iteration, Model, ModelReply, StepCall, Tool } from "../../contracts/runs.ts";
+import type { AgentDefinition, AnyAgent, Iteration, Model, ModelReply, StepCall, Tool } from "../../contracts/runs.ts";
 import type { FaultKind, Faults } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 
@@ -43,7 +43,8 @@ export class World {
   }
 
   /** The agent as a process has it: whatever it does outside is seen here, and stops when the process is dead. */
-  agentIn(process: Process, agent: AgentDefinition): AgentDefinition {
+  agentIn(process: Process, given: AnyAgent): AgentDefinition {
+    const agent = given as AgentDefinition;
     const tools = Object.entries(agent.tools ?? {}).map(([name, tool]) => [name, this.#tool(process, name, tool)]);
     const models = Object.entries(agent.models ?? {}).map(([name, model]) => [name, this.#model(process, name, model)]);
     return {

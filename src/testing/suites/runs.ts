@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { peopleCases } from "./runs-people.ts";
 import { travelCases } from "./runs-travel.ts";
 import { waitingCases } from "./runs-waiting.ts";
 import { watchingCases } from "./runs-watching.ts";
@@ -10,7 +11,7 @@ import { watchingCases } from "./runs-watching.ts";
 export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `${name}: runs`,
-    [...loopCases, ...doubtCases, ...verbCases, ...waitingCases, ...travelCases, ...watchingCases],
+    [...loopCases, ...doubtCases, ...verbCases, ...waitingCases, ...travelCases, ...watchingCases, ...peopleCases],
     make,
     options,
   );
@@ -204,9 +205,39 @@ const loopCases: readonly Case[] = [
       assert.equal((await runs.steps(run.id)).length, 1, "it is not tried again");
       await endedOnce(given, run);
     }
-    assert.equal((await runs.execute(gives(undefined), { session: "s" })).value, null, "undefined is nothing");
+    const nothing = await runs.execute(gives(undefined), { session: "s" });
+    assert.deepEqual([nothing.status, nothing.error?.code], ["failed", "InvalidJson"]);
+    assert.match(nothing.error?.message ?? "", /return null where there is nothing to give/);
+    assert.equal((await runs.steps(nothing.run.id)).length, 1, "it is not tried again");
+    await endedOnce(given, nothing.run);
+    for (const what of [null, []]) assert.deepEqual((await runs.execute(gives(what), { session: "s" })).value, what);
+    const lived = await runs.execute(
+      agent(async (it) => it.done(await it.tool("t").catch((error) => error.code)), {
+        tools: { t: { execute: () => undefined } },
+      }),
+      { session: "s" },
+    );
+    assert.equal(lived.value, "InvalidJson", "the agent may live with it");
+    for (const forgets of [
+      agent((it) => it.next(undefined as never)),
+      agent((it) => it.done(), { initial: () => undefined as never }),
+      agent((it) => it.done(), {
+        initial: () => {
+          throw Object.assign(new Error("no"), { code: "InvalidJson" });
+        },
+      }),
+    ]) {
+      const { run, status, error } = await runs.execute(forgets, { session: "s" });
+      assert.deepEqual([status, error?.code], ["failed", "InvalidJson"]);
+      await endedOnce(given, run);
+    }
+    const ends = await runs.execute(
+      agent((it) => it.done()),
+      { session: "s" },
+    );
+    assert.deepEqual([ends.status, ends.value], ["completed", null]);
     const state = await runs.execute(
-      agent((it) => it.next({ bad: () => 1 })),
+      agent((it) => it.next({ bad: () => 1 } as never)),
       { session: "s" },
     );
     assert.deepEqual([state.status, state.error?.code], ["failed", "InvalidJson"]);

@@ -1,0 +1,161 @@
+// What only a person can know of a run: asked once, answered once, and told afterwards, as the log has it.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
+import type { Answer, AnswerInput, Decision, Run } from "../contracts/runs.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
+import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
+import { parseRowId, rowId } from "../core/row-id.ts";
+import { eventOf } from "./checkpoints.ts";
+import { type Entry, entryOf, lastOf, payloadOf, recordsOf, stepOf } from "./journal.ts";
+import { carried, carriedBlobs } from "./moves.ts";
+import { existingRun, refuseEnded, waitsFor } from "./rows.ts";
+import { moved } from "./verbs.ts";
+
+const VERDICTS = ["retry", "result", "fail"] as const;
+const PAGE = 100;
+
+export async function answerDecision(
+  storage: Storage,
+  payloads: Payloads,
+  decision: string,
+  input: AnswerInput,
+): Promise<Run> {
+  const { session, seq } = parseRowId(decision, "decision");
+  const given = checkRecord(input, "answer", ["verdict", "result", "by", "note"]);
+  const verdict = checkOneOf(given.verdict, "answer.verdict", VERDICTS);
+  const by = checkOptionalId(given.by, "answer.by") ?? null;
+  const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
+  const bytes = encodeJson(given.result ?? null, "answer.result", "payloadBytes");
+  return payloads.preparing(async (prepare) => {
+    const payload =
+      verdict === "result"
+        ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })
+        : null;
+    const [known] = await storage.query("decision.get", session, seq);
+    if (known === undefined) throw noDecision(decision);
+    return moved(storage, known.run, async (row, at) => {
+      const [asked = known] = await storage.query("decision.get", session, seq);
+      refuseEnded(row, "there is nothing to decide any more");
+      if (asked.answered_seq !== null) throw answered(decision);
+      const wakes = waitsFor(row, { kind: "decision", decision: rowId(session, seq) });
+      return {
+        ...{ type: "run/answered", at },
+        data: { step: seq, verdict, ...(by === null ? {} : { by }), ...(note === null ? {} : { note }) },
+        changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
+        writes: [
+          { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
+        ],
+        beside: {
+          ...(payload === null ? {} : carriedBlobs([payload])),
+          guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
+        },
+        after: endOf(row, seq, verdict, payload, at),
+      };
+    });
+  });
+}
+
+/** The step's end as the person told it. */
+function endOf(
+  { session, id }: RunRow,
+  step: number,
+  verdict: Answer["verdict"],
+  payload: PreparedPayload | null,
+  at: number,
+): readonly EventDraft[] {
+  const draft = { session, at, run: id };
+  if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
+  if (verdict === "retry") return [];
+  const error = { code: "Denied", message: "a person said that it did not happen and shall not" };
+  return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
+}
+
+function noDecision(id: string): HoldfastError {
+  return new HoldfastError("NotFound", `nobody was asked about ${id}`, {
+    details: { kind: "decision", id },
+    hint: "runs.pending() lists what is to be decided.",
+  });
+}
+
+function answered(id: string): HoldfastError {
+  return new HoldfastError("Conflict", `the question about ${id} was answered already`, {
+    details: { kind: "decision", id },
+    hint: "runs.decisions() tells who answered, and what.",
+  });
+}
+
+/** As far as a page of them goes. */
+export async function readDecisions(
+  storage: Storage,
+  run: string | undefined,
+  answered: boolean | undefined,
+  after: readonly [session: number, seq: number],
+  limit: number,
+): Promise<readonly DecisionRow[]> {
+  const which = answered === undefined ? "list" : answered ? "answered" : "open";
+  if (run === undefined) return storage.query(`decisions.${which}`, ...after, limit);
+  const ofRun = ({ list: "byRun", answered: "answeredByRun", open: "openByRun" } as const)[which];
+  return storage.query(`decisions.${ofRun}`, run, ...after, limit);
+}
+
+export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision> {
+  const row = await existingRun(storage, asked.run);
+  // By its place: the intent may be that of a run which this one takes up.
+  const intent = await eventOf(storage, row.session, asked.step_seq);
+  const [answer, later] = await answerOf(storage, payloads, row, asked);
+  const record = recordsOf(row.session, [intent, ...later]).get(asked.step_seq);
+  if (record === undefined) throw notAsSaid(asked);
+  return {
+    id: rowId(asked.session, asked.step_seq),
+    run: row.id,
+    session: row.session,
+    step: stepOf(row.session, row.id, record),
+    input: await payloadOf(payloads, row.session, intent),
+    askedAt: (await eventOf(storage, row.session, asked.seq)).at,
+    answer,
+  };
+}
+
+const ANSWER = { step: whole, verdict: oneOf(VERDICTS), by: optional(text), note: optional(text) };
+
+/** With what became of the step since. */
+async function answerOf(
+  storage: Storage,
+  payloads: Payloads,
+  row: RunRow,
+  asked: DecisionRow,
+): Promise<readonly [Answer | null, readonly Entry[]]> {
+  if (asked.answered_seq === null) return [null, []];
+  const event = await eventOf(storage, row.session, asked.answered_seq);
+  const name = { kind: "event", session: row.session, seq: event.seq };
+  const { step, verdict, by, note } = decodeRow(name, event.data, ANSWER);
+  if (event.type !== "run/answered" || step !== asked.step_seq) throw notAsSaid(asked);
+  const end = await endAfter(storage, row, asked.step_seq, event.seq);
+  const answer = { verdict, by, note, at: event.at };
+  if (verdict !== "result") return [answer, end === null ? [] : [end]];
+  if (end === null) throw notAsSaid(asked);
+  return [{ ...answer, result: await payloadOf(payloads, row.session, end) }, [end]];
+}
+
+/** How the step ended after the answer; null: not yet, or nobody knows once more. */
+async function endAfter(storage: Storage, row: RunRow, step: number, after: number): Promise<Entry | null> {
+  for (let last = after; ; ) {
+    const page = await storage.query("run.journal", row.session_no, row.id, last, lastOf(row), PAGE);
+    for (const one of page.map((event) => entryOf(row.session, event))) {
+      if (one.data.step !== step) continue;
+      if (one.type === "step/asked") return null;
+      if (one.type === "step/done" || one.type === "step/failed") return one;
+    }
+    last = page.at(-1)?.seq ?? last;
+    if (page.length < PAGE) return null;
+  }
+}
+
+function notAsSaid({ session, seq }: DecisionRow): HoldfastError {
+  return new HoldfastError("StoreCorrupted", `the question ${rowId(session, seq)} is not what the log says`, {
+    details: { kind: "decision", session, seq },
+    hint: "`holdfast check` names the damage.",
+  });
+}

@@ -1,0 +1,164 @@
+// Runs as people meet them: what they were asked and said, runs by the beginning of their ids, and what became of them.
+import assert from "node:assert/strict";
+import type { Decision } from "../../contracts/runs.ts";
+import { present, refuses } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";
+
+/** A run that was cut off in a payment, and asks about it. */
+async function asking({ runs }: Pick<Given, "runs">, session: string, id: string) {
+  const held = gate();
+  const world = new World();
+  const pays = agent(async (it) => it.done(await it.tool("pay", session).catch((error) => error.code)), {
+    tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },
+  });
+  await runs.start(pays, { session, id });
+  await cutOff(runs, pays, id, held.reached);
+  await runs.resume(pays, id);
+  const [decision] = await runs.pending({ run: id });
+  return { pays, held, decision: present(decision).id };
+}
+
+const told = ({ run, answer, step }: Decision) => [run, answer?.verdict, answer?.by, answer?.note, step.status];
+
+export const peopleCases: readonly Case[] = [
+  prove("RU6 what people were asked and answered is told afterwards, as the log has it", NEEDS, async (given) => {
+    const { runs, log } = given;
+    const answers = {
+      r1: { verdict: "result", result: { receipt: 7 }, by: "eve", note: "looked" },
+      r2: { verdict: "retry", by: "bob" },
+      r3: { verdict: "fail" },
+    } as const;
+    for (const [id, answer] of Object.entries(answers)) {
+      const { pays, held, decision } = await asking(given, `s-${id}`, id);
+      await runs.answer(decision, answer);
+      assert.deepEqual(await runs.pending({ run: id }), []);
+      held.open();
+      await endedOnce(given, (await runs.resume(pays, id)).run);
+    }
+    const open = await asking(given, "s-r4", "r4");
+    await asking(given, "s-r5", "r5");
+    await runs.cancel("r5");
+    const { items, next } = await runs.decisions({ answered: true });
+    assert.deepEqual(items.map(told), [
+      ["r1", "result", "eve", "looked", "done"],
+      ["r2", "retry", "bob", null, "done"],
+      ["r3", "fail", null, null, "failed"],
+    ]);
+    assert.equal(next, null);
+    assert.deepEqual(
+      items.map(({ answer }) => answer?.result),
+      [{ receipt: 7 }, undefined, undefined],
+    );
+    const [one] = items;
+    const events = await log.read("s-r1", { limit: 100 });
+    const at = (type: string) => present(events.find((event) => event.type === type)).at;
+    assert.deepEqual([one?.askedAt, one?.answer?.at, one?.input], [at("step/asked"), at("run/answered"), "s-r1"]);
+    const waiting = await runs.decisions({ answered: false });
+    assert.deepEqual(waiting.items, await runs.pending());
+    assert.deepEqual(
+      waiting.items.map(({ id, answer, step }) => [id, answer, step.status]),
+      [[open.decision, null, "started"]],
+    );
+    assert.deepEqual((await runs.decisions({ run: "r2" })).items.map(told), [["r2", "retry", "bob", null, "done"]]);
+    assert.deepEqual((await runs.decisions({ run: "r2", answered: false })).items, []);
+    const pages: Decision[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await runs.decisions({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+      assert.ok(page.items.length <= 2);
+      pages.push(...page.items);
+      cursor = page.next;
+    }
+    assert.deepEqual(
+      pages.map(({ run }) => run),
+      ["r1", "r2", "r3", "r4", "r5"],
+      "also what nobody answers any more",
+    );
+    await refuses("InvalidArgument", () => runs.decisions({ answered: "yes" as never }));
+    await refuses("InvalidArgument", () => runs.decisions({ cursor: "nonsense" }));
+  }),
+  prove("RU6 asked twice about one step, both answers are told", NEEDS, async (given) => {
+    const { runs } = given;
+    let held = gate();
+    const pays = agent(async (it) => it.done(await it.tool("pay")), {
+      tools: { pay: { execute: () => held.pass().then(() => "paid") } },
+    });
+    await runs.start(pays, { session: "s", id: "r" });
+    for (const by of ["eve", "bob"]) {
+      await cutOff(runs, pays, "r", held.reached);
+      await runs.resume(pays, "r");
+      const [decision] = await runs.pending({ run: "r" });
+      await runs.answer(present(decision).id, { verdict: "retry", by });
+      held = gate();
+    }
+    const { items } = await runs.decisions({ run: "r" });
+    assert.deepEqual(items.map(told), [
+      ["r", "retry", "eve", null, "started"],
+      ["r", "retry", "bob", null, "started"],
+    ]);
+  }),
+  prove(
+    "RU1 the beginning of an id that was made up is enough, of one that was chosen it is not",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const ends = agent((it) => it.done(1));
+      const { run } = await runs.execute(ends, { session: "s" });
+      const some = run.id.slice(0, 12);
+      assert.equal((await runs.get(some))?.id, run.id);
+      assert.equal((await runs.result(some))?.value, 1);
+      assert.deepEqual(await runs.steps(some), []);
+      assert.ok((await runs.events(some)).length > 0);
+      await refuses("InvalidTransition", () => runs.cancel(some));
+      assert.equal(await runs.get(run.id.slice(0, 7)), null, "too little of it");
+      assert.equal(await runs.get(`${run.id}0`), null);
+      for (const id of ["job-10", "run_12345678"]) await runs.execute(ends, { session: "s", id });
+      assert.equal(await runs.get("job-1"), null);
+      assert.equal(await runs.get("run_1234567"), null, "whoever chose it names all of it");
+      // Looks like one that was made up, twice.
+      const twins = ["run_00000000000000000001", "run_00000000000000000002"];
+      for (const id of twins) await runs.execute(ends, { session: "s", id });
+      const error = await refuses("InvalidArgument", () => runs.get("run_0000"));
+      assert.deepEqual(error.details?.runs, twins);
+      assert.equal((await runs.get(present(twins[0])))?.id, twins[0]);
+      assert.equal(await runs.delete(some), true);
+      assert.equal(await runs.get(some), null);
+    },
+  ),
+  prove("RU1 a list says what runs failed of", NEEDS, async ({ runs }) => {
+    const fails = agent((it) => it.fail(Object.assign(new Error("no money"), { code: "BROKE" })));
+    await runs.execute(fails, { session: "s", id: "bad" });
+    await runs.execute(
+      agent((it) => it.done()),
+      { session: "s", id: "good" },
+    );
+    await runs.start(fails, { session: "t", id: "gone" });
+    await runs.cancel("gone");
+    for (const filter of [{}, { agent: "ada" }]) {
+      const { items } = await runs.list(filter);
+      assert.deepEqual(
+        items.map(({ id, error }) => [id, error?.code, error?.message]),
+        [
+          ["gone", "Aborted", "the run was cancelled"],
+          ["good", undefined, undefined],
+          ["bad", "BROKE", "no money"],
+        ],
+      );
+      for (const run of items) assert.deepEqual(run, await runs.get(run.id));
+    }
+  }),
+  prove("LG1 a run's own events are read in order, page by page", NEEDS, async ({ runs, log }) => {
+    const speaks = agent(async (it) => {
+      await it.message({ role: "user", content: "hello" });
+      return it.iteration === 3 ? it.done() : it.next(null);
+    });
+    for (const id of ["r1", "r2"]) await runs.execute(speaks, { session: "s", id });
+    const all = (await log.read("s", { limit: 1000 })).filter(({ run }) => run === "r2");
+    assert.deepEqual(await runs.events("r2"), all);
+    const [first] = await runs.events("r2", { limit: 1 });
+    assert.equal(first?.type, "run/created");
+    assert.deepEqual(await runs.events("r2", { after: first?.seq ?? 0, limit: 2 }), all.slice(1, 3));
+    await refuses("NotFound", () => runs.events("nobody"));
+    await refuses("LimitExceeded", () => runs.events("r2", { limit: 1_000_000 }));
+  }),
+];
