@@ -1,8 +1,7 @@
 // Appends on SQLite: what one costs, how many a second there are with 64 writers, and how long the event loop is held.
 import * as path from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
-import { setTimeout as sleep } from "node:timers/promises";
 import { open } from "../../src/open.ts";
+import { LOOP_DELAY, measureLoopDelay } from "../loop.ts";
 import { alternate, compare, percentile, sample } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench, Setting } from "../suite.ts";
@@ -91,35 +90,13 @@ export const concurrent: Bench = {
   },
 };
 
-/** Of the time between two turns of a 1 ms timer: what a neighbour in the same process waits for its turn. */
 export const loopDelay: Bench = {
-  metrics: ["loop.delay.p99"],
+  metrics: [LOOP_DELAY],
   async run({ folder, seconds }: Setting): Promise<readonly Result[]> {
     const hf = await open(path.join(folder, "loop.db"));
     const next = messageSource();
-    const turnMs = (seconds * 1000) / ROUNDS;
-    let worst = 0;
-    const delay = async (load: () => Promise<unknown>): Promise<number> => {
-      const histogram = monitorEventLoopDelay({ resolution: 1 });
-      histogram.enable();
-      await load();
-      histogram.disable();
-      worst = Math.max(worst, histogram.max / 1e6);
-      return histogram.percentile(99) / 1e6;
-    };
-    const [busy = [], idle = []] = await alternate(ROUNDS, [
-      () => delay(() => writeAtOnce(hf, WRITERS, turnMs, next)),
-      () => delay(() => sleep(turnMs)),
-    ]);
+    const result = await measureLoopDelay("64 writers", seconds, (turnMs) => writeAtOnce(hf, WRITERS, turnMs, next));
     await hf.close();
-    return [
-      {
-        metric: "loop.delay.p99",
-        unit: "ms",
-        ...compare(busy, idle),
-        targets: [{ of: "value", must: "atMost", limit: 10 }],
-        note: `under 64 writers, the sampler's own 1 ms included; worst ${worst.toFixed(1)} ms; baseline: an idle loop`,
-      },
-    ];
+    return [result];
   },
 };

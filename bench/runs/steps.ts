@@ -1,13 +1,12 @@
 // Steps of runs: what one costs, how many a second there are with 1, 16 and 64 runs at work, whether a long run is slower
 // than a short one, and how long the event loop is held.
 import * as path from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { AgentDefinition } from "../../src/contracts/runs.ts";
 import { open } from "../../src/open.ts";
 import { bareAppender, bareBatches, openBare } from "../foundation/floor.ts";
+import { LOOP_DELAY, measureLoopDelay } from "../loop.ts";
 import { alternate, compare, median, percentile, sample, sampleTimes } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench } from "../suite.ts";
@@ -235,33 +234,12 @@ export const growth: Bench = {
 };
 
 export const loopDelay: Bench = {
-  metrics: ["loop.delay.p99"],
+  metrics: [LOOP_DELAY],
   async run({ folder, seconds }) {
     const hf = await open(path.join(folder, "loop.db"));
     const held = await holdMany(hf, ATONCE);
-    const turnMs = (seconds * 1000) / ROUNDS;
-    let worst = 0;
-    const delay = async (load: () => Promise<unknown>): Promise<number> => {
-      const histogram = monitorEventLoopDelay({ resolution: 1 });
-      histogram.enable();
-      await load();
-      histogram.disable();
-      worst = Math.max(worst, histogram.max / 1e6);
-      return histogram.percentile(99) / 1e6;
-    };
-    const [busy = [], idle = []] = await alternate(ROUNDS, [
-      () => delay(() => stepAtOnce(held, turnMs)),
-      () => delay(() => sleep(turnMs)),
-    ]);
+    const result = await measureLoopDelay("64 runs", seconds, (turnMs) => stepAtOnce(held, turnMs));
     await endAll(hf, held);
-    return [
-      {
-        metric: "loop.delay.p99",
-        unit: "ms",
-        ...compare(busy, idle),
-        targets: [{ of: "value", must: "atMost", limit: 10 }],
-        note: `under 64 runs, the sampler's own 1 ms included; worst ${worst.toFixed(1)} ms; baseline: an idle loop`,
-      },
-    ];
+    return [result];
   },
 };

@@ -2,16 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
-
-const _environment = realEnvironment();
-
-async function fileOf(store: Holdfast, ...asked: Parameters<Holdfast["export"]>): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of store.export(...asked)) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
+import { fileOf } from "../testing/expect.ts";
 
 const say = (store: Holdfast, session: string, content: string) =>
   store.history.append({ session, agent: "ada" }, { role: "user", content });

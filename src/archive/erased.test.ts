@@ -3,12 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
-
-async function fileOf(store: Holdfast, session: string): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of store.export(session)) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
+import { fileOf } from "../testing/expect.ts";
 
 const say = (store: Holdfast, session: string, content: string) =>
   store.history.append({ session, agent: "ada" }, { role: "user", content });

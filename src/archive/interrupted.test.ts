@@ -11,6 +11,7 @@ import { createPayloads } from "../storage/blobs/payloads.ts";
 import { migrate } from "../storage/sql/migrations.ts";
 import { openSqlite } from "../storage/sql/sqlite/driver.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
+import { fileOf } from "../testing/expect.ts";
 import { importArchive } from "./import.ts";
 
 const environment = realEnvironment();
@@ -19,12 +20,6 @@ async function scratch(): Promise<Storage> {
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs: 1000, environment });
   await migrate(driver, { create: true, migrate: true, environment, target: ":memory:" });
   return new SqlStorage(driver, environment);
-}
-
-async function fileOf(store: Holdfast, session: string): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of store.export(session)) pieces.push(piece);
-  return Buffer.concat(pieces);
 }
 
 describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with others (engine %i)", (_, engine) => {

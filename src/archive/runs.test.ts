@@ -4,15 +4,10 @@ import { ENGINES, type Ground } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fillRuns } from "../testing/everything-runs.ts";
+import { fileOf } from "../testing/expect.ts";
 import { agent } from "../testing/suites/runs-agents.ts";
 
 const SESSIONS = ["worked", "waits", "pauses", "asked", "failed", "branched"];
-
-async function fileOf(store: Holdfast, session: string): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of store.export(session)) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
 
 describe("archives of runs", () => {
   const grounds: Ground[] = [];

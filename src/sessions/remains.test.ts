@@ -8,14 +8,9 @@ import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
+import { fileOf } from "../testing/expect.ts";
 import { eraseSession } from "./erase-session.ts";
 import { shrinkRemains } from "./remains.ts";
-
-async function fileOf(store: Holdfast, session: string): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of store.export(session)) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
 
 const say = (store: Holdfast, session: string, content: string, agent = "ada") =>
   store.history.append({ session, agent }, { role: "user", content });

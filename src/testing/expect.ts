@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type ErrorCode, type HoldfastError, isHoldfastError } from "../contracts/errors.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Message } from "../contracts/messages.ts";
 
 /** The codes of errors that are the caller's, found before anything was written. */
@@ -103,4 +104,14 @@ export function range(count: number): number[] {
 /** The text of messages that hold one text block each. */
 export function texts(messages: readonly Message[]): string[] {
   return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : `<${block?.type}>`));
+}
+
+/** A session as one file. */
+export async function fileOf(
+  { export: out }: Pick<Holdfast, "export">,
+  ...asked: Parameters<Holdfast["export"]>
+): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of out(...asked)) pieces.push(piece);
+  return Buffer.concat(pieces);
 }

@@ -1,8 +1,9 @@
 // Bugs planted to see them found, outside the product's code: between the rules and storage, or around the driver. Each is
 // one that an engineer could well make.
 import type { Commit, Outcome, Storage } from "../../src/contracts/storage.ts";
-import type { Driver, Plan, Step } from "../../src/storage/sql/driver.ts";
+import type { Plan, Step } from "../../src/storage/sql/driver.ts";
 import { StaleFence } from "../../src/storage/sql/driver.ts";
+import { bound } from "../../src/testing/sim/driver.ts";
 import type { Plant } from "../../src/testing/sim/simulate.ts";
 
 function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcome>): Storage {
@@ -54,7 +55,7 @@ export const intentAfterEffect: Plant = {
 /** The events of a commit come first, where its sessions stand afterwards in a transaction of its own. */
 export const chainApart: Plant = {
   driver: (driver, process) => ({
-    ...methods(driver),
+    ...bound(driver),
     transact: async <T>(plan: () => Plan<T>) => {
       const later: Step[] = [];
       const apart = function* (): Plan<T> {
@@ -100,19 +101,3 @@ export const lostWakeup: Plant = {
       });
     }),
 };
-
-function methods(driver: Driver): Driver {
-  return {
-    dialect: driver.dialect,
-    transact: (plan) => driver.transact(plan),
-    read: (sql, params) => driver.read(sql, params),
-    inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
-    migrate: (create, run) => driver.migrate(create, run),
-    announce: (sessions) => driver.announce(sessions),
-    watch: (heard) => driver.watch(heard),
-    reclaim: () => driver.reclaim(),
-    rewrite: () => driver.rewrite(),
-    size: () => driver.size(),
-    close: () => driver.close(),
-  };
-}

@@ -29,6 +29,23 @@ export interface DriverNotes {
 /** Thrown into a plan, so that the real driver rolls it back. */
 class Interrupted extends Error {}
 
+/** Its methods, for whoever spreads it. */
+export function bound(driver: Driver): Driver {
+  return {
+    dialect: driver.dialect,
+    transact: (plan) => driver.transact(plan),
+    read: (sql, params) => driver.read(sql, params),
+    inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
+    migrate: (create, run) => driver.migrate(create, run),
+    announce: (sessions) => driver.announce(sessions),
+    watch: (heard) => driver.watch(heard),
+    reclaim: () => driver.reclaim(),
+    rewrite: () => driver.rewrite(),
+    size: () => driver.size(),
+    close: () => driver.close(),
+  };
+}
+
 export function faultyDriver(driver: Driver, process: Process, faults: Faults, notes: DriverNotes): Driver {
   const late = async (what: string): Promise<void> => {
     await process.turn(what);

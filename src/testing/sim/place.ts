@@ -6,6 +6,7 @@ import * as path from "node:path";
 import type { Environment } from "../../contracts/environment.ts";
 import type { Driver, Param, Plan, Step } from "../../storage/sql/driver.ts";
 import { simulatedEnvironment } from "../environment.ts";
+import { bound } from "./driver.ts";
 import { engine, loadEngine } from "./engine.ts";
 
 const idle: Place[] = [];
@@ -73,23 +74,6 @@ export class Place {
   #erase(): void {
     rmSync(this.#directory, { recursive: true, force: true });
   }
-}
-
-/** Its methods, for whoever spreads it. */
-function bound(driver: Driver): Driver {
-  return {
-    dialect: driver.dialect,
-    transact: (plan) => driver.transact(plan),
-    read: (sql, params) => driver.read(sql, params),
-    inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
-    migrate: (create, run) => driver.migrate(create, run),
-    announce: (sessions) => driver.announce(sessions),
-    watch: (heard) => driver.watch(heard),
-    reclaim: () => driver.reclaim(),
-    rewrite: () => driver.rewrite(),
-    size: () => driver.size(),
-    close: () => driver.close(),
-  };
 }
 
 /** What makes every table again as a new store has it. */

@@ -2,16 +2,8 @@
 // what they say; and what is made of whole sessions for people.
 import assert from "node:assert/strict";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { isSameBytes, noise, present, refuses } from "../expect.ts";
-import {
-  type Archived,
-  type Case,
-  type MakeFixture,
-  type Offers,
-  prove,
-  runCases,
-  type SuiteOptions,
-} from "../suite.ts";
+import { fileOf, isSameBytes, noise, present, refuses } from "../expect.ts";
+import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
 
 export function runArchiveSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(`archive: ${name}`, [...roundTrips, ...forkCases, ...refusals, ...forPeople], make, options);
@@ -23,15 +15,6 @@ type Given = Pick<Offers, (typeof NEEDS)[number]>;
 
 const AGENT = "ada";
 const scope = (session: string) => ({ session, agent: AGENT });
-
-async function fileOf(
-  { export: out }: Pick<Archived, "export">,
-  ...asked: Parameters<Archived["export"]>
-): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of out(...asked)) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
 
 /** Another store, on another engine than most. */
 async function elsewhere<T>(use: (other: Holdfast) => Promise<T>): Promise<T> {
