@@ -45,7 +45,7 @@ export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
   });
 }
 
-/** Ids that somebody chose: there is no index of their beginnings, all are looked through, so that the one that is found is the only one. */
+/** Ids that somebody chose: there is no index of their beginnings, all are looked through, so that the one found is the only one. */
 async function beginningWith(holdfast: Holdfast, beginning: string): Promise<readonly Run[]> {
   if (beginning === "") return [];
   const found: Run[] = [];

@@ -1,6 +1,8 @@
 // holdfast runs pending, approve, deny: what only a person can know of a run, asked and answered.
+
+import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { AnswerInput, Decision, Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/runs.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";

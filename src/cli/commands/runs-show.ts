@@ -1,8 +1,10 @@
 // holdfast runs show: one run, and the timeline of its iterations and steps.
+
+import type { Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
-import type { Decision, Run, RunResult } from "../../contracts/runs.ts";
+import type { Run, RunResult } from "../../contracts/runs.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { needRun, RUN_HELP, whyOf } from "../runs.ts";
