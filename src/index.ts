@@ -9,6 +9,7 @@ export type * from "./contracts/archive.ts";
 export type * from "./contracts/blobs.ts";
 export type * from "./contracts/check.ts";
 export type * from "./contracts/context.ts";
+export type * from "./contracts/decisions.ts";
 export type * from "./contracts/environment.ts";
 export { type ErrorCode, type ErrorOptions, HoldfastError, isHoldfastError } from "./contracts/errors.ts";
 export type * from "./contracts/graph.ts";

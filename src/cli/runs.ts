@@ -24,9 +24,9 @@ export function statusOf(typed: string): RunStatus {
 
 /** A run whose id is the text itself is meant first. */
 export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
-  const exact = await holdfast.runs.get(text);
-  if (exact !== null) return exact;
   const beginning = text.replace(/…$/, "");
+  const known = (await holdfast.runs.get(text)) ?? (beginning === text ? null : await holdfast.runs.get(beginning));
+  if (known !== null) return known;
   const found = await beginningWith(holdfast, beginning);
   const [run, ...others] = found;
   if (run === undefined) {
@@ -35,8 +35,7 @@ export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
       details: { kind: "run", id: text },
     });
   }
-  // Listed runs do not say what they failed of.
-  if (others.length === 0) return (await holdfast.runs.get(run.id)) ?? run;
+  if (others.length === 0) return run;
   throw new HoldfastError("InvalidArgument", `${plural(found.length, "run")} begin with "${beginning}"`, {
     hint: `give more of it: ${found
       .slice(0, 5)
@@ -46,7 +45,7 @@ export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
   });
 }
 
-/** There is no index of beginnings: all are looked through, so that the one that is found is the only one. */
+/** Ids that somebody chose: there is no index of their beginnings, all are looked through, so that the one found is the only one. */
 async function beginningWith(holdfast: Holdfast, beginning: string): Promise<readonly Run[]> {
   if (beginning === "") return [];
   const found: Run[] = [];

@@ -5,13 +5,6 @@ import type { LogEvent } from "../contracts/log.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
 
-export const TIMELINE_TYPES = [
-  ...["run/created", "run/claimed", "run/released", "run/waiting", "run/paused", "run/pausing", "run/unpaused"],
-  ...["run/cancelling", "run/woken", "run/signalled", "run/answered", "run/completed", "run/failed", "run/cancelled"],
-  ...["iteration/complete", "checkpoint/taken", "step/started", "step/done", "step/failed", "step/asked", "step/again"],
-  "message/added",
-] as const;
-
 export type Tone = "good" | "bad" | "warn" | "plain";
 
 export interface Moment {
@@ -25,8 +18,10 @@ export interface Moment {
   readonly path: string | null;
   text: string;
   tone: Tone;
-  /** How long it took, when that is known. */
+  /** How long it took, when that is known; without the time in which a person was asked. */
   ms: number | null;
+  /** How long a person was asked about it; null: nobody was, or has not answered yet. */
+  waitedMs: number | null;
 }
 
 /** Of one run, oldest first; `events` are in order. */
@@ -40,6 +35,12 @@ class Telling {
   readonly moments: Moment[] = [];
   /** Steps by the seq of their first event. */
   readonly #steps = new Map<number, Moment>();
+  /** When each try of a step began, the last time somebody began it; null: nobody knows. */
+  readonly #begun = new Map<Moment, number | null>();
+  /** Since when a person is asked, by the seq of the step. */
+  readonly #asked = new Map<number, number>();
+  /** Since when anything is asked at all. */
+  #askedSince = 0;
   #iteration = 1;
   #heading: Moment | null = null;
 
@@ -55,14 +56,36 @@ class Telling {
   #tell(event: LogEvent): void {
     const { type, data, at } = event;
     const step = typeof data.step === "number" ? this.#steps.get(data.step) : undefined;
+    const waited = this.#waited(event, step);
     if (step !== undefined) this.#about(step, event);
-    const said = sayOf(event, step);
+    const said = sayOf(event, step, waited);
     // The last iteration has no checkpoint: it ends with the run.
     if (/^run\/(completed|failed|cancelled)$/.test(type) && this.#heading !== null) {
-      this.#heading.ms = at - this.#heading.at;
+      took(this.#heading, at);
       this.#heading = null;
     }
-    if (said !== null) this.#add({ kind: "run", at, step: "", path: null, ...said, ms: null });
+    if (said !== null) this.#add({ kind: "run", at, step: "", path: null, ...said, ms: null, waitedMs: null });
+  }
+
+  /** How long a person took to answer; of several questions at once, the time in which any was open counts once. */
+  #waited({ type, data, at }: LogEvent, step: Moment | undefined): number | null {
+    const seq = Number(data.step);
+    if (type === "step/asked") {
+      if (this.#asked.size === 0) this.#askedSince = at;
+      this.#asked.set(seq, at);
+    }
+    const since = this.#asked.get(seq);
+    if (type !== "run/answered" || since === undefined) return null;
+    this.#asked.delete(seq);
+    if (step !== undefined) {
+      step.waitedMs = (step.waitedMs ?? 0) + at - since;
+      // Who answers ends it, or lets it begin anew: how long it took itself is not known.
+      this.#begun.set(step, null);
+    }
+    if (this.#heading !== null && this.#asked.size === 0) {
+      this.#heading.waitedMs = (this.#heading.waitedMs ?? 0) + at - this.#askedSince;
+    }
+    return at - since;
   }
 
   #begin(seq: number, { kind, name, path, attempt, iteration }: JsonObject, { type, at, data }: LogEvent): void {
@@ -74,7 +97,9 @@ class Telling {
     const step = this.#add({
       ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
       ...{ text: isOver ? "" : "begun, end not known", tone: isOver ? "plain" : "warn", ms: null },
+      waitedMs: null,
     });
+    this.#begun.set(step, at);
     if (Number(attempt) > 1) step.text = `try ${attempt}${isOver ? "" : `: ${step.text}`}`;
     if (type === "step/failed") fail(step, data);
     this.#steps.set(seq, step);
@@ -84,19 +109,21 @@ class Telling {
   #about(step: Moment, { type, at, data }: LogEvent): void {
     const tries = /^try \d+/.exec(step.text)?.[0] ?? "";
     if (type === "step/done" || type === "step/failed") {
-      step.ms = at - step.at;
+      const begun = this.#begun.get(step) ?? null;
+      step.ms = begun === null ? null : at - begun;
       step.text = tries;
       step.tone = "plain";
     }
     if (type === "step/failed") fail(step, data);
+    if (type === "step/again") this.#begun.set(step, at);
     if (type === "step/asked")
       step.text = [tries, "in doubt: nobody knows whether it happened"].filter(Boolean).join(": ");
   }
 
   #complete(iteration: number, at: number): void {
     const heading = this.#heading ?? this.#head(at, iteration);
-    heading.ms = at - heading.at;
-    heading.text = "complete";
+    took(heading, at);
+    heading.text = heading.waitedMs === null ? "complete" : `complete; people took ${formatSpan(heading.waitedMs)}`;
     heading.tone = "good";
     this.#heading = null;
     this.#iteration = iteration + 1;
@@ -105,7 +132,7 @@ class Telling {
   #head(at: number, iteration = this.#iteration): Moment {
     const heading: Moment = {
       ...{ kind: "iteration", iteration, at, step: `iteration ${iteration}`, path: null },
-      ...{ text: "", tone: "plain", ms: null },
+      ...{ text: "", tone: "plain", ms: null, waitedMs: null },
     };
     this.moments.push(heading);
     this.#heading = heading;
@@ -118,6 +145,12 @@ class Telling {
     this.moments.push(added);
     return added;
   }
+}
+
+/** What people took is told beside it. */
+function took(heading: Moment, at: number): void {
+  heading.ms = Math.max(0, at - heading.at - (heading.waitedMs ?? 0));
+  if (heading.waitedMs !== null) heading.text = `people took ${formatSpan(heading.waitedMs)}`;
 }
 
 function fail(step: Moment, data: JsonObject): void {
@@ -136,7 +169,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
 };
 
 /** null: nothing that the step itself does not say. */
-function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined): Said | null {
+function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined, waited: number | null): Said | null {
   switch (type) {
     case "run/created":
       return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
@@ -160,7 +193,7 @@ function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined): Said 
     case "run/signalled":
       return { text: `signal ${data.name}`, tone: "plain" };
     case "run/answered":
-      return { text: answerOf(data, step), tone: "good" };
+      return { text: answerOf(data, step, waited), tone: "good" };
     case "step/asked":
       return { text: `a person is asked: did ${step?.step ?? "it"} happen?`, tone: "warn" };
     case "step/again":
@@ -178,9 +211,15 @@ function endOf(type: string, data: JsonObject): Said | null {
   return { text: `${type.slice("run/".length)}${why}`, tone: "bad" };
 }
 
-function answerOf({ verdict, by, note }: JsonObject, step: Moment | undefined): string {
+function answerOf({ verdict, by, note }: JsonObject, step: Moment | undefined, waited: number | null): string {
   const who = by === undefined ? "somebody" : String(by);
-  return `${who} decided on ${step?.step ?? "it"}: ${VERDICTS[String(verdict)] ?? verdict}${note === undefined ? "" : `, "${note}"`}`;
+  const after = waited === null ? "" : ` after ${formatSpan(waited)}`;
+  return `${who} decided on ${step?.step ?? "it"}${after}: ${verdictWords(verdict)}${note === undefined ? "" : `, "${note}"`}`;
+}
+
+/** In the words of who answers. */
+export function verdictWords(verdict: Json | undefined): string {
+  return VERDICTS[String(verdict)] ?? String(verdict);
 }
 
 function sourceOf({ from, parent }: JsonObject): string {

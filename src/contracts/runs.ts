@@ -1,5 +1,6 @@
 // Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
+import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
 import type { Json, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
@@ -114,41 +115,6 @@ export interface Checkpoint {
 
 export type CheckpointInput = Pick<Checkpoint, "session" | "agent" | "iteration"> &
   Partial<Omit<Checkpoint, "session" | "agent" | "run" | "iteration" | "checkpointedAt">>;
-
-/** What only a person can know: whether a step happened whose outcome was lost. */
-export interface Decision {
-  readonly id: string;
-  readonly run: string;
-  readonly session: string;
-  readonly step: Step;
-  readonly input: Json;
-  readonly askedAt: number;
-  readonly answer: Answer | null;
-}
-
-export interface Answer {
-  /** retry: do it again, under the same key. result: it happened, and gave this. fail: it did not, and shall not. */
-  readonly verdict: "retry" | "result" | "fail";
-  readonly result?: Json;
-  readonly by: string | null;
-  readonly note: string | null;
-  readonly at: number;
-}
-
-export interface DecisionFilter {
-  readonly run?: string;
-  /** true: only those that somebody answered. false: only those that wait for it. */
-  readonly answered?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
-}
-
-export interface AnswerInput {
-  readonly verdict: Answer["verdict"];
-  readonly result?: Json;
-  readonly by?: string;
-  readonly note?: string;
-}
 
 export interface RunFilter {
   readonly session?: string;

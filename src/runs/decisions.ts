@@ -1,8 +1,10 @@
 // What only a person can know of a run: asked once, answered once, and told afterwards, as the log has it.
+
+import type { Answer, AnswerInput, Decision } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
-import type { Answer, AnswerInput, Decision, Run } from "../contracts/runs.ts";
+import type { Run } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";

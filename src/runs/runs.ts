@@ -1,11 +1,12 @@
 // Runs: begun, worked on, looked at, and told what to do.
+
+import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
 import type {
   AgentDefinition,
   AnyAgent,
-  Decision,
   ResumeOptions,
   RunFilter,
   RunInput,

@@ -286,11 +286,12 @@ function ofColumn(random: Random, rows: Rows, run: string, engine: "sqlite" | "p
   const row = random.pick(rows[table]);
   const type = columns[column] ?? "int";
   const { value, how, isText } = changed(random, row[column] ?? null, type, rows, engine);
+  const place = placeOf(table, row);
   const cell = isText ? "CAST(? AS TEXT)" : "?";
   return {
     ...{ table, run, column: `${table}.${column}`, params: [value] },
-    tell: `${table}.${column} ${how} (${placeOf(table, row)}, ${String(row.type ?? row.id ?? row.form)}): ${shown(row[column])} to ${shown(value)}`,
-    texts: [`UPDATE ${table} SET ${column} = ${cell} WHERE ${placeOf(table, row)}`],
+    tell: `${table}.${column} ${how} (${place}, ${String(row.type ?? row.id ?? row.form)}): ${shown(row[column])} to ${shown(value)}`,
+    texts: [`UPDATE ${table} SET ${column} = ${cell} WHERE ${place}`],
   };
 }
 

@@ -49,7 +49,7 @@ const IMPURE = {
 };
 
 /** `holdfast worker` imports the module its user names. */
-const COMPUTED = ["src/cli/commands/worker.ts"];
+const COMPUTED = ["src/cli/agents.ts"];
 
 interface Import {
   /** Undefined when it is computed. */

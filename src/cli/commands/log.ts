@@ -10,6 +10,7 @@ import { LOCATOR_HELP, locate } from "../locate.ts";
 import type { Output } from "../output.ts";
 import { eachSession } from "../pages.ts";
 import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
+import { needRun } from "../runs.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { displayWidth, padStart, safeLine, truncate } from "../terminal.ts";
@@ -26,6 +27,7 @@ const show: Command = {
     "log [show] SESSION [--last N | --after SEQ] [--type TYPE]… [--follow]",
     "log [show] SESSION [--after SEQ] --limit N [--type TYPE]…",
     "log [show] SESSION@HEAD [--last N | --after SEQ] [--type TYPE]…",
+    "log [show] SESSION --run RUN [--last N | --after SEQ] [--type TYPE]…",
   ],
   description:
     "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are " +
@@ -33,6 +35,7 @@ const show: Command = {
     `head: those on the line that leads to it. ${LOCATOR_HELP}`,
   options: {
     type: { type: "list", value: "TYPE", summary: "only events of this type, such as message/added" },
+    run: { type: "text", value: "RUN", summary: "only events of this run; the beginning of its id is enough" },
     ...rangeOptions("events"),
   },
   operands: [{ name: "SESSION", need: "one" }],
@@ -49,6 +52,11 @@ const show: Command = {
     const at = await locate(holdfast, args.operand(0));
     const session = await needSession(holdfast, at.session);
     const types = args.list("type");
+    const named = args.text("run");
+    if (named !== undefined) {
+      if (args.flag("follow") || at.head !== undefined) throw new UsageError("--run goes without --follow and a head");
+      return await showRun(holdfast, session, named, range, context);
+    }
     if (args.flag("follow")) {
       if (at.head !== undefined) throw new UsageError("a head is an end: --follow goes with a session as it stands");
       return await watch(holdfast, session, range, context);
@@ -62,6 +70,31 @@ const show: Command = {
     return undefined;
   },
 };
+
+/** What the log has of one run. */
+async function showRun(
+  holdfast: Holdfast,
+  session: Session,
+  named: string,
+  range: Range,
+  { args, output }: Context,
+): Promise<undefined> {
+  const { after = 0, limit = Number.POSITIVE_INFINITY, last } = range;
+  const run = await needRun(holdfast, named);
+  if (run.session !== session.id) throw new UsageError(`run "${run.id}" is one of session "${run.session}"`);
+  const types = new Set(args.list("type"));
+  const found: LogEvent[] = [];
+  for (let seen = after; ; ) {
+    const page = await holdfast.runs.events(run.id, { after: seen, limit: LIMITS.eventsPage });
+    found.push(...page.filter(({ type }) => types.size === 0 || types.has(type)));
+    seen = page.at(-1)?.seq ?? seen;
+    if (page.length < LIMITS.eventsPage || found.length >= limit) break;
+  }
+  const events = last === undefined ? found.slice(0, limit) : last === 0 ? [] : found.slice(-last);
+  await output.answer({ session: session.id, run: run.id, events }, () => eventLines(events, output));
+  await noteRest(output, range, events.length, found.length);
+  return undefined;
+}
 
 /** What lies on the line to a head: its seqs have gaps where other branches are. */
 async function showAt(holdfast: Holdfast, at: Locator, range: Range, { args, output }: Context): Promise<undefined> {

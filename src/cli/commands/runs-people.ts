@@ -1,12 +1,15 @@
 // holdfast runs pending, approve, deny: what only a person can know of a run, asked and answered.
+
+import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { AnswerInput, Decision, Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/runs.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { NEXT_WORKER, needDecision, needRun, RUN_HELP } from "../runs.ts";
-import { facts } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { quoted, safe, truncate, wrap } from "../terminal.ts";
+import { verdictWords } from "../timeline.ts";
 import { formatAge, formatTime, plural } from "../units.ts";
 
 const ANSWERS =
@@ -18,14 +21,20 @@ const WHICH = `DECISION is its id, as holdfast runs pending prints it (chat-1#33
 export const pending: Command = {
   name: "pending",
   summary: "list what people are asked",
-  usage: ["runs pending [RUN] [--limit N]"],
+  usage: ["runs pending [RUN] [--limit N]", "runs pending [RUN] --answered [--limit N] [--cursor C]"],
   description:
     "Lists the steps nobody knows the end of: their worker died between doing them and saying so, and they are not " +
-    `declared safe to do twice. Find out in the world whether it happened (its key may help), then answer. ${ANSWERS}`,
-  options: { limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" } },
+    `declared safe to do twice. Find out in the world whether it happened (its key may help), then answer. ${ANSWERS} With --answered: ` +
+    "what was decided before, by whom and when, as the log has it.",
+  options: {
+    answered: { type: "flag", summary: "what was answered, instead of what waits for an answer" },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" },
+    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+  },
   operands: [{ name: "RUN", need: "optional" }],
   examples: [
     { command: "holdfast runs pending", does: "of all runs" },
+    { command: "holdfast runs pending --answered", does: "who decided what, and when" },
     { command: "holdfast runs pending --json | jq '.decisions | length'", does: "how many, for a monitor" },
   ],
   next: "holdfast runs approve DECISION, or holdfast runs deny DECISION.",
@@ -33,17 +42,32 @@ export const pending: Command = {
     const holdfast = await context.open();
     const [named] = context.args.operands;
     const run = named === undefined ? undefined : (await needRun(holdfast, named)).id;
-    const limit = context.args.number("limit") ?? 100;
-    const decisions = await holdfast.runs.pending({ limit, ...(run === undefined ? {} : { run }) });
-    await context.output.answer({ decisions }, () => {
-      if (decisions.length === 0) return ["nothing to decide"];
+    const cursor = context.args.text("cursor");
+    const answered = context.args.flag("answered");
+    const { items: decisions, next } = await holdfast.runs.decisions({
+      ...{ answered, limit: context.args.number("limit") ?? 100 },
+      ...(run === undefined ? {} : { run }),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    await context.output.answer(next === null ? { decisions } : { decisions, next }, () => {
+      if (decisions.length === 0) return [answered ? "nothing was decided" : "nothing to decide"];
+      if (answered) return table(ANSWERED, decisions, context.output.frame);
       return decisions.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...decisionLines(one, context)]);
     });
-    if (decisions.length === limit)
-      await context.output.note(`there may be more; --limit asks for up to ${LIMITS.page}`);
+    if (next !== null) await context.output.note(`more: add --cursor '${next}'`);
     return undefined;
   },
 };
+
+const ANSWERED: readonly Column<Decision>[] = [
+  { title: "DECISION", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
+  { title: "STEP", cell: ({ step }) => step.name, shrink: 2 },
+  { title: "ANSWERED", cell: ({ answer }) => formatTime(answer?.at ?? 0), keep: true },
+  { title: "BY", cell: ({ answer }) => answer?.by ?? "", shrink: 1 },
+  { title: "SAID", cell: ({ answer }) => verdictWords(answer?.verdict), keep: true, wrap: true, shrink: 3, min: 12 },
+  { title: "NOTE", cell: ({ answer }) => answer?.note ?? "", wrap: true, shrink: 4, min: 0 },
+  { title: "RUN", cell: ({ run }) => run, shrink: 5, min: 0 },
+];
 
 /** Longer inputs are cut on a terminal: --json has all of it. */
 const INPUT_CHARS = 600;

@@ -1,4 +1,6 @@
 // holdfast runs show: one run, and the timeline of its iterations and steps.
+
+import type { Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
@@ -9,7 +11,7 @@ import { needRun, RUN_HELP, whyOf } from "../runs.ts";
 import { formatUsd } from "../spending.ts";
 import { facts } from "../table.ts";
 import { truncate } from "../terminal.ts";
-import { lastIterations, momentsOf, TIMELINE_TYPES, timelineLines } from "../timeline.ts";
+import { lastIterations, momentsOf, timelineLines, verdictWords } from "../timeline.ts";
 import { formatCount, formatSpan, formatTime } from "../units.ts";
 
 const DEFAULT_LAST = 20;
@@ -45,8 +47,9 @@ export const show: Command = {
         ? lastIterations(all, last ?? DEFAULT_LAST)
         : all.filter(({ iteration }) => iteration === only);
     const steps = await holdfast.runs.steps(run.id, only === undefined ? {} : { iteration: only });
-    await output.answer({ run, value: result?.value ?? null, steps, timeline: moments }, () => [
-      ...describe(run, result, context),
+    const { items: decisions } = await holdfast.runs.decisions({ run: run.id, limit: LIMITS.page });
+    await output.answer({ run, value: result?.value ?? null, steps, decisions, timeline: moments }, () => [
+      ...describe(run, result, decisions, context),
       "",
       ...(moments.length === 0 ? ["nothing happened yet"] : timelineLines(moments, run.createdAt, output.frame)),
     ]);
@@ -59,11 +62,11 @@ export const show: Command = {
   },
 };
 
-async function eventsOf(holdfast: Holdfast, { id, session }: Run): Promise<readonly LogEvent[]> {
+async function eventsOf(holdfast: Holdfast, { id }: Run): Promise<readonly LogEvent[]> {
   const events: LogEvent[] = [];
   for (let after = 0; ; ) {
-    const page = await holdfast.log.read({ session }, { after, types: TIMELINE_TYPES, limit: LIMITS.eventsPage });
-    events.push(...page.filter(({ run }) => run === id));
+    const page = await holdfast.runs.events(id, { after, limit: LIMITS.eventsPage });
+    events.push(...page);
     after = page.at(-1)?.seq ?? after;
     if (page.length < LIMITS.eventsPage) return events;
   }
@@ -72,7 +75,10 @@ async function eventsOf(holdfast: Holdfast, { id, session }: Run): Promise<reado
 /** Longer values are cut on a terminal: --json has all of it. */
 const VALUE_CHARS = 400;
 
-function describe(run: Run, result: RunResult | null, { output }: Context): string[] {
+/** More of them say no more: --json has all. */
+const MOST_DECISIONS = 10;
+
+function describe(run: Run, result: RunResult | null, decisions: readonly Decision[], { output }: Context): string[] {
   const value = result?.status === "completed" ? JSON.stringify(result.value) : "";
   const why = whyOf(run);
   const limits = Object.entries(run.limits).map(([name, most]) => `${name} ${formatCount(Number(most))}`);
@@ -91,7 +97,16 @@ function describe(run: Run, result: RunResult | null, { output }: Context): stri
       ["limits", limits.join(", ")],
       ["begun", formatTime(run.createdAt)],
       ["took", run.endedAt === null ? "" : formatSpan(run.endedAt - run.createdAt)],
+      ...decisions.slice(-MOST_DECISIONS).map((one) => ["decision", decided(one)] as const),
     ],
     output.frame,
   );
+}
+
+/** Who, what and when. */
+function decided({ id, step, askedAt, answer }: Decision): string {
+  const about = `${step.name} (${id})`;
+  if (answer === null) return `on ${about}: asked ${formatTime(askedAt)}, not answered`;
+  const note = answer.note === null ? "" : `, "${answer.note}"`;
+  return `on ${about}: ${verdictWords(answer.verdict)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
 }

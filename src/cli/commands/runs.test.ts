@@ -1,5 +1,5 @@
 // Runs on the command line: listed, drawn, answered, told what to do, gone on from; through main(), on a real store.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -20,6 +20,10 @@ afterEach(async () => {
 });
 
 const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+
+async function* typed(text: string) {
+  yield Buffer.from(text);
+}
 
 /** A command that must succeed: what it prints, as on a terminal of 80 columns. */
 async function run(...argv: string[]): Promise<string> {
@@ -136,7 +140,9 @@ describe("runs", () => {
     await run("runs", "approve", id, "--result", '{"ok":true}', "--by", "eve", "--note", "saw it");
     await hf.runs.resume(agent, id);
     const shown = await run("runs", "show", id);
-    expect(shown).toContain('eve decided on tool pay: it happened, "saw it"');
+    expect(shown).toMatch(/eve decided on tool pay after [^:]+: it happened,\s+"saw it"/);
+    expect(shown).toMatch(/decision +on pay \(desk#\d+\): it happened, says eve 20\d\d-/);
+    expect(shown).toMatch(/ {2}tool pay {2,}\n/);
     expect(shown).toMatch(/result +\{"ok":true\}/);
     expect(shown).toMatch(/cost +\$0.25/);
     expect(shown).toMatch(/· +completed\n/);
@@ -145,6 +151,66 @@ describe("runs", () => {
     expect(told.steps.map(({ name }: { name: string }) => name)).toEqual(["small", "look", "look", "pay"]);
     expect(told.value).toEqual({ ok: true });
     expect(told.timeline.at(-1)).toMatchObject({ kind: "run", text: "completed" });
+    expect(told.decisions).toMatchObject([{ run: id, answer: { verdict: "result", by: "eve", note: "saw it" } }]);
+  });
+
+  test("shows the log of one run", async () => {
+    for (const id of ["r1", "r2"]) await hf.runs.execute(counts, { session: "a", id });
+    const { events } = await json("log", "a", "--run", "r2", "--after", "0");
+    expect(events).toEqual((await hf.log.read("a")).filter((event) => event.run === "r2"));
+    const some = await json("log", "a", "--run", "r2", "--type", "message/added", "--last", "2");
+    expect(some.events).toEqual(events.filter(({ type }: { type: string }) => type === "message/added").slice(-2));
+    expect((await json("log", "a", "--run", "r2", "--limit", "1")).events).toEqual(events.slice(0, 1));
+    expect((await cli(["log", "a", "--run", "r2", "--last", "1"])).stderr).toContain("--after 0 shows all");
+    await hf.runs.execute(counts, { session: "b", id: "r3" });
+    expect(await refused(2, "log", "a", "--run", "r3")).toContain('is one of session "b"');
+    await refused(2, "log", "a", "--run", "r2", "--follow");
+  });
+
+  test("begins one of an agent that a module exports, for a worker or here", async () => {
+    const file = path.join(cwd, "agents.mjs");
+    writeFileSync(
+      file,
+      "export const echo = { id: 'echo', version: '1', iterate: (it) => it.input === 'bad' ? it.fail('no') : it.done(it.input) };\n" +
+        "export const waits = { id: 'waits', version: '1', iterate: async (it) => it.done(await it.waitFor('go')) };\n",
+    );
+    const begin = ["runs", "start", "echo", "--module", "agents.mjs", "--session"];
+    const made = await json(
+      ...begin,
+      "a",
+      "--input",
+      '{"n":1}',
+      "--id",
+      "job",
+      "--priority",
+      "3",
+      "--limits",
+      '{"tokens":9}',
+    );
+    expect(made).toMatchObject({
+      id: "job",
+      session: "a",
+      agent: "echo",
+      priority: 3,
+      limits: { tokens: 9 },
+      owner: null,
+    });
+    expect((await hf.runs.get("job"))?.status).toBe("running");
+    expect(await refused(4, ...begin, "a")).toContain("job");
+    expect(await run(...begin, "b")).toMatch(/^run run_\w+ in session b begins as soon as a worker takes it\n/);
+    expect(await run(...begin, "c", "--input", '{"n":1}', "--now")).toMatch(/^run run_\w+ is completed\n\{"n":1\}\n$/);
+    expect(await json(...begin, "d", "--input", "7", "--now")).toMatchObject({ status: "completed", value: 7 });
+    const bad = await cli([...begin, "e", "--input", '"bad"', "--now"]);
+    expect([bad.code, bad.stdout]).toEqual([1, expect.stringMatching(/ is failed: no\n$/)]);
+    const waiting = ["runs", "start", "waits", "--module", "agents.mjs", "--session", "f", "--now"];
+    expect(await run(...waiting)).toContain("is waiting: signal go");
+    const stdin = await cli([...begin, "g", "--input", "-", "--now", "--json"], { stdin: typed("[1]\n") });
+    expect(JSON.parse(stdin.stdout).value).toEqual([1]);
+    expect(await refused(3, "runs", "start", "ecko", "--module", "agents.mjs", "--session", "h")).toContain('"echo"');
+    expect(await refused(2, "runs", "start", "echo", "--session", "h")).toContain("--module FILE");
+    expect(await refused(2, "runs", "start", "echo", "--module", "agents.mjs")).toContain("--session ID");
+    await refused(3, "runs", "start", "echo", "--module", "nowhere.mjs", "--session", "h");
+    expect(await hf.sessions.get("h")).toBe(null);
   });
 
   test("shows the last iterations of a long run, or one of them", async () => {
@@ -185,6 +251,26 @@ describe("people", () => {
     for (const part of ['{"eur":5}', paid[0], id, `holdfast runs deny '${decisions[0].id}'`])
       expect(asked).toContain(part);
     expect(await json("runs", "pending", id)).toEqual({ decisions });
+    expect(await run("runs", "pending", "--answered")).toBe("nothing was decided\n");
+  });
+
+  test("can look up who decided what, and when", async () => {
+    const first = await inDoubt();
+    await run("runs", "approve", first.id, "--by", "eve", "--note", "the bank has nothing");
+    await hf.runs.resume(first.agent, first.id);
+    const second = await inDoubt("other");
+    await run("runs", "deny", second.id, "--by", "bob");
+    const { decisions } = await json("runs", "pending", "--answered");
+    const { items } = await hf.runs.decisions({ answered: true });
+    expect(decisions).toEqual(items);
+    const told = await run("runs", "pending", "--answered");
+    expect(told).toMatch(/desk#\d+ +pay +20\d\d-\S+ \S+ +eve +do it again/);
+    expect(told).toMatch(/other#\d+ +pay +20\d\d-\S+ \S+ +bob +it did not/);
+    const page = await json("runs", "pending", "--answered", "--limit", "1");
+    expect(page.decisions).toEqual(items.slice(0, 1));
+    const rest = await json("runs", "pending", "--answered", "--cursor", page.next);
+    expect(rest.decisions).toEqual(items.slice(1));
+    expect((await json("runs", "pending", second.id, "--answered")).decisions).toEqual(items.slice(1));
   });
 
   test.each([

@@ -8,6 +8,7 @@ import { formatAge, formatCount } from "../units.ts";
 import { approve, deny, pending } from "./runs-people.ts";
 import { recover } from "./runs-recover.ts";
 import { show } from "./runs-show.ts";
+import { start } from "./runs-start.ts";
 import { fork, retry, rewind } from "./runs-travel.ts";
 import { cancel, pause, rm, signal, unpause } from "./runs-verbs.ts";
 
@@ -18,7 +19,7 @@ const ls: Command = {
   usage: ["runs [ls] [--status S] [--session S] [--agent A] [--limit N] [--cursor C]"],
   description:
     "Lists runs, newest first, a page at a time. ITER is how many iterations are complete; WHY is what a run waits for, " +
-    `until when it is paused, or the limit it stopped at. The statuses are ${RUN_STATUSES.join(", ")}.`,
+    `until when it is paused, what it failed of, or the limit it stopped at. The statuses are ${RUN_STATUSES.join(", ")}.`,
   options: {
     status: { type: "text", value: "STATUS", summary: "only runs in this status" },
     session: { type: "text", value: "ID", summary: "only runs of this session" },
@@ -68,7 +69,7 @@ const columns = (now: number): readonly Column<Run>[] => [
 ];
 
 const ALL: readonly Command[] = [
-  ...[ls, show, pending, approve, deny, signal, pause, unpause, cancel],
+  ...[ls, start, show, pending, approve, deny, signal, pause, unpause, cancel],
   ...[retry, fork, rewind, recover, rm],
 ];
 

@@ -1,13 +1,10 @@
 // holdfast worker: works on runs until it is told to stop.
-import { access } from "node:fs/promises";
-import * as path from "node:path";
-import { pathToFileURL } from "node:url";
-import { HoldfastError } from "../../contracts/errors.ts";
-import type { AgentDefinition, Run, Worker, WorkerNote } from "../../contracts/runs.ts";
+import type { Run, Worker, WorkerNote } from "../../contracts/runs.ts";
 import { realEnvironment } from "../../core/environment.ts";
+import { AGENTS_HELP, loadAgents } from "../agents.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
-import { fileFailure, UsageError } from "../failure.ts";
+import { UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { whyOf } from "../runs.ts";
 import { safe, safeLine } from "../terminal.ts";
@@ -19,8 +16,8 @@ export const worker: Command = {
   usage: ["worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--allow-mismatch]"],
   description:
     "Takes runs that can go on, works on some at a time, wakes them at their timers and signals, and takes over those whose " +
-    "worker shows no sign of life, of any machine that shares the store. FILE is a module (.js, .mjs or .ts) that exports " +
-    "agents made with defineAgent: as its default export, one or a list, or under any names. Prints a line for each run " +
+    "worker shows no sign of life, of any machine that shares the store. " +
+    `${AGENTS_HELP} Prints a line for each run ` +
     "it takes and leaves (--json: one document a line). SIGTERM or Ctrl-C drains it: it takes nothing new, lets " +
     "iterations come to their end, gives the rest back and exits with 0. A second signal gives everything back at once, " +
     "in mid-iteration, and exits with 4. In code: store.runs.createWorker({ agents }).",
@@ -190,58 +187,4 @@ function leftAs(run: Run, style: Context["output"]["style"]): string {
     return style.bad(why === "" ? run.status : `${run.status}: ${why}`);
   if (run.status === "waiting" || run.status === "paused") return style.warn(`${run.status} ${why}`.trimEnd());
   return "given back";
-}
-
-async function loadAgents(files: readonly string[], io: Io): Promise<readonly AgentDefinition[]> {
-  const { defineAgent } = await import("../../index.ts");
-  const agents = new Map<string, AgentDefinition>();
-  for (const file of files) {
-    const found = agentsIn(await load(file, io));
-    if (found.length === 0) {
-      throw new HoldfastError("InvalidArgument", `${file} exports no agent`, {
-        hint: "export what defineAgent({ id, version, iterate }) gives, as the default or under a name",
-        details: { file },
-      });
-    }
-    for (const agent of found) {
-      const { id } = defineAgent(agent);
-      const known = agents.get(id);
-      if (known !== undefined && known !== agent) {
-        throw new HoldfastError("InvalidArgument", `two agents are called "${id}"`, { details: { file, agent: id } });
-      }
-      agents.set(id, agent);
-    }
-  }
-  return [...agents.values()];
-}
-
-/** The default export is meant for us, whatever is in it; of the others what looks like an agent. */
-function agentsIn(module: Readonly<Record<string, unknown>>): readonly AgentDefinition[] {
-  const { default: main, ...named } = module;
-  const meant = main === undefined ? [] : Array.isArray(main) ? main : [main];
-  const isAgent = (value: unknown) =>
-    typeof value === "object" && value !== null && "iterate" in value && typeof value.iterate === "function";
-  return [...meant, ...Object.values(named).filter(isAgent)] as readonly AgentDefinition[];
-}
-
-async function load(file: string, io: Io): Promise<Readonly<Record<string, unknown>>> {
-  const place = path.resolve(io.cwd, file);
-  await access(place).catch((error: unknown) => {
-    throw fileFailure(error, file);
-  });
-  try {
-    return (await import(pathToFileURL(place).href)) as Readonly<Record<string, unknown>>;
-  } catch (error) {
-    const { code } = error as { readonly code?: unknown };
-    const why = error instanceof Error ? error.message : String(error);
-    const hint =
-      code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(file)
-        ? { hint: `Node ${process.version} does not run TypeScript: compile it, or use Node 22.18 or newer` }
-        : {};
-    throw new HoldfastError("InvalidArgument", `${file} cannot be loaded: ${why}`, {
-      ...hint,
-      cause: error,
-      details: { file },
-    });
-  }
 }

@@ -1,6 +1,8 @@
 // The act of the demo: an agent at work in a process of its own, killed in the middle of a payment, gone on with by another.
+
+import type { Answer } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Answer, Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/runs.ts";
 import type { Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import bookkeeper, { BILLS, type Payment, readBook } from "./agent.ts";

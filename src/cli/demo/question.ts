@@ -1,6 +1,7 @@
 // The one question of the demo, put to whoever sits at the terminal.
+
+import type { Answer } from "../../contracts/decisions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { Answer } from "../../contracts/runs.ts";
 import type { Context } from "../command.ts";
 import { firstLine } from "../confirm.ts";
 

@@ -36,8 +36,8 @@ const CHECKPOINTS =
   "WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ?";
 
 const DECISIONS =
-  "SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no " +
-  "WHERE s.deleted_at IS NULL";
+  "SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d " +
+  "JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL";
 
 /** Nobody asks any more for a run that has ended. */
 const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";

@@ -132,6 +132,14 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["the newest blobs", QUERIES["blobs.list"]],
   ["what names a blob", QUERIES["blob.named"]],
   ["blobs to collect", QUERIES["gc.unreferenced"]],
+  ["a run by the beginning of its id", QUERIES["runs.beginning"]],
+  ["a run's events", QUERIES["run.events"]],
+  ["a run's signals", QUERIES["run.signals"]],
+  ["a run's questions", QUERIES["run.decisions"]],
+  ["a run's checkpoints", QUERIES["run.checkpoints"]],
+  ["what a run asks", QUERIES["decisions.openByRun"]],
+  ["what people are asked", QUERIES["decisions.open"]],
+  ["what people decided", QUERIES["decisions.answered"]],
 ];
 
 describe("ST10 promised lookups use an index", () => {

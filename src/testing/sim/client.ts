@@ -1,9 +1,11 @@
 // What a scenario works with: a store of its own, agents whose effects are seen, and calls that are patient with a store
 // that fails, as any client has to be.
+
+import type { AnswerInput } from "../../contracts/decisions.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { AgentDefinition, AnswerInput, Run, RunInput, RunResult } from "../../contracts/runs.ts";
+import type { AgentDefinition, Run, RunInput, RunResult } from "../../contracts/runs.ts";
 import type { Faults } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 import type { World } from "./world.ts";

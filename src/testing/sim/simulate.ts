@@ -1,7 +1,9 @@
 // One simulation: workers, a client that plays a scenario and a person who answers questions, each a process with a store of
 // its own on one real SQLite file, under faults; then what must hold whatever happened. The seed decides everything.
+
+import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { AgentDefinition, AnswerInput, AnyAgent, Decision, Run } from "../../contracts/runs.ts";
+import type { AgentDefinition, AnyAgent, Run } from "../../contracts/runs.ts";
 import type { Storage } from "../../contracts/storage.ts";
 import { sha256Hex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";

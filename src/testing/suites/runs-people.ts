@@ -1,6 +1,6 @@
 // Runs as people meet them: what they were asked and said, runs by the beginning of their ids, and what became of them.
 import assert from "node:assert/strict";
-import type { Decision } from "../../contracts/runs.ts";
+import type { Decision } from "../../contracts/decisions.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";

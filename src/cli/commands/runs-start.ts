@@ -1,0 +1,98 @@
+// holdfast runs start: begins a run of an agent that a module exports.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { AgentDefinition, RunInput, RunResult } from "../../contracts/runs.ts";
+import { AGENTS_HELP, loadAgents } from "../agents.ts";
+import type { Command, Context } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { UsageError } from "../failure.ts";
+import { readJson, readObject, readTextOperand } from "../input.ts";
+import { NEXT_WORKER, whyOf } from "../runs.ts";
+import { didYouMean } from "../suggest.ts";
+import { safe, truncate, wrap } from "../terminal.ts";
+
+export const start: Command = {
+  name: "start",
+  summary: "begin a run of an agent",
+  usage: [
+    "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] [--now]",
+  ],
+  description:
+    `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that is not there ` +
+    "is made; one that has a run at work is refused (exit 4). With --now it is worked on here until it ends, or has to " +
+    "wait: then its result is printed, and a run that fails is exit 1. A worker goes on with it when this process dies.",
+  options: {
+    module: { type: "text", value: "FILE", summary: "the module that exports the agent" },
+    session: { type: "text", value: "ID", summary: "the session it works in" },
+    input: { type: "text", value: "JSON", summary: "what it is given (default null); - reads it from standard input" },
+    id: { type: "text", value: "ID", summary: "the run's id (default: one is made up)" },
+    priority: { type: "number", summary: "higher goes first (default 0)" },
+    limits: { type: "text", value: "JSON", summary: 'such as \'{"iterations": 100, "costUsd": 5}\'' },
+    now: { type: "flag", summary: "work on it here" },
+  },
+  operands: [{ name: "AGENT", need: "one" }],
+  examples: [
+    { command: "holdfast runs start support --module agents.ts --session chat-1", does: "a worker takes it" },
+    {
+      command: `holdfast runs start support --module agents.ts --session chat-2 --input '{"mail": 7}' --now`,
+      does: "here, at once",
+    },
+  ],
+  next: NEXT_WORKER,
+  run: async (context) => {
+    const { args, io, output } = context;
+    const file = args.text("module");
+    if (file === undefined) throw new UsageError("name the module that exports the agent: --module FILE");
+    const input = await inputOf(context);
+    const agent = agentOf(await loadAgents([file], io), args.operand(0), file);
+    const holdfast = await context.open();
+    if (args.flag("now")) {
+      const result = await holdfast.runs.execute(agent, input);
+      await output.answer(result, () => told(result, context));
+      return result.status === "failed" || result.status === "cancelled" ? EXIT.error : undefined;
+    }
+    const run = await holdfast.runs.start(agent, input);
+    const said = safe`run ${run.id} in session ${run.session} begins as soon as a worker takes it`;
+    await output.answer(run, () => wrap(said, output.width));
+    return undefined;
+  },
+};
+
+async function inputOf({ args, io }: Context): Promise<RunInput> {
+  const session = args.text("session");
+  if (session === undefined) throw new UsageError("name the session it works in: --session ID");
+  const [given, id, priority, limits] = [
+    args.text("input"),
+    args.text("id"),
+    args.number("priority"),
+    args.text("limits"),
+  ];
+  return {
+    session,
+    ...(given === undefined ? {} : { input: readJson(await readTextOperand(given, io), "--input") }),
+    ...(id === undefined ? {} : { id }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(limits === undefined ? {} : { limits: readObject(limits, "--limits") }),
+  };
+}
+
+function agentOf(agents: readonly AgentDefinition[], id: string, file: string): AgentDefinition {
+  const found = agents.find((one) => one.id === id);
+  if (found !== undefined) return found;
+  const ids = agents.map((one) => one.id);
+  throw new HoldfastError("NotFound", `${file} exports no agent "${id}"${didYouMean(id, ids)}`, {
+    hint: `it exports ${ids.slice(0, 20).join(", ")}`,
+    details: { kind: "agent", id, file },
+  });
+}
+
+/** Longer values are cut on a terminal: --json has all of it. */
+const VALUE_CHARS = 400;
+
+function told({ run, status, value }: RunResult, { output }: Context): string[] {
+  const why = whyOf(run);
+  const text = JSON.stringify(value);
+  return [
+    ...wrap(safe`run ${run.id} is ${status}${why === "" ? "" : `: ${why}`}`, output.width),
+    ...(status === "completed" ? [safe`${output.interactive ? truncate(text, VALUE_CHARS) : text}`] : []),
+  ];
+}
