@@ -189,11 +189,7 @@ export type StatementName =
   | "allMessages.erase"
   | "journal.erase"
   | "saved.erase"
-  | "runs.drop"
-  | `${"runs" | "signals" | "decisions" | "checkpoints"}.removeAll`
-  | "signals.drop"
-  | "decisions.drop"
-  | "checkpoints.drop"
+  | `${"runs" | "signals" | "decisions" | "checkpoints"}.${"drop" | "removeAll"}`
   | "checkpoints.dropSaved"
   | "state.close"
   | "state.closeAll"

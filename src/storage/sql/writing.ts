@@ -77,11 +77,7 @@ class Batch {
   readonly #agents: ReadonlyMap<string, number>;
   readonly #messageSpec: BulkSpec;
 
-  constructor(
-    accepted: readonly Commit[],
-    position: (id: string) => Position,
-    agents: ReadonlyMap<string, number>,
-  ) {
+  constructor(accepted: readonly Commit[], position: (id: string) => Position, agents: ReadonlyMap<string, number>) {
     this.#position = position;
     this.#agents = agents;
     for (const blob of mergeBlobs(accepted)) this.script.row(PUT_BLOB, blob);
