@@ -34,6 +34,19 @@ export class StepFailed extends Error {
   }
 }
 
+const DEEPEST_CAUSE = 8;
+
+/** The step whose failure ended a run, also where the agent threw something else because of it. */
+export function stepBehind(thrown: unknown): string | null {
+  let error = thrown;
+  for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
+    if (error instanceof StepFailed) return error.step;
+    if (!(error instanceof Error)) return null;
+    error = error.cause;
+  }
+  return null;
+}
+
 export function leaseLost({ id, epoch }: Pick<RunRow, "id" | "epoch">): HoldfastError {
   return new HoldfastError("LeaseLost", `another worker has taken the run ${JSON.stringify(id)}`, {
     details: { run: id, epoch },

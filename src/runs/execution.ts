@@ -14,7 +14,7 @@ import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
 import { checkpointBytes, eventOf, loadState, noState } from "./checkpoints.ts";
 import { spawnRun, wakeParent } from "./children.ts";
 import { JSON_IN_ROW } from "./create.ts";
-import { errorOf, leaseLost } from "./errors.ts";
+import { errorOf, leaseLost, stepBehind } from "./errors.ts";
 import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { createIteration } from "./iteration.ts";
 import { payloadOf, type Record } from "./journal.ts";
@@ -40,8 +40,13 @@ const NOTHING: Prepared = {
   expect: undefined,
 };
 
+/** Of one iteration; left: something else ended the work on it, and nothing it asks for happens any more. */
+interface Life {
+  isLeft: boolean;
+}
+
 /** Why work on it ends here. */
-type End = { readonly left: true; readonly again: boolean } | Verdict;
+type End = { readonly left: true } | Verdict;
 
 export class Execution {
   readonly #host: Host;
@@ -102,7 +107,7 @@ export class Execution {
         if ("left" in end) {
           if (this.#abort.signal.aborted || this.row.owner === null) return;
           await this.#writer.reload();
-          if (!end.again && this.#reached() === null) return;
+          if (this.#reached() === null) return;
           continue;
         }
         if (end.verdict !== "next") return await this.#conclude(end, stop);
@@ -146,17 +151,21 @@ export class Execution {
     const loaded = known === null ? await this.#load() : { state: known.state };
     if ("error" in loaded) return { verdict: "fail", error: loaded.error };
     const left = Promise.withResolvers<End>();
-    this.#leave = (error) => (error === undefined ? left.resolve({ left: true, again: false }) : left.reject(error));
+    const life: Life = { isLeft: false };
+    this.#leave = (error) => {
+      life.isLeft = true;
+      if (error === undefined) left.resolve({ left: true });
+      else left.reject(error);
+    };
     const leave = (error?: unknown): Promise<never> => {
       this.#leave?.(error);
       return new Promise(() => {});
     };
     const { signal } = this.#abort;
     // Somebody may have stopped it before there was anything to leave.
-    if (signal.aborted) return { left: true, again: false };
+    if (signal.aborted) return { left: true };
     const suspension = new Suspension(this.#writer, leave, signal);
-    const again = () => left.resolve({ left: true, again: true });
-    const context = this.#context(iteration, records, suspension, leave, again);
+    const context = this.#context(iteration, records, suspension, leave, life);
     const running = (async (): Promise<Verdict> => {
       const verdict = await (async () => checkVerdict(await this.#agent.iterate(context, loaded.state)))().catch(
         (error: unknown): Verdict => ({ verdict: "fail", error }),
@@ -172,7 +181,7 @@ export class Execution {
     records: readonly Record[],
     suspension: Suspension,
     leave: (error?: unknown) => Promise<never>,
-    again: () => void,
+    life: Life,
   ): Iteration {
     const { storage, payloads, tokens } = this.#host;
     const writer = this.#writer;
@@ -180,7 +189,12 @@ export class Execution {
     const { signal } = this.#abort;
     const outside: Outside = {
       ...{ payloads, signal, leave, during: (work) => suspension.during(work) },
-      ask: (record) => askPerson(storage, suspension, steps, row, record, again),
+      isLeft: () => life.isLeft,
+      ask: (record) =>
+        askPerson(storage, suspension, steps, row, record, async () => {
+          const now = await recordsFor(storage, writer.row, this.#retried);
+          return now.findLast((one) => one.path === record.path);
+        }),
     };
     const steps = new Steps(writer, outside, iteration, records);
     const spending = new Spending();
@@ -192,6 +206,7 @@ export class Execution {
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
       now: () => storage.environment.now(),
       isOver: () => suspension.isOver,
+      isLeft: () => life.isLeft,
       message: (asked, message) =>
         suspension.during(() => appendMessage(writer, payloads, steps, leave, asked, message)),
       model: (asked, name, model) => askModel({ row, steps, spending, tokens }, asked, name, model),
@@ -263,7 +278,9 @@ export class Execution {
     if (last.verdict === "fail") {
       const error = errorOf(last.error);
       const status = stop === "cancelled" ? "cancelled" : "failed";
-      return this.#end({ status, stop: stop ?? "failed" }, { data: { error: { ...error } } }, [], () => []);
+      const step = stop === null ? stepBehind(last.error) : null;
+      const data = { error: { ...error }, ...(step === null ? {} : { at: step }) };
+      return this.#end({ status, stop: stop ?? "failed" }, { data }, [], () => []);
     }
     await payloads.preparing(async (prepare) => {
       const result = await prepare(bytes, JSON_IN_ROW);
@@ -292,6 +309,8 @@ export class Execution {
         ...{ type: `run/${over.status}`, at, ...said },
         changes: {
           ...{ ...this.#spending.after(row), owner: null, wake_at: null, waits: null, pause_at: null, ended_at: at },
+          // What its last iteration still does, behind its end, is refused.
+          epoch: row.epoch + 1,
           ...over,
         },
         beside: {

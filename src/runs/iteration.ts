@@ -18,7 +18,7 @@ import type {
 import { encodeText, sha256, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
-import type { Asked, Steps } from "./steps.ts";
+import { type Asked, NEVER, type Steps } from "./steps.ts";
 
 const ONCE: RetryPolicy = { attempts: 1 };
 const MINUTE = 60_000;
@@ -36,6 +36,8 @@ export interface Setting {
   readonly now: () => number;
   /** It has given its verdict. */
   readonly isOver: () => boolean;
+  /** The work on it has ended without one: whatever it asks for is never answered. */
+  readonly isLeft: () => boolean;
   readonly message: (asked: Asked, message: MessageInput) => Promise<Message>;
   readonly model: (asked: Asked, name: string, model: Model) => Promise<ModelReply>;
   /** Until then; `lets go`: without holding on to the worker. */
@@ -54,6 +56,8 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
     const input = encodeCopy(copy, name, "payloadBytes");
     return { path: `${prefix}${++count}`, kind, name, input, sha256: sha256Hex(orderedJson(copy)) };
   };
+  const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
+    setting.isLeft() ? NEVER : work(asked);
   return {
     ...{ run, session, iteration, input, signal },
     async tool<Out>(name: string, given?: unknown) {
@@ -61,39 +65,39 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       const asked = ask("tool", name, given);
       const mayRepeat = tool.effect === "idempotent";
       const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-      return (await steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect)) as Out;
+      return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
     },
     async model(request, name) {
       const models = Object.keys(agent.models ?? {});
       const chosen = name ?? (models.length === 1 ? models[0] : undefined);
       if (chosen === undefined) throw invalid("model", `one of ${models.join(", ")}`, name);
       const model = found(agent.models, chosen, "model");
-      return setting.model(ask("model", chosen, request), chosen, model);
+      return step(ask("model", chosen, request), (asked) => setting.model(asked, chosen, model));
     },
-    message: async (message) => setting.message(ask("message", "message", message), message),
-    now: async () => Number(await steps.record(ask("now", "now", null), setting.now)),
+    message: async (message) => step(ask("message", "message", message), (asked) => setting.message(asked, message)),
+    now: async () => Number(await step(ask("now", "now", null), (asked) => steps.record(asked, setting.now))),
     random() {
       const text = canonicalJson([run, iteration, prefix, ++drawn]);
       return new DataView(sha256(encodeText(text)).buffer).getUint32(0) / 2 ** 32;
     },
     sleep: async (ms) => {
       const length = checkInt(ms, "ms", 0, LONGEST_SLEEP);
-      return setting.until(ask("sleep", "sleep", length), length, false);
+      return step(ask("sleep", "sleep", length), (asked) => setting.until(asked, length, false));
     },
     pause: async (minutes = 2) => {
       const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
-      return setting.until(ask("sleep", "pause", length), length, true);
+      return step(ask("sleep", "pause", length), (asked) => setting.until(asked, length, true));
     },
     waitFor: async <Out>(name: string, options?: { readonly timeoutMs?: number }) => {
       const { timeoutMs } = checkRecord(options, "options", ["timeoutMs"]);
       const until = timeoutMs === undefined ? undefined : checkInt(timeoutMs, "timeoutMs", 0, LONGEST_SLEEP);
       const asked = ask("wait", checkId(name, "signal"), until ?? null);
-      return (await setting.waitFor(asked, name, until)) as Out | null;
+      return (await step(asked, () => setting.waitFor(asked, name, until))) as Out | null;
     },
     spawn: async (child, options = {}) => {
       const { input: given = null, ...rest } = options;
       const asked = ask("spawn", child.id, { version: child.version, input: given, ...rest });
-      return setting.spawn(asked, child as AgentDefinition, options);
+      return step(asked, () => setting.spawn(asked, child as AgentDefinition, options));
     },
     parallel: async <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }

@@ -24,7 +24,9 @@ export class Spending {
 
   /** Together with what the run had spent before. What is not known is not nothing. */
   after({ tokens, cost_usd }: RunRow): Pick<RunRow, "tokens" | "cost_usd"> {
-    const cost = this.#cost === null ? cost_usd : (cost_usd ?? 0) + this.#cost;
+    // A sum that no number holds is as good as the largest there is.
+    const sum = Math.min((cost_usd ?? 0) + (this.#cost ?? 0), Number.MAX_VALUE);
+    const cost = this.#cost === null ? cost_usd : sum;
     return { tokens: tokens + this.#tokens, cost_usd: cost };
   }
 }

@@ -24,12 +24,25 @@ export async function recordsFor(
   const iteration = row.iteration + 1;
   const own = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
   const past = retried === null || Number(retried.iteration) !== row.iteration ? [] : await pastOf(storage, retried);
-  const records = [...recordsOf(row.session, [...past, ...own]).values()];
-  const last = past.at(-1)?.seq ?? 0;
-  // Of what failed there, the last is what the run failed at: anything before it was lived with.
-  const failed = records.findLast((one) => one.status === "failed" && (one.end?.seq ?? 0) <= last);
+  // What was asked there is asked anew, and what was allowed there was allowed there.
+  const done = past.filter(({ type }) => type !== "step/asked" && type !== "run/answered");
+  const records = [...recordsOf(row.session, [...done, ...own]).values()];
+  const failed = failedAt(records, past);
   if (failed !== undefined) failed.isPast = true;
   return records.filter((one) => one.iteration === iteration);
+}
+
+/** The step that the run taken up failed at: as its end says, or the last thing it did. Any other failure was lived with. */
+function failedAt(records: readonly Record[], past: readonly Entry[]): Record | undefined {
+  const end = past.at(-1);
+  if (end === undefined) return undefined;
+  const there = records.filter(({ seq, end: own }) => seq <= end.seq && (own === null || own.seq <= end.seq));
+  const at = typeof end.data.at === "string" ? end.data.at : null;
+  const last =
+    at === null
+      ? there.toSorted((a, b) => (a.end?.seq ?? a.seq) - (b.end?.seq ?? b.seq)).at(-1)
+      : there.findLast((one) => `${one.iteration}/${one.path}` === at);
+  return last?.status === "failed" ? last : undefined;
 }
 
 /** The runs whose journal is part of its own: the one it takes up, the one that took up, and so on. */

@@ -34,6 +34,7 @@ import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts"
 import { createRun } from "./create.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
+import { leaseLost } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
 import { lastOf } from "./journal.ts";
 import { atWork, awaitFree, claimRun, releaseRun } from "./lease.ts";
@@ -193,7 +194,10 @@ async function execute(shop: Shop, given: AnyAgent, input: RunInput): Promise<Ru
   const [active] = await storage.query("run.active", session);
   if (active === undefined || (active.status !== "waiting" && active.status !== "paused")) {
     const row = await createRun(storage, payloads, agent, input, { owner: shop.owner });
-    return shop.work(agent, await existingRun(storage, row.id));
+    const now = await existingRun(storage, row.id);
+    // Somebody may have taken it from a process that stood still since.
+    if (now.epoch !== row.epoch) throw leaseLost(row);
+    return shop.work(agent, now);
   }
   checkSame(active, agent, {});
   const run = await deliver(storage, payloads, active, input.input);

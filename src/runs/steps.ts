@@ -35,7 +35,9 @@ export interface Outside {
   /** Ends the work on this iteration; what is asked for afterwards gets no answer. */
   readonly leave: (error?: unknown) => Promise<never>;
   /** Asks a person whether a step happened; answered when the run is woken. */
-  readonly ask: (record: Record) => Promise<never>;
+  readonly ask: (record: Record) => Promise<Record>;
+  /** Somebody else goes on, or the run has ended: nothing begins any more. */
+  readonly isLeft: () => boolean;
   /** Counted as at work meanwhile. */
   readonly during: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -48,6 +50,9 @@ export type Also = (
   end: Ending,
   at: number,
 ) => Promise<{ readonly event: EventDraft; readonly commit: Pick<Commit, "blobs" | "writes" | "uses"> }>;
+
+/** What nobody waits for any more. */
+export const NEVER = new Promise<never>(() => {});
 
 export class Steps {
   readonly #writer: Writer;
@@ -101,10 +106,12 @@ export class Steps {
     also?: Also,
   ): Promise<Json> {
     const identity = this.identify(asked);
-    const record = await this.recorded(identity);
-    const isOpen = record?.status === "started";
-    if (isOpen && !mayRepeat && !record.isAllowed) return this.#outside.ask(record);
-    return this.#outside.during(() => this.#try(identity, record, policy, mayRepeat, effect, also));
+    let record = await this.recorded(identity);
+    // What was said when it was intended counts too: then somebody relied on it.
+    const isSafe = mayRepeat && record?.data.repeatable === true;
+    if (record?.status === "started" && !isSafe && !record.isAllowed) record = await this.#outside.ask(record);
+    const begun = record;
+    return this.#outside.during(() => this.#try(identity, begun, policy, mayRepeat, effect, also));
   }
 
   async #try(
@@ -118,6 +125,7 @@ export class Steps {
     let record = found;
     for (;;) {
       if (record?.status === "done") return this.payload(record);
+      if (this.#outside.isLeft()) return NEVER;
       const isOpen = record?.status === "started";
       if (record !== undefined && isOpen) await this.#again(record);
       else {
@@ -228,6 +236,7 @@ export class Steps {
       ...{ run: row.id, session: row.session, iteration: this.#iteration, path, attempt: record.attempt },
       ...{ idempotencyKey: record.key, again, signal: this.#outside.signal },
     };
+    if (this.#outside.isLeft()) return NEVER;
     let bytes: Uint8Array;
     try {
       bytes = encodeJson(given(name, await effect(parse(input), call)), `what ${name} gave`, "payloadBytes");
@@ -281,6 +290,7 @@ export class Steps {
 
   /** Trouble with the store, or with the lease, is nothing an iteration could catch. */
   async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#outside.isLeft()) return NEVER;
     try {
       return await work();
     } catch (error) {

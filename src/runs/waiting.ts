@@ -121,8 +121,8 @@ export class Waiting {
 }
 
 /**
- * Whether the step happened is for a person to say; asked once, however often the run is woken by something else. `again`
- * begins the iteration anew, with the answer.
+ * Whether the step happened is for a person to say; asked once, however often the run is woken by something else. The
+ * iteration goes on with the step as it is then, beside whatever else of it is at work.
  */
 export function askPerson(
   storage: Storage,
@@ -130,22 +130,25 @@ export function askPerson(
   steps: Steps,
   { id, session }: RunRow,
   { seq, isAsked }: Record,
-  again: () => void,
-): Promise<never> {
+  reread: () => Promise<Record | undefined>,
+): Promise<Record> {
   const asked = (): EventDraft => ({
     ...steps.draft("step/asked", { step: seq }),
     writes: [{ op: "insert", table: "decisions", row: { run: id, step_seq: seq } }],
   });
-  suspension.wait({
-    ready: async () => {
-      if (!isAsked) return false;
-      const [decision] = await storage.query("decision.get", session, seq);
-      if (decision === undefined || decision.answered_seq === null) return false;
-      again();
-      return true;
-    },
-    ...{ waits: { kind: "decision", decision: rowId(session, seq) }, until: null },
-    events: () => (isAsked ? [] : [asked()]),
+  return new Promise((resolve) => {
+    suspension.wait({
+      ready: async () => {
+        if (!isAsked) return false;
+        const [decision] = await storage.query("decision.get", session, seq);
+        if (decision === undefined || decision.answered_seq === null) return false;
+        const now = await reread();
+        if (now === undefined) throw new Error("bug: a step that was asked about is gone");
+        resolve(now);
+        return true;
+      },
+      ...{ waits: { kind: "decision", decision: rowId(session, seq) }, until: null },
+      events: () => (isAsked ? [] : [asked()]),
+    });
   });
-  return new Promise(() => {});
 }

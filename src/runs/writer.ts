@@ -79,7 +79,9 @@ export class Writer {
   /** The row as it is now; LeaseLost when it is not ours any more. */
   async reload(): Promise<RunRow> {
     const row = await existingRun(this.storage, this.#row.id);
-    if (row.epoch !== this.#row.epoch || row.ended_at !== null) throw leaseLost(this.#row);
+    // A version that went back is of a store that was put back to an older copy: what was done since is not in it.
+    const isOlder = row.version < this.#row.version;
+    if (row.epoch !== this.#row.epoch || row.ended_at !== null || isOlder) throw leaseLost(this.#row);
     this.#row = row;
     return row;
   }

@@ -1,0 +1,246 @@
+// Iterations that something else than they themselves ended: nothing of them happens any more, and whoever goes on knows what
+// had happened.
+import assert from "node:assert/strict";
+import type { AgentDefinition, Iteration, RunLimits } from "../../contracts/runs.ts";
+import { present } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";
+
+/** Charges three times; holds at the second, and minds no signal. */
+function charging(world: World): { readonly charges: AgentDefinition; readonly held: ReturnType<typeof gate> } {
+  const held = gate();
+  const charges = agent(
+    async (it) => {
+      for (const n of [1, 2, 3]) await it.tool("charge", n);
+      await it.message({ role: "user", content: "all charged" });
+      return it.done(await it.now());
+    },
+    { tools: { charge: world.tool("charge", (n, { run }) => (n === 2 && run === "r1" ? held.pass() : n)) } },
+  );
+  return { charges, held };
+}
+
+/** Ended in the middle of its second charge: which is asked about, and the third is done by who takes the run up. */
+async function takenUp(given: Given, limits: RunLimits, end: () => Promise<unknown>, status: string): Promise<void> {
+  const { runs, log } = given;
+  const world = new World();
+  const { charges, held } = charging(world);
+  const working = runs.execute(charges, { session: "s", id: "r1", limits, leaseMs: 300 });
+  await held.reached;
+  await end();
+  const first = await working;
+  assert.equal(first.status, status);
+  held.open();
+  // Whatever the iteration would do now, it has all the time it needs.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  const after = await log.read("s", { limit: 1000 });
+  const over = after.findIndex(({ type }) => type === `run/${status}`);
+  assert.deepEqual(
+    after.slice(over + 1).filter(({ run }) => run === "r1"),
+    [],
+    "nothing follows its end",
+  );
+  assert.deepEqual(
+    world.effects.map(({ input }) => input),
+    [1, 2],
+  );
+  await runs.retry("r1", { id: "r2", limits: {} });
+  const asks = await runs.resume(charges, "r2");
+  assert.equal(asks.status, "waiting");
+  const [question, ...more] = await runs.pending({ run: "r2" });
+  assert.deepEqual([present(question).input, more], [2, []]);
+  await runs.answer(present(question).id, { verdict: "result", result: "charged" });
+  const done = await runs.resume(charges, "r2");
+  assert.equal(done.status, "completed");
+  assert.deepEqual(
+    world.effects.map(({ input }) => input),
+    [1, 2, 3],
+    "each once",
+  );
+  await endedOnce(given, first.run);
+  await endedOnce(given, done.run);
+}
+
+export const leftCases: readonly Case[] = [
+  prove("RU11 a run that is cancelled does nothing any more, whatever its tools mind", NEEDS, async (given) => {
+    await takenUp(given, {}, () => given.runs.cancel("r1"), "cancelled");
+  }),
+  prove("RU11 so it is with one whose time is over", NEEDS, async (given) => {
+    await takenUp(given, { wallMs: 50 }, async () => {}, "failed");
+  }),
+  prove(
+    "RU6 an answer reaches the iteration that waits for it, beside what else of it is at work",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      const [paying, fetching] = [gate(), gate()];
+      let isUp = false;
+      const ships = agent(
+        async (it) => {
+          const both = await it.parallel(
+            async (one) => {
+              await one.waitFor("go");
+              await one.tool("fetch");
+              return one.tool("ship");
+            },
+            async (two) => two.tool("pay", 1),
+          );
+          return it.done(both);
+        },
+        {
+          tools: {
+            pay: world.tool("pay", () => (isUp ? "paid" : paying.pass())),
+            fetch: world.tool("fetch", () => fetching.pass().then(() => "fetched"), { effect: "idempotent" }),
+            ship: world.tool("ship", () => "shipped"),
+          },
+        },
+      );
+      await runs.start(ships, { session: "s", id: "r" });
+      await cutOff(runs, ships, "r", paying.reached);
+      isUp = true;
+      assert.equal((await runs.resume(ships, "r")).status, "waiting");
+      const [question] = await runs.pending();
+      await runs.signal("r", "go");
+      const working = runs.resume(ships, "r");
+      await fetching.reached;
+      await runs.answer(present(question).id, { verdict: "result", result: "it was paid" });
+      // Longer than those who wait are left alone.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      fetching.open();
+      const done = await working;
+      assert.deepEqual([done.status, done.value], ["completed", ["shipped", "it was paid"]]);
+      assert.deepEqual([world.count("pay"), world.count("fetch"), world.count("ship")], [1, 1, 1]);
+      await endedOnce(given, done.run);
+    },
+  ),
+  prove("RU11 a failure that the run had lived with is not tried again by who takes it up", NEEDS, async (given) => {
+    const { runs } = given;
+    const world = new World();
+    let isBroken = true;
+    const fails = () => {
+      if (isBroken) throw new Error("timeout");
+      return "by card";
+    };
+    const pays = agent(
+      async (it) => {
+        const way = await it.tool("card").catch(() => it.tool("bank"));
+        if (isBroken) throw new Error("a mistake of its own");
+        return it.done(way);
+      },
+      { tools: { card: world.tool("card", fails), bank: world.tool("bank", () => "by bank") } },
+    );
+    await runs.execute(pays, { session: "s", id: "r1" });
+    isBroken = false;
+    await runs.retry("r1", { id: "r2" });
+    const done = await runs.resume(pays, "r2");
+    assert.deepEqual([done.value, world.count("card"), world.count("bank")], ["by bank", 1, 1]);
+    await endedOnce(given, done.run);
+  }),
+  prove(
+    "RU11 what failed and ended the run is tried again, also when something else was thrown for it",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      let isBroken = true;
+      const fails = () => {
+        if (isBroken) throw new Error("timeout");
+        return "by card";
+      };
+      const pays = agent(
+        async (it) => {
+          const [way] = await it.parallel(
+            (one) =>
+              one.tool("card").catch((cause: unknown) => {
+                throw new Error("could not pay", { cause });
+              }),
+            (two: Iteration) => two.tool("note"),
+          );
+          return it.done(way);
+        },
+        {
+          tools: {
+            card: world.tool("card", fails),
+            note: world.tool("note", () => new Promise((done) => setTimeout(done, 50, 1))),
+          },
+        },
+      );
+      const first = await runs.execute(pays, { session: "s", id: "r1" });
+      assert.equal(first.error?.message, "could not pay");
+      isBroken = false;
+      await runs.retry("r1", { id: "r2" });
+      const done = await runs.resume(pays, "r2");
+      assert.deepEqual([done.value, world.count("card"), world.count("note")], ["by card", 2, 1]);
+    },
+  ),
+  prove("RU6 what was asked of a run that was cancelled is asked anew by who takes it up", NEEDS, async (given) => {
+    const { runs } = given;
+    const world = new World();
+    const held = gate();
+    const pays = agent(async (it) => it.done(await it.tool("pay")), {
+      tools: { pay: world.tool("pay", () => held.pass()) },
+    });
+    await runs.start(pays, { session: "s", id: "r1" });
+    await cutOff(runs, pays, "r1", held.reached);
+    assert.equal((await runs.resume(pays, "r1")).status, "waiting");
+    await runs.cancel("r1");
+    await runs.retry("r1", { id: "r2" });
+    assert.equal((await runs.resume(pays, "r2")).status, "waiting");
+    const [question] = await runs.pending();
+    assert.equal(present(question).run, "r2");
+    await runs.answer(present(question).id, { verdict: "result", result: 7 });
+    const done = await runs.resume(pays, "r2");
+    assert.deepEqual([done.status, done.value, world.count("pay")], ["completed", 7, 1]);
+    await endedOnce(given, done.run);
+  }),
+  prove(
+    "RU12 a tool that was intended as one not to be repeated is not, whatever is said of it now",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      const held = gate();
+      const of = (effect: "idempotent" | "non-idempotent") =>
+        agent(async (it) => it.done(await it.tool("pay")), {
+          tools: { pay: world.tool("pay", () => held.pass(), { effect }) },
+        });
+      await runs.start(of("non-idempotent"), { session: "s", id: "r" });
+      await cutOff(runs, of("non-idempotent"), "r", held.reached);
+      const { status } = await runs.resume(of("idempotent"), "r", { allowMismatch: true });
+      assert.deepEqual([status, world.count("pay")], ["waiting", 1]);
+    },
+  ),
+  prove("RU4 any text that JSON can hold is an argument like others", NEEDS, async (given) => {
+    const { runs } = given;
+    const world = new World();
+    const held = gate();
+    const odd = { text: "lone \ud800 and \u0000", "\udfff": 1, __proto__: null };
+    const asks = agent(
+      async (it) => {
+        const got = await it.tool("echo", odd);
+        await it.tool("wait");
+        return it.done(got);
+      },
+      { tools: { echo: world.tool("echo"), wait: world.tool("wait", () => held.pass(), { effect: "idempotent" }) } },
+    );
+    await runs.start(asks, { session: "s", id: "r" });
+    await cutOff(runs, asks, "r", held.reached);
+    held.open();
+    const done = await runs.resume(asks, "r");
+    assert.equal(done.error?.code, "InvalidJson", "the second tool gave nothing");
+    assert.deepEqual([world.count("echo"), world.effects[0]?.input], [1, { text: odd.text, "\udfff": 1 }]);
+  }),
+  prove("RU3 costs that no number holds end nothing", NEEDS, async (given) => {
+    const { runs } = given;
+    const costly = agent(
+      async (it, n: number) => {
+        await it.model(n);
+        return n === 3 ? it.done() : it.next(n + 1);
+      },
+      { initial: () => 1, models: { m: { call: () => ({ output: 1, costUsd: 1.5e308 }) } } },
+    );
+    const { status, run } = await runs.execute(costly, { session: "s" });
+    assert.deepEqual([status, run.costUsd], ["completed", Number.MAX_VALUE]);
+  }),
+];
