@@ -29,7 +29,7 @@ async function takenUp(given: Given, limits: RunLimits, end: () => Promise<unkno
   await held.reached;
   await end();
   const first = await working;
-  assert.equal(first.status, status);
+  assert.deepEqual([first.status, first.run.epoch], [status, 2], "its lease is over with it");
   held.open();
   // Whatever the iteration would do now, it has all the time it needs.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
