@@ -65,8 +65,8 @@ export const leftCases: readonly Case[] = [
   prove("RU11 a run that is cancelled does nothing any more, whatever its tools mind", NEEDS, async (given) => {
     await takenUp(given, {}, () => given.runs.cancel("r1"), "cancelled");
   }),
-  prove("RU11 so it is with one whose time is over", NEEDS, async (given) => {
-    await takenUp(given, { wallMs: 50 }, async () => {}, "failed");
+  prove("RU11 so it is with one whose time is over", [...NEEDS, "clock"], async (given) => {
+    await takenUp(given, { wallMs: 60_000 }, () => given.clock.advance(60_000), "failed");
   }),
   prove(
     "RU6 an answer reaches the iteration that waits for it, beside what else of it is at work",
