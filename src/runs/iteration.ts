@@ -15,8 +15,8 @@ import type {
   StepCall,
   Verdict,
 } from "../contracts/runs.ts";
-import { encodeText, sha256, sha256Hex } from "../core/bytes.ts";
-import { canonicalJson, orderedJson } from "../core/canonical.ts";
+import { encodeText, sha256 } from "../core/bytes.ts";
+import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import { type Asked, NEVER, type Steps } from "./steps.ts";
 
@@ -52,9 +52,9 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   let drawn = 0;
   const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => {
     if (setting.isOver()) throw iterationOver(iteration);
-    const copy = copyJson(given === undefined ? null : given, name);
-    const input = encodeCopy(copy, name, "payloadBytes");
-    return { path: `${prefix}${++count}`, kind, name, input, sha256: sha256Hex(orderedJson(copy)) };
+    const value = copyJson(given === undefined ? null : given, name);
+    const input = encodeCopy(value, name, "payloadBytes");
+    return { path: `${prefix}${++count}`, kind, name, input, value };
   };
   const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
     setting.isLeft() ? NEVER : work(asked);

@@ -6,8 +6,8 @@ import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.t
 import type { RetryPolicy, RunError, StepCall, StepKind } from "../contracts/runs.ts";
 import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
-import { canonicalJson } from "../core/canonical.ts";
-import { encodeJson } from "../core/check.ts";
+import { canonicalJson, orderedJson } from "../core/canonical.ts";
+import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { waitBefore } from "./agents.ts";
 import { errorOf, nonDeterminism, StepFailed } from "./errors.ts";
 import { errorIn, payloadOf, type Record } from "./journal.ts";
@@ -21,8 +21,8 @@ export interface Asked {
   readonly name: string;
   /** JSON, as it is kept. */
   readonly input: Uint8Array;
-  /** SHA-256 of the same in canonical order, hex. */
-  readonly sha256: string;
+  /** The same as a value that nobody else has: given to the first try. */
+  readonly value: Json;
 }
 
 export interface Identity extends Asked {
@@ -73,9 +73,9 @@ export class Steps {
   }
 
   identify(asked: Asked): Identity {
-    const { path, kind, name, input, sha256 } = asked;
-    const digest = sha256Hex(canonicalJson({ input: sha256, kind, name })).slice(0, 32);
-    return { path, kind, name, input, sha256, digest };
+    const { path, kind, name, input, value } = asked;
+    const digest = sha256Hex(orderedJson({ input: value, kind, name })).slice(0, 32);
+    return { path, kind, name, input, value, digest };
   }
 
   /** What the journal has at the place; NonDeterminism when it is something else. */
@@ -225,7 +225,7 @@ export class Steps {
 
   /** The effect, and what came of it: the value as it will be read back, or the failure. */
   async #do(
-    { path, name, input }: Identity,
+    { path, name, input, value: first }: Identity,
     record: Record,
     again: boolean,
     effect: (input: Json, call: StepCall) => unknown,
@@ -237,13 +237,15 @@ export class Steps {
       ...{ idempotencyKey: record.key, again, signal: this.#outside.signal },
     };
     if (this.#outside.isLeft()) return NEVER;
+    let value: Json;
     let bytes: Uint8Array;
     try {
-      bytes = encodeJson(given(name, await effect(parse(input), call)), `what ${name} gave`, "payloadBytes");
+      const asked = record.attempt === 1 && !again ? first : parse(input);
+      value = copyJson(given(name, await effect(asked, call)), `what ${name} gave`);
+      bytes = encodeCopy(value, `what ${name} gave`, "payloadBytes");
     } catch (error) {
       return { record: await this.#failed(record, error, also) };
     }
-    const value = parse(bytes);
     await this.#guarded(() =>
       this.carry(bytes, (payload) =>
         this.#end(this.draft("step/done", { step: record.seq }, ["result", payload]), [payload], also, { value }),
