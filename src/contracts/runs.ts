@@ -337,7 +337,7 @@ export interface Token {
 export interface ResumeOptions {
   /** Goes on although the agent has another version or other tools than the run began with. */
   readonly allowMismatch?: boolean;
-  /** Verifies the log since the last checkpoint only. */
+  /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
   readonly verify?: "whole" | "checkpoint";
 }
 

@@ -36,11 +36,22 @@ export async function decide<T>(
     const outcome = await committing;
     if (outcome.ok) return decision.answer(outcome);
     if (outcome.refused.reason !== "guard") throw refusalError(outcome.refused);
+    await spread(storage, attempt);
   }
   throw new HoldfastError("Conflict", `others changed the same rows ${LIMITS.decideAttempts} times in a row`, {
     retryable: true,
     hint: "Try again; if it persists, fewer writers should share this row.",
   });
+}
+
+/** Refused so often that many must want the same: from here on they come at different times, further and further apart. */
+const MANY = 4;
+const SPREAD_MS = 4;
+
+async function spread({ environment }: Storage, attempt: number): Promise<void> {
+  if (attempt < MANY) return;
+  const [chance = 0] = environment.random(1);
+  await environment.sleep((attempt * SPREAD_MS * chance) / 256);
 }
 
 export function refusalError(refused: Refusal): HoldfastError {

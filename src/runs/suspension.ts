@@ -31,6 +31,7 @@ export class Suspension {
   #isOver = false;
   #isLooking = false;
   #isWatching = false;
+  #poke: AbortController | null = null;
   /** One at a time asks the waiters. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -45,7 +46,14 @@ export class Suspension {
   }
 
   /** Something is at work while this runs. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  during<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#counted(work);
+    // Those who wait already would otherwise be asked only when this has ended.
+    if (this.#waiters.size > 0) void this.#watch();
+    return done;
+  }
+
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;
     try {
       return await work();
@@ -58,6 +66,8 @@ export class Suspension {
   wait(waiter: Waiter): void {
     this.#waiters.add(waiter);
     this.#look();
+    // Its time may come before the next look.
+    this.#poke?.abort();
     if (this.#active > 0) void this.#watch();
   }
 
@@ -78,7 +88,7 @@ export class Suspension {
     // What an answer lets the iteration do next begins before this.
     this.#writer.storage.environment.defer(() => {
       this.#isLooking = false;
-      if (this.#active === 0 && !this.#isOver) void this.during(() => this.#inTurn(() => this.#sleep()));
+      if (this.#active === 0 && !this.#isOver) void this.#counted(() => this.#inTurn(() => this.#sleep()));
     });
   }
 
@@ -89,7 +99,9 @@ export class Suspension {
     const { environment } = this.#writer.storage;
     while (this.#waiters.size > 0 && !this.#isOver && !this.#signal.aborted) {
       const times = [...this.#waiters].flatMap(({ until }) => (until === null ? [] : [until - environment.now()]));
-      await environment.sleep(Math.max(1, Math.min(WATCH_MS, ...times)), this.#signal);
+      this.#poke = new AbortController();
+      const sooner = AbortSignal.any([this.#signal, this.#poke.signal]);
+      await environment.sleep(Math.max(1, Math.min(WATCH_MS, ...times)), sooner);
       if (this.#active === 0) break;
       await this.#inTurn(async () => void (await this.#ask()));
     }

@@ -6,10 +6,11 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { Run } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, encodeJson } from "../core/check.ts";
-import { decide } from "../core/decide.ts";
+import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { readJournal, recordsOf, stepOf } from "./journal.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
 import { existingRun, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
+import { inTurn } from "./turns.ts";
 import type { Beside } from "./writer.ts";
 
 export type Moving = (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null;
@@ -20,7 +21,7 @@ export async function moved(
   id: string,
   make: (row: RunRow, at: number) => Moving | Promise<Moving>,
 ): Promise<Run> {
-  return decide<Run>(storage, async () => {
+  const rule = async (): Promise<Decision<Run> | Settled<Run>> => {
     const row = await existingRun(storage, id);
     const at = storage.environment.now();
     const move = await make(row, at);
@@ -36,7 +37,8 @@ export async function moved(
       },
       answer: ({ events }) => runOf(change.row(events[0]?.seq ?? 0)),
     };
-  });
+  };
+  return inTurn(storage, id, () => decide(storage, rule));
 }
 
 export async function signalRun(storage: Storage, payloads: Payloads, run: string, name: string, payload: unknown) {

@@ -7,9 +7,10 @@ import type { Anchor } from "../contracts/log.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
+import { genesis } from "../core/chain.ts";
 import { type Difference, differences } from "../core/runs-compared.ts";
 import { RunsSaid } from "../core/runs-said.ts";
-import { verifyChain } from "../log/verify.ts";
+import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";
 import { leaseLost } from "./errors.ts";
 import { type Entry, lastOf, readJournal } from "./journal.ts";
 
@@ -27,6 +28,7 @@ export async function verifyRun(storage: Storage, row: RunRow, how: Verified): P
   const from = how === "checkpoint" ? await anchorOf(storage, row) : undefined;
   const report = await verifyChain(storage, row.session, from, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
+  if (from !== undefined) await verifyFirst(storage, row);
   const journal = await readJournal(storage, row, row.first_seq - 1);
   await compareRun(storage, row, journal);
   return journal;
@@ -64,10 +66,26 @@ async function partsOf(storage: Storage, { session_no, id }: RunRow): Promise<Pa
   return { signals, decisions, checkpoints };
 }
 
-async function anchorOf(storage: Storage, { session, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
-  if (checkpoint_seq === null) return undefined;
-  const [event] = await storage.query("events.at", session, checkpoint_seq);
-  return event === undefined ? undefined : { session, seq: checkpoint_seq, hash: toHex(event.hash) };
+/** The event before the checkpoint, which is the first that has to be as it was written; undefined: all of them. */
+async function anchorOf(
+  storage: Storage,
+  { session, first_seq, checkpoint_seq }: RunRow,
+): Promise<Anchor | undefined> {
+  // A checkpoint that another run left it follows its first event; what that one had done since stands further back.
+  if (checkpoint_seq === null || checkpoint_seq <= first_seq + 1) return undefined;
+  const [event] = await storage.query("events.at", session, checkpoint_seq - 1);
+  return event === undefined ? undefined : { session, seq: event.seq, hash: toHex(event.hash) };
+}
+
+/** Its first event, which has its input: that is used in every iteration. */
+async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
+  const { session, first_seq } = row;
+  const [before] = await storage.query("events.at", session, first_seq - 1);
+  const [first, next] = await storage.query("events.whole", session, first_seq - 1, 2);
+  const place = before ?? { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
+  const isOne = first !== undefined && next?.seq !== first.seq;
+  const wrong = isOne ? checkEvent(first, place) : { reason: "its first event is not there once" };
+  if (wrong !== null) throw corrupted(row, wrong.reason, first_seq);
 }
 
 /** The first thing that the run's events do not give. */

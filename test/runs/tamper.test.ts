@@ -19,6 +19,7 @@ import {
   PARENT,
   RUN,
   rowsOf,
+  rowsSince,
 } from "./tampering.ts";
 
 const DAMAGED = ["ExecutionCorrupted", "StoreCorrupted", "BlobCorrupted"];
@@ -70,9 +71,10 @@ async function damageOften(
   seed: number,
   look: (run: string) => Promise<unknown>,
   mended: (table: string) => readonly string[] | undefined,
+  touched = rowsOf,
 ): Promise<Tally> {
   const chance = random(seed);
-  const rows = { [RUN]: await rowsOf(ground, RUN), [AGAIN]: await rowsOf(ground, AGAIN) };
+  const rows = { [RUN]: await touched(ground, RUN), [AGAIN]: await touched(ground, AGAIN) };
   const states: Readonly<Record<string, unknown>> = {
     [RUN]: await asResumed(ground, RUN),
     [AGAIN]: await asResumed(ground, AGAIN),
@@ -139,6 +141,20 @@ describe("tampering", () => {
     );
     expect(unseen).toEqual([]);
     expect(columns.size, "every column has had its turn").toBeGreaterThan(78);
+  });
+
+  test("RU9 SQLite: verified since the checkpoint, each change of the checkpoint and of what came since is seen", {
+    timeout: 120_000,
+  }, async () => {
+    const ground = await cutOffStore(await inMemory());
+    const { unseen, columns } = await damageOften(
+      ...([ground, 3000, 5] as const),
+      (run) => asResumed(ground, run, "checkpoint"),
+      (table) => [table],
+      rowsSince,
+    );
+    expect(unseen).toEqual([]);
+    expect(columns.size, "every column has had its turn").toBeGreaterThan(70);
   });
 
   for (const [name, make, whole, real] of [

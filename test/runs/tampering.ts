@@ -14,7 +14,7 @@ import { eventOf, loadState } from "../../src/runs/checkpoints.ts";
 import { payloadOf } from "../../src/runs/journal.ts";
 import { recordsFor, retriedBy } from "../../src/runs/past.ts";
 import { existingRun, refuseEnded } from "../../src/runs/rows.ts";
-import { verifyRun } from "../../src/runs/verify.ts";
+import { type Verified, verifyRun } from "../../src/runs/verify.ts";
 import { createPayloads } from "../../src/storage/blobs/payloads.ts";
 import type { Driver, Param, Row } from "../../src/storage/sql/driver.ts";
 import { SqlStorage } from "../../src/storage/sql/store.ts";
@@ -173,11 +173,15 @@ export function agentOf(world: World, run: string): AgentDefinition {
 }
 
 /** What resume() looks at before the first step, in its order. */
-export async function asResumed({ storage, payloads, world }: Ground, run: string): Promise<Json> {
+export async function asResumed(
+  { storage, payloads, world }: Ground,
+  run: string,
+  verify: Verified = "whole",
+): Promise<Json> {
   const row = await existingRun(storage, run);
   refuseEnded(row, "there is nothing to resume");
   checkSame(row, agentOf(world, run), {});
-  await verifyRun(storage, row, "whole");
+  await verifyRun(storage, row, verify);
   const created = await eventOf(storage, row.session, row.first_seq);
   await payloadOf(payloads, row.session, created);
   await recordsFor(storage, row, retriedBy(created));
@@ -248,6 +252,17 @@ export async function rowsOf({ driver }: Ground, run: string): Promise<Rows> {
         `AND r.checkpoint_seq = e.seq WHERE r.id = '${run}'`,
     ),
   };
+}
+
+/**
+ * Of those what is verified when only what came since the checkpoint is: that, and the event that began the run; of a run
+ * that goes on from what another had done, all.
+ */
+export async function rowsSince(ground: Ground, run: string): Promise<Rows> {
+  const rows = await rowsOf(ground, run);
+  const { first_seq, checkpoint_seq } = rows.runs.find(({ id }) => id === run) ?? {};
+  const since = run === AGAIN ? 0 : Number(checkpoint_seq);
+  return { ...rows, events: rows.events.filter(({ seq }) => seq === first_seq || Number(seq) >= since) };
 }
 
 export function draw(random: Random, rows: Rows, run: string, engine: "sqlite" | "postgres"): Damage {

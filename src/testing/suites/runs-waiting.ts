@@ -1,10 +1,13 @@
 // Runs that wait: for a time, a signal, a person, a child; at several places at once; and nothing that wakes them is lost.
 import assert from "node:assert/strict";
+import type { Json } from "../../contracts/json.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
 
 const MINUTE = 60_000;
+
+const idle = agent((it) => it.done(null));
 
 export const waitingCases: readonly Case[] = [
   prove(
@@ -148,6 +151,63 @@ export const waitingCases: readonly Case[] = [
       await endedOnce(given, done.run);
     },
   ),
+  prove(
+    "RU10 who waits beside a tool at work is served before the tool ends: by a signal, by its time",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const held = gate();
+      const [timed, signalled] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
+      const told = async (one: Promise<Json>, { resolve }: { resolve: (value: Json) => void }) => {
+        const value = await one;
+        resolve(value);
+        return value;
+      };
+      const wide = agent(
+        async (it) =>
+          it.done(
+            await it.parallel(
+              (one) => told(one.waitFor("never", { timeoutMs: 20 }), timed),
+              (one) => told(one.waitFor("go"), signalled),
+              (one) => one.tool("slow"),
+            ),
+          ),
+        { tools: { slow: { execute: () => held.pass().then(() => "done") } } },
+      );
+      const working = runs.execute(wide, { session: "s", id: "r" });
+      await held.reached;
+      assert.equal(await timed.promise, null);
+      await runs.signal("r", "go", "gone");
+      assert.equal(await signalled.promise, "gone");
+      held.open();
+      const { run, value } = await working;
+      assert.deepEqual(value, [null, "gone", "done"]);
+      await endedOnce(given, run);
+    },
+  ),
+  prove("ST2 of hundreds of signals at once none is refused, and none is lost", NEEDS, async (given) => {
+    const { runs } = given;
+    const { id } = await runs.start(idle, { session: "s" });
+    const all = Array.from({ length: 400 }, (_, i) => i);
+    const told = await Promise.all(all.map((i) => runs.signal(id, "n", i)));
+    assert.deepEqual(
+      told.map(({ version }) => version),
+      all.map((i) => i + 2),
+      "in the order in which they were asked for",
+    );
+    assert.equal((await given.check()).status, "ok");
+  }),
+  prove("ST2 nor of those from several handles is any refused", [...NEEDS, "another"], async (given) => {
+    const { runs } = given;
+    const { id } = await runs.start(idle, { session: "s" });
+    const handles = [runs, ...(await Promise.all([1, 2, 3].map(async () => (await given.another()).runs)))];
+    const all = Array.from({ length: 100 }, (_, i) => i);
+    await Promise.all(handles.flatMap((one, n) => all.map((i) => one.signal(id, "n", [n, i]))));
+    const events = await runs.events(id, { limit: 1000 });
+    assert.equal(events.filter(({ type }) => type === "run/signalled").length, 400);
+    assert.equal((await runs.get(id))?.version, 401);
+    assert.equal((await given.check()).status, "ok");
+  }),
   prove("RU6 several tools in doubt are asked about at once", NEEDS, async (given) => {
     const { runs } = given;
     const world = new World();
