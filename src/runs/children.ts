@@ -1,27 +1,28 @@
 // Child runs: begun once, under an id that follows from the step, with the invocation that says who asked for them; worked on
 // here while that is possible, waited for otherwise.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Json } from "../contracts/json.ts";
 import type { Prepare } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition, RunResult, SpawnOptions } from "../contracts/runs.ts";
 import type { Commit, Storage } from "../contracts/storage.ts";
-import { checkRecord } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { type Birth, beginRun, birthOf } from "./create.ts";
-import type { Execution, Host } from "./execution.ts";
+import { StepFailed } from "./errors.ts";
+import type { Host } from "./execution.ts";
 import type { Record } from "./journal.ts";
-import { awaitFree, claimRun, releaseRun } from "./lease.ts";
-import { atEpoch, atVersion, moveRun } from "./moves.ts";
+import { awaitFree, claimRun } from "./lease.ts";
+import { atEpoch, atVersion } from "./moves.ts";
+import { refusedBefore, refuseStep } from "./refusals.ts";
 import { resultOf } from "./results.ts";
-import { existingRun, waitsFor } from "./rows.ts";
+import { existingRun } from "./rows.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
-import type { Suspension } from "./suspension.ts";
+import type { Suspension, Waiter } from "./suspension.ts";
 import { verifyRun } from "./verify.ts";
-import type { Change, Writer } from "./writer.ts";
+import type { Writer } from "./writer.ts";
 
 export interface Parent {
   readonly host: Host;
@@ -30,14 +31,9 @@ export interface Parent {
   readonly suspension: Suspension;
   readonly leave: (error?: unknown) => Promise<never>;
   readonly signal: AbortSignal;
-  /** Works on a run whose lease is ours. */
-  readonly work: (agent: AgentDefinition, row: RunRow) => Execution;
+  /** Works on a run whose lease is ours, until it ends or waits, or the parent is left; gives it back. */
+  readonly work: (agent: AgentDefinition, row: RunRow) => Promise<void>;
 }
-
-/** What the caller got wrong is thrown at him; anything else is trouble with the store or the lease. */
-const CALLERS: ReadonlySet<string> = new Set([
-  ...["InvalidArgument", "InvalidJson", "LimitExceeded", "AlreadyExists", "SessionDeleted", "NotFound"],
-]);
 
 export async function spawnRun(
   parent: Parent,
@@ -45,38 +41,70 @@ export async function spawnRun(
   agent: AgentDefinition,
   options: SpawnOptions,
 ): Promise<RunResult> {
-  const { host, steps, suspension, leave } = parent;
+  const { host, steps, suspension } = parent;
   const { storage, payloads } = host;
   const identity = steps.identify(asked);
-  const found = await steps.recorded(identity);
-  const id = `run_${steps.key(identity, 1)}`;
+  let step: Record | undefined;
   try {
-    if (found?.status !== "done") {
-      const intent = found?.seq ?? (await suspension.during(() => begin(parent, identity, agent, id, options)));
-      await suspension.during(() => workOn(parent, agent, id, found === undefined));
-      await ended(parent, id, identity, intent);
-    }
-    return await resultOf(storage, payloads, await existingRun(storage, id));
+    // At work from the call on, until the child has ended or waits: perhaps nobody awaits it.
+    const child = await suspension.during(async () => {
+      const found = await steps.recorded(identity);
+      const refused = refusedBefore(identity, found, steps);
+      if (refused !== null) throw refused;
+      step = await takenFrom(parent, found);
+      if (step?.status === "done") return { id: childIn(step), isOver: true };
+      const begun = step === undefined ? await begin(parent, identity, agent, options, found) : null;
+      const id = begun?.id ?? childIn(step);
+      const intent = begun?.intent ?? step?.seq ?? 0;
+      await workOn(parent, agent, id, begun !== null);
+      const ready = readiness(parent, id, identity, intent);
+      return { id, isOver: await ready.ready(), wait: ready };
+    });
+    if (!child.isOver && child.wait !== undefined) await ended(parent, child.id, child.wait);
+    return await resultOf(storage, payloads, await existingRun(storage, child.id));
   } catch (error) {
-    if (error instanceof HoldfastError && CALLERS.has(error.code)) throw error;
-    return leave(error);
+    if (error instanceof StepFailed) throw error;
+    return refuseStep(parent, identity, error, step);
   }
 }
 
-const OPTIONS = ["input", "session", "sameSession", "forget", "limits"];
+/**
+ * The journal's step, if its child is still of use: one of a run that this one takes up was cancelled with that run unless
+ * it had ended, and another is begun in its place.
+ */
+async function takenFrom(
+  { host: { storage }, writer }: Parent,
+  found: Record | undefined,
+): Promise<Record | undefined> {
+  if (found === undefined || found.status === "failed") return undefined;
+  if (found.status === "done" || found.seq >= writer.row.first_seq) return found;
+  const [child] = await storage.query("run.get", childIn(found));
+  return child?.status === "completed" || child?.status === "failed" ? found : undefined;
+}
 
-/** The seq of its intent. */
+/** The step names it: its id follows from the run that began it, which may be another. */
+function childIn(found: Record | undefined): string {
+  return String(found?.data.run ?? "");
+}
+
+interface Spawned {
+  readonly id: string;
+  /** The seq of its intent. */
+  readonly intent: number;
+}
+
 async function begin(
   { host: { storage, payloads }, writer, steps }: Parent,
   identity: Identity,
   agent: AgentDefinition,
-  id: string,
   options: SpawnOptions,
-): Promise<number> {
-  checkRecord(options, "spawn", OPTIONS);
-  return payloads.preparing(async (prepare) => {
+  before: Record | undefined,
+): Promise<Spawned> {
+  const attempt = (before?.attempt ?? 0) + 1;
+  const id = `run_${steps.key(identity, attempt)}`;
+  const intent = await payloads.preparing(async (prepare) => {
     const birth = await childOf(storage, prepare, writer.row, agent, id, options);
-    const data = { ...steps.said(identity, 1), run: id };
+    const data = { ...steps.said(identity, attempt), run: id };
     return writer.patiently(() =>
       decide<number>(storage, async () => {
         const [known] = await storage.query("run.get", id);
@@ -85,21 +113,23 @@ async function begin(
         await writer.reload();
         const at = storage.environment.now();
         const begun = beginRun(birth, at);
-        const intent = steps.draft("step/started", data);
+        const draft = steps.draft("step/started", data);
         const { sessions, guards = [], events = [] } = await invoking(storage, writer.row, birth, at);
         return {
           commit: {
             ...begun.commit,
             sessions: sessions ?? [],
-            guards: [atEpoch(writer.row), ...guards, ...(begun.commit.guards ?? [])],
+            // At its version: a child that begins beside its parent's end would be nobody's.
+            guards: [...[atEpoch(writer.row), atVersion(writer.row)], ...[...guards, ...(begun.commit.guards ?? [])]],
             // The invocation's event comes right before the intent.
-            events: [...events, intent, ...begun.events],
+            events: [...events, draft, ...begun.events],
           },
           answer: (done) => done.events[events.length]?.seq ?? 0,
         };
       }),
     );
   });
+  return { id, intent };
 }
 
 async function childOf(
@@ -114,6 +144,16 @@ async function childOf(
     throw new HoldfastError("InvalidArgument", "forget is for children that work in the same session", {
       hint: "A child session of its own can be deleted afterwards.",
     });
+  }
+  if (!sameSession && session === row.session) {
+    throw new HoldfastError(
+      "InvalidArgument",
+      `the run ${JSON.stringify(row.id)} itself works in ${JSON.stringify(session)}`,
+      {
+        details: { kind: "session", id: session, run: row.id },
+        hint: "Say { sameSession: true } for a child that works there too, or leave the session out.",
+      },
+    );
   }
   const where = sameSession ? row.session : (session ?? id);
   const given = { id, session: where, input: (input ?? null) as Json, leaseMs: row.lease_ms };
@@ -133,12 +173,9 @@ async function invoking(storage: Storage, row: RunRow, birth: Birth, at: number)
 }
 
 /** Until it ends or waits; not at all when somebody else does, or it is not its time. */
-async function workOn(
-  { host: { storage }, writer, leave, signal, work }: Parent,
-  agent: AgentDefinition,
-  id: string,
-  isFresh: boolean,
-) {
+async function workOn(parent: Parent, agent: AgentDefinition, id: string, isFresh: boolean) {
+  const { host, writer, leave, signal, work } = parent;
+  const { storage } = host;
   // A child of an earlier try may be at work in this very process, under the same name: it is taken like anybody else's.
   const child = await awaitChild(storage, id, isFresh ? writer.row.owner : null, signal);
   if (child === null) return;
@@ -146,17 +183,7 @@ async function workOn(
   const isBegunHere = isFresh && child.owner === owner;
   if (!isBegunHere) await verifyRun(storage, child, "whole");
   const own = isBegunHere ? child : await claimRun(storage, child, owner);
-  const execution = work(agent, own);
-  const stop = () => execution.stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await execution.work();
-  } finally {
-    signal.removeEventListener("abort", stop);
-    await releaseRun(storage, execution.row).catch((error: unknown) =>
-      storage.environment.log("warn", "runs.release", { run: id, error: String(error) }),
-    );
-  }
+  await work(agent, own);
   if (signal.aborted) await leave();
 }
 
@@ -172,20 +199,27 @@ async function awaitChild(
   return child.status === "paused" && (child.wake_at ?? 0) > storage.environment.now() ? null : child;
 }
 
-/** Resolves when the child has ended and that is recorded; never, when the run is put to sleep until then. */
-async function ended(parent: Parent, id: string, identity: Identity, intent: number): Promise<void> {
-  const { host, steps, suspension } = parent;
-  const { storage } = host;
+type Readiness = Pick<Waiter, "ready" | "guards">;
+
+/** Once the child has ended, that is recorded. */
+function readiness(parent: Parent, id: string, identity: Identity, intent: number): Readiness {
+  const { host, steps } = parent;
   let child: RunRow | null = null;
-  const ready = async () => {
-    [child = null] = await storage.query("run.get", id);
-    if (child === null) return true;
-    if (child.ended_at === null) return false;
-    await finishChild(parent, child, intent);
-    await steps.finish(identity, { run: id }, { seq: intent } as Record);
-    return true;
+  return {
+    ready: async () => {
+      [child = null] = await host.storage.query("run.get", id);
+      if (child === null) return true;
+      if (child.ended_at === null) return false;
+      await finishChild(parent, child, intent);
+      await steps.finish(identity, { run: id }, { seq: intent } as Record);
+      return true;
+    },
+    guards: () => (child === null ? [] : [atVersion(child)]),
   };
-  if (await suspension.during(ready)) return;
+}
+
+/** Resolves when that has happened; never, when the run is put to sleep until then. */
+function ended({ suspension }: Parent, run: string, { ready, guards }: Readiness): Promise<void> {
   return new Promise((resolve) => {
     suspension.wait({
       ready: async () => {
@@ -193,8 +227,8 @@ async function ended(parent: Parent, id: string, identity: Identity, intent: num
         if (isOver) resolve();
         return isOver;
       },
-      ...{ waits: { kind: "run", run: id }, until: null, events: () => [] },
-      guards: () => (child === null ? [] : [atVersion(child)]),
+      ...{ waits: { kind: "run", run }, until: null, events: () => [] },
+      ...(guards === undefined ? {} : { guards }),
     });
   });
 }
@@ -211,20 +245,4 @@ async function finishChild({ host, writer }: Parent, child: RunRow, intent: numb
   await writer.patiently(() =>
     payloads.preparing((prepare) => finishInvocation(storage, prepare, rowId(session, intent - 1), outcome)),
   );
-}
-
-/** What the last commit of a child does for who waits for it. */
-export async function wakeParent(storage: Storage, child: RunRow): Promise<Pick<Change, "after" | "beside">> {
-  if (child.parent === null) return {};
-  const [parent] = await storage.query("run.get", child.parent);
-  if (parent === undefined) return {};
-  if (!waitsFor(parent, { kind: "run", run: child.id })) return { beside: { guards: [atVersion(parent)] } };
-  const at = storage.environment.now();
-  const data: JsonObject = { child: child.id };
-  const { event } = moveRun(parent, {
-    ...{ type: "run/woken", at, data },
-    changes: { status: "running", wake_at: 0, waits: null },
-  });
-  const sessions = parent.session === child.session ? [] : [{ id: parent.session, mode: "existing", at } as const];
-  return { after: [event], beside: { guards: [atVersion(parent)], sessions, wakes: true } };
 }

@@ -37,7 +37,7 @@ export async function answerDecision(
         : null;
     const [known] = await storage.query("decision.get", session, seq);
     if (known === undefined) throw noDecision(decision);
-    return moved(storage, known.run, async (row, at) => {
+    return moved(storage, payloads, known.run, async (row, at) => {
       const [asked = known] = await storage.query("decision.get", session, seq);
       refuseEnded(row, "there is nothing to decide any more");
       if (asked.answered_seq !== null) throw answered(decision);

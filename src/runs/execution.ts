@@ -12,13 +12,13 @@ import { encodeJson } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
 import { checkpointBytes, eventOf, loadState, noState } from "./checkpoints.ts";
-import { spawnRun, wakeParent } from "./children.ts";
+import { spawnRun } from "./children.ts";
 import { JSON_IN_ROW } from "./create.ts";
+import { type Ended, endingWith } from "./ending.ts";
 import { errorOf, leaseLost, stepBehind } from "./errors.ts";
-import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { createIteration } from "./iteration.ts";
 import { payloadOf, type Record } from "./journal.ts";
-import { beatMs, heartbeat } from "./lease.ts";
+import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
 import { type Changes, carriedBlobs } from "./moves.ts";
@@ -60,6 +60,7 @@ export class Execution {
   #input: Json = null;
   #retried: JsonObject | null = null;
   #isDraining = false;
+  readonly #children: Promise<void>[] = [];
   #poke: AbortController | null = null;
   #spending = new Spending();
   /** The state that the last checkpoint was made of, as it would be read: nobody can have done anything since. */
@@ -117,8 +118,27 @@ export class Execution {
       }
     } finally {
       this.#abort.abort();
+      await Promise.allSettled(this.#children);
       await beating;
     }
+  }
+
+  /** Works on a child; it is let go of before its parent is. */
+  #below(child: Execution): Promise<void> {
+    const { signal } = this.#abort;
+    const stop = () => child.stop();
+    signal.addEventListener("abort", stop, { once: true });
+    const working = child
+      .work()
+      .finally(() => releaseRun(this.#host, child.row).catch((error: unknown) => this.#warn("runs.release", error)))
+      .finally(() => signal.removeEventListener("abort", stop));
+    this.#children.push(working);
+    if (signal.aborted) stop();
+    return working;
+  }
+
+  #warn(what: string, error: unknown): void {
+    this.#host.storage.environment.log("warn", what, { run: this.row.id, error: String(error) });
   }
 
   /** Between two iterations: what ends the run by itself. */
@@ -200,7 +220,7 @@ export class Execution {
     const spending = new Spending();
     this.#spending = spending;
     const waiting = new Waiting(writer, steps, suspension, leave, signal);
-    const work = (of: AgentDefinition, own: RunRow) => new Execution(this.#host, of, own);
+    const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own));
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
     return createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
@@ -299,12 +319,10 @@ export class Execution {
     heads: (at: number) => readonly EventDraft[],
   ): Promise<void> {
     const { storage, payloads } = this.#host;
-    let forgotten: Forgotten | null = null;
+    let ended: Ended | null = null;
     const moved = await this.#writer.move(async (row) => {
       const at = storage.environment.now();
-      const woken = await wakeParent(storage, row);
-      forgotten = row.nested === FORGETS ? await forget(storage, row, at) : null;
-      const { guards = [], ...blobs } = { ...carriedBlobs(kept), ...woken.beside };
+      ended = await endingWith(storage, row, at);
       return {
         ...{ type: `run/${over.status}`, at, ...said },
         changes: {
@@ -313,16 +331,12 @@ export class Execution {
           epoch: row.epoch + 1,
           ...over,
         },
-        beside: {
-          ...blobs,
-          guards: [...guards, ...(forgotten?.guards ?? [])],
-          ...(forgotten === null ? {} : { solo: true }),
-        },
-        before: forgotten?.events ?? [],
-        after: [...heads(at), ...(woken.after ?? [])],
+        beside: { ...carriedBlobs(kept), ...ended.beside },
+        before: ended.before,
+        after: [...heads(at), ...ended.after],
       };
     });
-    await (forgotten as Forgotten | null)?.afterwards(payloads, moved?.found ?? {});
+    await (ended as Ended | null)?.afterwards(payloads, moved?.found ?? {});
   }
 
   #head(at: number, prepared: Prepared): readonly EventDraft[] {
@@ -355,7 +369,7 @@ export class Execution {
         if (answer === "lost") this.#leave?.(leaseLost(this.row));
         else if (answer !== "ok") this.#leave?.();
       } catch (error) {
-        storage.environment.log("warn", "runs.beat", { run: this.row.id, error: String(error) });
+        this.#warn("runs.beat", error);
       }
     }
   }

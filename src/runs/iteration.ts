@@ -18,8 +18,10 @@ import type {
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
+import { checkAgent } from "./agents.ts";
 import { type Asked, NEVER, type Steps } from "./steps.ts";
 
+const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
 const ONCE: RetryPolicy = { attempts: 1 };
 const MINUTE = 60_000;
 const LONGEST_SLEEP = 366 * 24 * 60 * MINUTE;
@@ -95,9 +97,11 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       return (await step(asked, () => setting.waitFor(asked, name, until))) as Out | null;
     },
     spawn: async (child, options = {}) => {
-      const { input: given = null, ...rest } = options;
-      const asked = ask("spawn", child.id, { version: child.version, input: given, ...rest });
-      return step(asked, () => setting.spawn(asked, child as AgentDefinition, options));
+      if (typeof child !== "object" || child === null) throw invalid("agent", "what defineAgent() gives", child);
+      const definition = checkAgent(child);
+      const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
+      const asked = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
+      return step(asked, () => setting.spawn(asked, definition, options));
     },
     parallel: async <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }

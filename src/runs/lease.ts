@@ -1,11 +1,21 @@
 // Leases: who works on a run, and whether he is still there. A lease is taken only from who showed no sign of life for as
 // long as the run says, on the claimer's own clock; whoever had it before cannot commit any more.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { existingRun } from "./rows.ts";
+import { endHeld } from "./verbs.ts";
+
+/** Of giving back what others ask something of meanwhile. */
+const MOST_TRIES = 8;
+
+interface Released {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+}
 
 /** Signs of life within one lease. */
 const BEATS = 3;
@@ -45,17 +55,20 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
   return moved.row(outcome.events[0]?.seq ?? 0);
 }
 
-/** Given back, for somebody else to go on at once. */
-export async function releaseRun(storage: Storage, row: RunRow): Promise<void> {
-  const now = await existingRun(storage, row.id);
-  if (now.epoch !== row.epoch || now.owner === null || now.ended_at !== null) return;
-  await freeRun(storage, now);
+/** Given back, for somebody else to go on, at once or then; what was to be cancelled ends with that. */
+export async function releaseRun({ storage, payloads }: Released, { id, epoch }: RunRow, wakeAt = 0): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const now = await existingRun(storage, id);
+    if (now.epoch !== epoch || now.owner === null || now.ended_at !== null) return;
+    if (now.cancel === 1) return endHeld(storage, payloads, now);
+    if ((await freeRun(storage, now, wakeAt)) !== null) return;
+  }
 }
 
 /** Nobody has it any more; null when somebody did something to it meanwhile. Who had it cannot commit: its epoch is over. */
-export async function freeRun(storage: Storage, seen: RunRow): Promise<RunRow | null> {
+export async function freeRun(storage: Storage, seen: RunRow, wakeAt = 0): Promise<RunRow | null> {
   const at = storage.environment.now();
-  const changes = { owner: null, wake_at: 0, epoch: seen.epoch + 1 };
+  const changes = { owner: null, wake_at: wakeAt, epoch: seen.epoch + 1 };
   const moved = moveRun(seen, { type: "run/released", at, changes });
   const outcome = await storage.commit({
     ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },

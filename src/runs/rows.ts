@@ -34,7 +34,7 @@ export function runOf(row: RunRow, error: RunError | null = null): Run {
     iteration: found.iteration,
     pausedUntil: found.status === "paused" ? row.wake_at : null,
     waitsFor: found.status === "waiting" ? waitsOf(row) : [],
-    wakesAt: found.status === "waiting" || found.status === "paused" ? row.wake_at : null,
+    wakesAt: isAsleep(row) ? row.wake_at : null,
     cancelRequested: found.cancel === 1,
     pauseRequested: row.pause_at,
     stopReason: found.stop as StopReason | null,
@@ -48,6 +48,11 @@ export function runOf(row: RunRow, error: RunError | null = null): Run {
     updatedAt: found.updated_at,
     endedAt: row.ended_at,
   };
+}
+
+/** Not to be looked at now; one that is running: not before then, for the last tries came to nothing. */
+function isAsleep({ status, wake_at, ended_at }: RunRow): boolean {
+  return ended_at === null && (status === "waiting" || status === "paused" || (wake_at ?? 0) > 0);
 }
 
 /** In the row: a list of kinds and of what. When it ends by itself is `wake_at`. */

@@ -71,7 +71,7 @@ class Shop {
       await execution.work();
     } finally {
       this.#executions.delete(row.id);
-      await releaseRun(storage, execution.row).catch((error: unknown) =>
+      await releaseRun(this.host, execution.row).catch((error: unknown) =>
         storage.environment.log("warn", "runs.release", { run: row.id, error: String(error) }),
       );
     }
@@ -134,12 +134,12 @@ export function createRuns(
     },
     signal: async (id, name, payload) => signalRun(storage, payloads, await named(id), name, payload),
     async cancel(id) {
-      const run = await cancelRun(storage, await named(id));
+      const run = await cancelRun(storage, payloads, await named(id));
       shop.poke(run.id);
       return run;
     },
-    pause: async (id, minutes) => pauseRun(storage, await named(id), minutes),
-    unpause: async (id) => unpauseRun(storage, await named(id)),
+    pause: async (id, minutes) => pauseRun(storage, payloads, await named(id), minutes),
+    unpause: async (id) => unpauseRun(storage, payloads, await named(id)),
     retry: async (id, input) => retryRun(storage, payloads, await named(id), input),
     fork: async (id, input) => forkRun(storage, payloads, await named(id), input),
     rewind: async (id, input) => rewindRun(storage, payloads, await named(id), input),
@@ -226,7 +226,8 @@ async function resume(
   // Before its time is believed, too: a run that seems to sleep forever would be lost.
   await verifyRun(storage, row, verify);
   const isAsleep = row.wake_at === null || row.wake_at > storage.environment.now();
-  if (isAsleep) return resultOf(storage, payloads, row);
+  // One that is running is only left alone by workers for a while.
+  if (isAsleep && (row.status === "waiting" || row.status === "paused")) return resultOf(storage, payloads, row);
   return shop.work(agent, await claimRun(storage, row, shop.owner));
 }
 

@@ -6,7 +6,7 @@ import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput, Run, RunLimits } from "../contracts/runs.ts";
-import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
+import type { EventDraft, Found, Storage, Write } from "../contracts/storage.ts";
 import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
@@ -18,6 +18,7 @@ import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
 import { checkpointBytes, loadEventPayload } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseTaken } from "./create.ts";
+import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { takenUp } from "./past.ts";
@@ -171,7 +172,8 @@ export async function rewindRun(
   return payloads.preparing(async (prepare) => {
     const taken = { row: first, iteration, id, limits, isRetry: false, state: given.state };
     const birth = await taking(storage, payloads, prepare, taken, first.session);
-    return decide<Run>(storage, async () => {
+    let ended: Ended | null = null;
+    const [run, found] = await decide<readonly [Run, Found]>(storage, async () => {
       const row = await existingRun(storage, first.id);
       if (row.owner !== null) throw atWork(row);
       const [busy] = await storage.query("run.active", row.session);
@@ -185,32 +187,40 @@ export async function rewindRun(
       const moved = branchEvent(session, "head/moved", positionOf(head), at, data);
       const point: Write = { op: "run", statement: "session.headTo", params: [head.id, { slot: "session" }] };
       const begun = beginRun(birth, at);
-      const ended = row.ended_at === null ? [cancelling(row, at)] : [];
-      const events = [...ended, { ...moved, writes: [...(moved.writes ?? []), point] }];
+      const here = await endingHere(storage, row, at);
+      ended = here;
+      const events = [...here.events, { ...moved, writes: [...(moved.writes ?? []), point] }];
       return {
         commit: {
-          ...{ ...begun.commit, sessions: [{ id: row.session, mode: "existing", at }] },
+          ...{ ...begun.commit, ...here.beside, wakes: true },
+          sessions: [{ id: row.session, mode: "existing", at }, ...(here.beside.sessions ?? [])],
           guards: [
+            ...(here.beside.guards ?? []),
             ...[atVersion(row), onHead(session), { check: "run.version", key: [id], expect: null } as const],
             { check: "run.active", key: [row.session], expect: busy?.id ?? null },
           ],
           events: [...events, ...begun.events],
         },
-        answer: (done) => runOf(begun.row(done.events[events.length]?.seq ?? 0)),
+        answer: (done) => [runOf(begun.row(done.events[events.length]?.seq ?? 0)), done.found ?? {}],
       };
     });
+    await (ended as Ended | null)?.afterwards(payloads, found);
+    return run;
   });
 }
 
-/** It ends here: another goes on from before. */
-export function cancelling(row: RunRow, at: number): EventDraft {
-  return moveRun(row, {
-    ...{ type: "run/cancelled", at, data: { error: { code: "Aborted", message: "the run was cancelled" } } },
-    changes: {
-      ...{ status: "cancelled", wake_at: null, waits: null, pause_at: null, stop: "cancelled", cancel: 1 },
-      ended_at: at,
-    },
-  }).event;
+/** It ends here, and whoever works for it: another goes on from before. Nobody may be at work in the session itself. */
+async function endingHere(
+  storage: Storage,
+  row: RunRow,
+  at: number,
+): Promise<Ended & { readonly events: readonly EventDraft[] }> {
+  for (const child of await storage.query("runs.children", row.id)) {
+    if (child.nested !== 0 && child.owner !== null && child.ended_at === null) throw atWork(child);
+  }
+  const ended = await endingWith(storage, row, at);
+  const own = row.ended_at === null ? [moveRun(row, cancelled(at)).event] : [];
+  return { ...ended, events: [...ended.before, ...own, ...ended.after] };
 }
 
 function notFailed({ id, status }: RunRow): HoldfastError {

@@ -7,38 +7,47 @@ import type { Run } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, encodeJson } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { readJournal, recordsOf, stepOf } from "./journal.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
-import { existingRun, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
+import { existingRun, isOver, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
 import { inTurn } from "./turns.ts";
 import type { Beside } from "./writer.ts";
 
-export type Moving = (Move & { readonly beside?: Beside; readonly after?: readonly EventDraft[] }) | null;
+export type Moving = (Move & Partial<Ended> & { readonly beside?: Beside }) | null;
 
 /** One move of the run's row by somebody who does not have its lease. */
 export async function moved(
   storage: Storage,
+  payloads: Payloads,
   id: string,
   make: (row: RunRow, at: number) => Moving | Promise<Moving>,
 ): Promise<Run> {
-  const rule = async (): Promise<Decision<Run> | Settled<Run>> => {
+  type Answer = { readonly run: Run; readonly later?: () => Promise<void> };
+  const rule = async (): Promise<Decision<Answer> | Settled<Answer>> => {
     const row = await existingRun(storage, id);
     const at = storage.environment.now();
     const move = await make(row, at);
-    if (move === null) return { answer: runOf(row) };
+    if (move === null) return { answer: { run: runOf(row) } };
     const change = moveRun(row, move);
-    const { guards = [], ...rest } = move.beside ?? {};
+    const { before = [], after = [], afterwards } = move;
+    const { guards = [], sessions = [], wakes = false, ...rest } = move.beside ?? {};
     return {
       commit: {
-        ...{ sessions: [{ id: row.session, mode: "existing", at }], ...rest },
-        wakes: change.row(0).wake_at === 0,
+        ...{ sessions: [{ id: row.session, mode: "existing", at }, ...sessions], ...rest },
+        wakes: wakes || change.row(0).wake_at === 0,
         guards: [atVersion(row), ...guards],
-        events: [change.event, ...(move.after ?? [])],
+        events: [...before, change.event, ...after],
       },
-      answer: ({ events }) => runOf(change.row(events[0]?.seq ?? 0)),
+      answer: ({ events, found = {} }) => ({
+        run: runOf(change.row(events[before.length]?.seq ?? 0)),
+        later: async () => afterwards?.(payloads, found),
+      }),
     };
   };
-  return inTurn(storage, id, () => decide(storage, rule));
+  const { run, later } = await inTurn(storage, id, () => decide(storage, rule));
+  await later?.();
+  return run;
 }
 
 export async function signalRun(storage: Storage, payloads: Payloads, run: string, name: string, payload: unknown) {
@@ -47,7 +56,7 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
   const bytes = encodeJson(payload ?? null, "payload", "payloadBytes");
   return payloads.preparing(async (prepare) => {
     const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
-    return moved(storage, id, (row, at) => {
+    return moved(storage, payloads, id, (row, at) => {
       refuseEnded(row, "it takes no signals any more");
       const wakes = waitsFor(row, { kind: "signal", name: signal });
       return {
@@ -61,34 +70,38 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
 }
 
 /** At work: its worker is told at the next sign of life. Otherwise it ends at once. */
-export async function cancelRun(storage: Storage, run: string): Promise<Run> {
-  return moved(storage, checkId(run, "run"), (row, at) => {
+export async function cancelRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
+  return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
     if (row.owner !== null) return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
-    const changes = { status: "cancelled", wake_at: null, waits: null, stop: "cancelled", cancel: 1, ended_at: at };
-    return {
-      type: "run/cancelled",
-      at,
-      changes,
-      data: { error: { code: "Aborted", message: "the run was cancelled" } },
-    };
+    return { ...cancelled(at), ...(await endingWith(storage, row, at)) };
+  });
+}
+
+/** Was to be cancelled, and whoever had it lets go. */
+export async function endHeld(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
+  await moved(storage, payloads, id, async (row, at) => {
+    if (row.epoch !== epoch || isOver(row)) return null;
+    const end = cancelled(at);
+    const changes = { ...end.changes, owner: null, epoch: epoch + 1 };
+    return { ...end, changes, ...(await endingWith(storage, row, at)) };
   });
 }
 
 const MINUTE = 60_000;
 
 /** At work: when its iteration ends. */
-export async function pauseRun(storage: Storage, run: string, minutes = 2): Promise<Run> {
+export async function pauseRun(storage: Storage, payloads: Payloads, run: string, minutes = 2): Promise<Run> {
   const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
-  return moved(storage, checkId(run, "run"), (row, at) => {
+  return moved(storage, payloads, checkId(run, "run"), (row, at) => {
     refuseEnded(row, "there is nothing to pause");
     if (row.owner !== null) return { type: "run/pausing", at, changes: { pause_at: at + length } };
     return { type: "run/paused", at, changes: { status: "paused", wake_at: at + length, waits: null } };
   });
 }
 
-export async function unpauseRun(storage: Storage, run: string): Promise<Run> {
-  return moved(storage, checkId(run, "run"), async (row, at) => {
+export async function unpauseRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
+  return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
     if (row.status === "paused") return unpausing(storage, row, at);
     throw new HoldfastError(
@@ -116,7 +129,7 @@ async function unpausing(storage: Storage, row: RunRow, at: number): Promise<Non
 export async function deliver(storage: Storage, payloads: Payloads, row: RunRow, input: unknown): Promise<Run> {
   const signal = waitsOf(row).find(({ kind }) => kind === "signal");
   const run = await signalRun(storage, payloads, row.id, signal?.kind === "signal" ? signal.name : "input", input);
-  return run.status === "paused" ? unpauseRun(storage, row.id) : run;
+  return run.status === "paused" ? unpauseRun(storage, payloads, row.id) : run;
 }
 
 export async function steps(storage: Storage, id: string, iteration: number | undefined) {

@@ -8,7 +8,8 @@ import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
 import { claimRun, releaseRun } from "./lease.ts";
 import { errorOf as errorOfRun } from "./results.ts";
-import { existingRun, runOf } from "./rows.ts";
+import { existingRun, isOver, runOf } from "./rows.ts";
+import { cancelRun } from "./verbs.ts";
 import { verifyRun } from "./verify.ts";
 
 export interface Settings extends ResumeOptions {
@@ -21,6 +22,14 @@ const PAGE = 200;
 const GRACE_MS = 10_000;
 /** Between two looks: whoever is told all the time still leaves the store to others. */
 const REST_MS = 20;
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 300_000;
+
+/** Nothing that the run did. */
+const OF_STORE: ReadonlySet<string> = new Set([
+  ...["LeaseLost", "StoreBusy", "StoreUnreachable", "StoreFull", "Closed", "Aborted"],
+]);
 
 /** A lease as it was seen, and since when by our own clock. */
 interface Seen {
@@ -44,6 +53,8 @@ export class RunWorker implements Worker {
   readonly #seen = new Map<string, Seen>();
   /** Runs that cannot go on here; looked at again when they change. */
   readonly #refused = new Map<string, number>();
+  /** How often in a row the work on a run came to nothing. */
+  readonly #failures = new Map<string, number>();
   readonly #gone: () => void;
   #running: Promise<void> | null = null;
   #looking: Promise<number> | null = null;
@@ -101,10 +112,26 @@ export class RunWorker implements Worker {
     let begun = 0;
     for (const row of this.#inOrder(due)) {
       if (this.#working.size >= this.#settings.concurrency || this.#stop.signal.aborted) break;
-      if (this.#working.has(row.id) || !this.#agents.has(row.agent) || !this.#isFree(row)) continue;
+      if (this.#working.has(row.id) || (await this.#isSettled(row))) continue;
+      if (!this.#agents.has(row.agent) || !this.#isFree(row)) continue;
       if (await this.#take(row)) begun++;
     }
     return begun;
+  }
+
+  /** Nobody goes on with it, whosever agent it is: it was to be cancelled and nobody has it, or its parent has ended. */
+  async #isSettled({ id, cancel, owner, parent }: RunRow): Promise<boolean> {
+    const { storage, payloads } = this.#host;
+    try {
+      if (cancel === 0) {
+        const [above] = parent === null ? [] : await storage.query("run.get", parent);
+        if (above === undefined || !isOver(above)) return false;
+      } else if (owner !== null) return false;
+      await cancelRun(storage, payloads, id);
+    } catch (error) {
+      storage.environment.log("warn", "worker.settle", { run: id, error: String(error) });
+    }
+    return true;
   }
 
   async #loop(): Promise<void> {
@@ -163,6 +190,10 @@ export class RunWorker implements Worker {
   #refuse(row: RunRow, error: unknown): void {
     if (error instanceof HoldfastError && (error.code === "LeaseLost" || error.retryable)) return;
     this.#refused.set(row.id, row.version);
+    this.#tellRefused(row, error);
+  }
+
+  #tellRefused(row: RunRow, error: unknown): void {
     this.#host.storage.environment.log("error", "worker.refused", { run: row.id, error: String(error) });
     this.#tell({ kind: "refused", run: runOf(row), error: errorOf(error) });
   }
@@ -187,13 +218,25 @@ export class RunWorker implements Worker {
     }
     try {
       // What it still has is given back, so that nobody has to wait for the lease to end.
-      await releaseRun(storage, execution.row);
+      const pause = this.#pauseAfter(execution.row.id, trouble);
+      await releaseRun(this.#host, execution.row, pause === 0 ? 0 : storage.environment.now() + pause);
       const row = await existingRun(storage, execution.row.id);
-      if (trouble !== null) this.#refuse(row, trouble);
+      if (pause > 0) this.#tellRefused(row, trouble);
       this.#tell({ kind: "left", run: runOf(row, await errorOfRun(storage, row)) });
     } catch (error) {
       storage.environment.log("warn", "worker.release", { run: execution.row.id, error: String(error) });
     }
+  }
+
+  /** How long nobody takes it, so that no run is tried all the time; longer each time that it comes to nothing here. */
+  #pauseAfter(run: string, trouble: unknown): number {
+    if (trouble === null || isOfStore(trouble)) {
+      this.#failures.delete(run);
+      return 0;
+    }
+    const before = this.#failures.get(run) ?? 0;
+    this.#failures.set(run, before + 1);
+    return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** before);
   }
 
   /**
@@ -208,4 +251,8 @@ export class RunWorker implements Worker {
     drawn.sort((a, b) => b.row.priority - a.row.priority || rank(a.row) - rank(b.row) || a.chance - b.chance);
     return drawn.map(({ row }) => row);
   }
+}
+
+function isOfStore(error: unknown): boolean {
+  return error instanceof HoldfastError && OF_STORE.has(error.code);
 }

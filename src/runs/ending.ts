@@ -1,0 +1,94 @@
+// What ends with a run, in the commit that ends it, whoever makes that: who waits for it is woken, a throwaway leaves nothing,
+// and no child goes on for a parent that has ended.
+import type { Payloads } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
+import { FORGETS, type Forgotten, forget } from "./forget.ts";
+import { atVersion, type Move, moveRun } from "./moves.ts";
+import { waitsFor } from "./rows.ts";
+import type { Beside } from "./writer.ts";
+
+export interface Ended {
+  /** Before its own last event. */
+  readonly before: readonly EventDraft[];
+  readonly after: readonly EventDraft[];
+  readonly beside: Pick<Beside, "guards" | "sessions" | "solo" | "wakes">;
+  readonly afterwards: (payloads: Payloads, found: Found) => Promise<void>;
+}
+
+export async function endingWith(storage: Storage, row: RunRow, at: number): Promise<Ended> {
+  const own = await throwaway(storage, row, at);
+  const woken = await wakeParent(storage, row, at);
+  const below = await cancelChildren(storage, row, at);
+  const forgotten = [...(own === null ? [] : [own]), ...below.forgotten];
+  const after = [...woken.events, ...below.events];
+  const others = new Set(after.map(({ session }) => session).filter((id) => id !== row.session));
+  return {
+    before: own?.events ?? [],
+    after,
+    beside: {
+      guards: [...woken.guards, ...below.guards, ...forgotten.flatMap(({ guards }) => guards)],
+      sessions: [...others].map((id) => ({ id, mode: "existing", at })),
+      ...(forgotten.length === 0 ? {} : { solo: true }),
+      ...(woken.events.length === 0 ? {} : { wakes: true }),
+    },
+    // What was read in the commit is of all of them together.
+    afterwards: async (payloads, found) => forgotten[0]?.afterwards(payloads, found),
+  };
+}
+
+/** The end of a run that nobody works on. */
+export function cancelled(at: number): Move {
+  return {
+    ...{ type: "run/cancelled", at, data: { error: { code: "Aborted", message: "the run was cancelled" } } },
+    changes: {
+      ...{ status: "cancelled", wake_at: null, waits: null, pause_at: null, stop: "cancelled", cancel: 1 },
+      ended_at: at,
+    },
+  };
+}
+
+export interface Cancelled {
+  readonly events: readonly EventDraft[];
+  readonly guards: readonly Guard[];
+  readonly forgotten: readonly Forgotten[];
+}
+
+/** Down the tree: those at work are told by their next sign of life, and their worker ends them; the others end at once. */
+export async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<Cancelled> {
+  const events: EventDraft[] = [];
+  const guards: Guard[] = [];
+  const forgotten: Forgotten[] = [];
+  for (const child of await storage.query("runs.children", id)) {
+    if (child.ended_at !== null) continue;
+    guards.push(atVersion(child));
+    if (child.owner !== null) {
+      if (child.cancel === 0) events.push(moveRun(child, { type: "run/cancelling", at, changes: { cancel: 1 } }).event);
+    } else {
+      const left = await throwaway(storage, child, at);
+      if (left !== null) forgotten.push(left);
+      events.push(...(left?.events ?? []), moveRun(child, cancelled(at)).event);
+    }
+    const below = await cancelChildren(storage, child, at);
+    events.push(...below.events);
+    guards.push(...below.guards);
+    forgotten.push(...below.forgotten);
+  }
+  return { events, guards, forgotten };
+}
+
+async function throwaway(storage: Storage, row: RunRow, at: number): Promise<Forgotten | null> {
+  return row.nested === FORGETS ? forget(storage, row, at) : null;
+}
+
+async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<Cancelled, "forgotten">> {
+  const [parent] = child.parent === null ? [] : await storage.query("run.get", child.parent);
+  if (parent === undefined) return { events: [], guards: [] };
+  const guards = [atVersion(parent)];
+  if (!waitsFor(parent, { kind: "run", run: child.id })) return { events: [], guards };
+  const { event } = moveRun(parent, {
+    ...{ type: "run/woken", at, data: { child: child.id } },
+    changes: { status: "running", wake_at: 0, waits: null },
+  });
+  return { events: [event], guards };
+}

@@ -1,0 +1,53 @@
+// What an agent asked wrongly: thrown at it where it asked, so that the run fails with it or lives with it. Anything else is
+// trouble with the store or the lease, which no iteration could mend.
+import { type ErrorCode, HoldfastError } from "../contracts/errors.ts";
+import { errorOf, StepFailed } from "./errors.ts";
+import { errorIn, type Record } from "./journal.ts";
+import type { Identity, Steps } from "./steps.ts";
+import type { Writer } from "./writer.ts";
+
+/** Wrong whenever it is asked again. */
+const ALWAYS: ReadonlySet<ErrorCode> = new Set([
+  ...(["InvalidArgument", "InvalidId", "InvalidText", "InvalidJson", "LimitExceeded"] as const),
+]);
+
+/** Wrong as the store was then: recorded, so that a replay is told the same. */
+const THEN: ReadonlySet<ErrorCode> = new Set([
+  ...(["AlreadyExists", "NotFound", "SessionDeleted", "BlobNotFound", "BlobExpired"] as const),
+]);
+
+export interface Refusing {
+  readonly writer: Writer;
+  readonly steps: Steps;
+  readonly leave: (error?: unknown) => Promise<never>;
+}
+
+/** At the place of `found`, if the journal has its intent. */
+export async function refuseStep(
+  { writer, steps, leave }: Refusing,
+  identity: Identity,
+  error: unknown,
+  found?: Record,
+): Promise<never> {
+  if (!(error instanceof HoldfastError)) return leave(error);
+  if (ALWAYS.has(error.code)) throw error;
+  if (!THEN.has(error.code)) return leave(error);
+  const failure = errorOf(error);
+  const of = found?.status === "started" ? { step: found.seq } : steps.said(identity, (found?.attempt ?? 0) + 1);
+  try {
+    await writer.add([steps.draft("step/failed", { ...of, error: { ...failure }, final: true })]);
+  } catch (trouble) {
+    return leave(trouble);
+  }
+  throw failed(identity, failure, steps);
+}
+
+/** A refusal that the journal has; where it failed in a run that this one takes up, it is asked again. */
+export function refusedBefore(identity: Identity, found: Record | undefined, steps: Steps): StepFailed | null {
+  if (found?.status !== "failed" || found.isPast === true) return null;
+  return failed(identity, errorIn(found.end?.data ?? {}), steps);
+}
+
+function failed(identity: Identity, error: { readonly code: string; readonly message: string }, steps: Steps) {
+  return new StepFailed(error, `${String(steps.said(identity, 1).iteration)}/${identity.path}`);
+}
