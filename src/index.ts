@@ -8,6 +8,7 @@ export type * from "./contracts/agents.ts";
 export type * from "./contracts/archive.ts";
 export type * from "./contracts/blobs.ts";
 export type * from "./contracts/check.ts";
+export type * from "./contracts/checkpoints.ts";
 export type * from "./contracts/context.ts";
 export type * from "./contracts/decisions.ts";
 export type * from "./contracts/environment.ts";

@@ -30,9 +30,8 @@ export interface DecisionFilter {
   readonly cursor?: string;
 }
 
-export interface AnswerInput {
-  readonly verdict: Answer["verdict"];
-  readonly result?: Json;
-  readonly by?: string;
-  readonly note?: string;
-}
+export type AnswerInput = { readonly by?: string; readonly note?: string } & (
+  | { readonly verdict: "retry" | "fail"; readonly result?: undefined }
+  /** null where it gave nothing. */
+  | { readonly verdict: "result"; readonly result: Json }
+);

@@ -1,5 +1,7 @@
 // Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
+
+import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
 import type { Json, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
@@ -90,31 +92,6 @@ export interface Step {
   readonly endedAt: number | null;
   readonly error: RunError | null;
 }
-
-export interface PendingToolCall {
-  readonly id: string;
-  readonly tool: string;
-  readonly input: Json;
-  readonly startedAt: number;
-}
-
-/** Where a loop stands after an iteration. */
-export interface Checkpoint {
-  readonly session: string;
-  readonly agent: string;
-  readonly run: string | null;
-  readonly iteration: number;
-  readonly state: Json;
-  readonly pendingToolCalls: readonly PendingToolCall[];
-  readonly lastToolResult: Json;
-  readonly pauseUntil: number | null;
-  readonly stopReason: string | null;
-  readonly startedAt: number;
-  readonly checkpointedAt: number;
-}
-
-export type CheckpointInput = Pick<Checkpoint, "session" | "agent" | "iteration"> &
-  Partial<Omit<Checkpoint, "session" | "agent" | "run" | "iteration" | "checkpointedAt">>;
 
 export interface RunFilter {
   readonly session?: string;
@@ -264,9 +241,17 @@ export interface RunResult {
   readonly error: RunError | null;
 }
 
-export interface RunInput {
+/** An agent that says nothing of its input takes any. */
+export type InputOf<Input> = Json extends Input
+  ? { readonly input?: unknown }
+  : null extends Input
+    ? { readonly input?: Input }
+    : { readonly input: Input };
+
+export type RunInput<Input = Json> = RunSetting & InputOf<Input>;
+
+export interface RunSetting {
   readonly session: string;
-  readonly input?: unknown;
   readonly id?: string;
   readonly limits?: RunLimits;
   /** Higher goes first. */
@@ -344,9 +329,9 @@ export interface ResumeOptions {
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
   /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
-  execute(agent: AnyAgent, input: RunInput): Promise<RunResult>;
+  execute<State, Input>(agent: AgentDefinition<State, Input>, input: RunInput<Input>): Promise<RunResult>;
   /** Begins a run for a worker to take. */
-  start(agent: AnyAgent, input: RunInput): Promise<Run>;
+  start<State, Input>(agent: AgentDefinition<State, Input>, input: RunInput<Input>): Promise<Run>;
   /** Takes the lease of a run nobody works on and goes on with it here. */
   resume(agent: AnyAgent, id: string, options?: ResumeOptions): Promise<RunResult>;
   get(id: string): Promise<Run | null>;

@@ -1,10 +1,11 @@
 // Checkpoints: where a loop stands after an iteration. Ours are written by the loop; loops that are not ours save and load
 // them by session and agent.
+
+import type { Checkpoint, CheckpointInput, PendingToolCall } from "../contracts/checkpoints.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
-import type { Checkpoint, CheckpointInput, PendingToolCall } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkArray, checkId, checkInt, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";

@@ -6,7 +6,7 @@ import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
 import type { Run } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson } from "../core/check.ts";
+import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson, invalid } from "../core/check.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { eventOf } from "./checkpoints.ts";
@@ -29,6 +29,11 @@ export async function answerDecision(
   const verdict = checkOneOf(given.verdict, "answer.verdict", VERDICTS);
   const by = checkOptionalId(given.by, "answer.by") ?? null;
   const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
+  // An answer is for good: what was left out by mistake must not become one.
+  if ((verdict === "result") !== (given.result !== undefined)) {
+    const what = verdict === "result" ? "what the step gave, null for nothing" : `left out with ${verdict}`;
+    throw invalid("answer.result", what, given.result);
+  }
   const bytes = encodeJson(given.result ?? null, "answer.result", "payloadBytes");
   return payloads.preparing(async (prepare) => {
     const payload =

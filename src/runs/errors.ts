@@ -34,6 +34,13 @@ export class StepFailed extends Error {
   }
 }
 
+const MISTAKES: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "SyntaxError"]);
+
+/** Of the agent's code, most likely: who wrote it wants to know where. */
+export function isMistake(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && MISTAKES.has(thrown.name);
+}
+
 const DEEPEST_CAUSE = 8;
 
 /** The step whose failure ended a run, also where the agent threw something else because of it. */

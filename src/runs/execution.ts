@@ -15,7 +15,7 @@ import { checkpointBytes, eventOf, loadState, noState } from "./checkpoints.ts";
 import { spawnRun } from "./children.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { type Ended, endingWith } from "./ending.ts";
-import { errorOf, leaseLost, stepBehind } from "./errors.ts";
+import { errorOf, isMistake, leaseLost, stepBehind } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
 import { payloadOf, type Record } from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
@@ -141,9 +141,10 @@ export class Execution {
     this.#host.storage.environment.log("warn", what, { run: this.row.id, error: String(error) });
   }
 
-  /** Between two iterations: what ends the run by itself. */
+  /** Between two iterations, and before a model is asked: what ends the run by itself. */
   #reached(): StopReason | null {
-    const { iteration, tokens, cost_usd, cancel } = this.row;
+    const { iteration, cancel } = this.row;
+    const { tokens, cost_usd } = this.#spending.after(this.row);
     if (cancel === 1) return "cancelled";
     const most = this.#limits();
     if (most.iterations !== undefined && iteration >= most.iterations) return "limit:iterations";
@@ -219,6 +220,7 @@ export class Execution {
     const steps = new Steps(writer, outside, iteration, records);
     const spending = new Spending();
     this.#spending = spending;
+    const before = () => (this.#reached() === null ? undefined : leave());
     const waiting = new Waiting(writer, steps, suspension, leave, signal);
     const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own));
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
@@ -229,7 +231,7 @@ export class Execution {
       isLeft: () => life.isLeft,
       message: (asked, message) =>
         suspension.during(() => appendMessage(writer, payloads, steps, leave, asked, message)),
-      model: (asked, name, model) => askModel({ row, steps, spending, tokens }, asked, name, model),
+      model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
       waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
       spawn: (asked, agent, options) => spawnRun(parent, asked, agent, options),
@@ -297,6 +299,7 @@ export class Execution {
     }
     if (last.verdict === "fail") {
       const error = errorOf(last.error);
+      if (isMistake(last.error)) this.#warn("runs.failed", last.error.stack);
       const status = stop === "cancelled" ? "cancelled" : "failed";
       const step = stop === null ? stepBehind(last.error) : null;
       const data = { error: { ...error }, ...(step === null ? {} : { at: step }) };

@@ -36,10 +36,12 @@ export interface Asking {
   readonly steps: Steps;
   readonly spending: Spending;
   readonly tokens: Tokens;
+  /** Asked before the model is: a run that has spent what it may does not come back. */
+  readonly before: () => Promise<void> | undefined;
 }
 
 export async function askModel(asking: Asking, asked: Asked, name: string, model: Model): Promise<ModelReply> {
-  const { row, steps, spending, tokens } = asking;
+  const { row, steps, spending, tokens, before } = asking;
   const about = { type: "leaf", model: model.model ?? name, provider: model.provider ?? null, turnSeq: null } as const;
   const also: Also = async (prepare, end, at) => {
     const outcome = checkOutcome("error" in end ? { error: { ...end.error } } : outcomeOf(end.value as never));
@@ -54,7 +56,7 @@ export async function askModel(asking: Asking, asked: Asked, name: string, model
     ...([asked, model.retry ?? PATIENT, true] as const),
     (request, call) =>
       perform(request, { ...call, token: (text) => tokens.say({ run: row.id, path: call.path, text }) }),
-    also,
+    { also, before },
   );
   spending.add(reply as unknown as ModelReply);
   return reply as unknown as ModelReply;

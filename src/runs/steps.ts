@@ -51,6 +51,12 @@ export type Also = (
   at: number,
 ) => Promise<{ readonly event: EventDraft; readonly commit: Pick<Commit, "blobs" | "writes" | "uses"> }>;
 
+export interface Around {
+  readonly also?: Also;
+  /** Before it is intended. */
+  readonly before?: () => Promise<void> | undefined;
+}
+
 /** What nobody waits for any more. */
 export const NEVER = new Promise<never>(() => {});
 
@@ -103,7 +109,7 @@ export class Steps {
     policy: RetryPolicy,
     mayRepeat: boolean,
     effect: (input: Json, call: StepCall) => unknown,
-    also?: Also,
+    beside: Around = {},
   ): Promise<Json> {
     const identity = this.identify(asked);
     let record = await this.recorded(identity);
@@ -111,7 +117,7 @@ export class Steps {
     const isSafe = mayRepeat && record?.data.repeatable === true;
     if (record?.status === "started" && !isSafe && !record.isAllowed) record = await this.#outside.ask(record);
     const begun = record;
-    return this.#outside.during(() => this.#try(identity, begun, policy, mayRepeat, effect, also));
+    return this.#outside.during(() => this.#try(identity, begun, policy, mayRepeat, effect, beside));
   }
 
   async #try(
@@ -120,7 +126,7 @@ export class Steps {
     policy: RetryPolicy,
     mayRepeat: boolean,
     effect: (input: Json, call: StepCall) => unknown,
-    also: Also | undefined,
+    { also, before }: Around,
   ): Promise<Json> {
     let record = found;
     for (;;) {
@@ -130,6 +136,7 @@ export class Steps {
       if (record !== undefined && isOpen) await this.#again(record);
       else {
         if (record !== undefined) await this.#mayRetry(record, policy);
+        await before?.();
         record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat);
       }
       const done = await this.#do(identity, record, isOpen, effect, also);

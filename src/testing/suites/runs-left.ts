@@ -1,8 +1,8 @@
 // Iterations that something else than they themselves ended: nothing of them happens any more, and whoever goes on knows what
 // had happened.
 import assert from "node:assert/strict";
-import type { AgentDefinition, Iteration, RunLimits } from "../../contracts/runs.ts";
-import { present } from "../expect.ts";
+import type { AgentDefinition, Iteration, RunLimits, StepCall } from "../../contracts/runs.ts";
+import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";
 
@@ -230,6 +230,89 @@ export const leftCases: readonly Case[] = [
     const done = await runs.resume(asks, "r");
     assert.equal(done.error?.code, "InvalidJson", "the second tool gave nothing");
     assert.deepEqual([world.count("echo"), world.effects[0]?.input], [1, { text: odd.text, "\udfff": 1 }]);
+  }),
+  prove(
+    "RU6 a tool that is cut off by the signal is in doubt, not failed: a worker that stops politely is like one that dies",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      const reached = { pay: Promise.withResolvers<void>(), look: Promise.withResolvers<void>() };
+      // As fetch(url, { signal }) does.
+      const minding =
+        (name: "pay" | "look") =>
+        (_input: unknown, { signal, again }: StepCall) => {
+          if (again) return name;
+          reached[name].resolve();
+          return new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => reject(new Error("the operation was aborted")));
+          });
+        };
+      const retry = { attempts: 3 };
+      const works = agent(async (it) => it.done([await it.tool("look"), await it.tool("pay")]), {
+        tools: {
+          look: world.tool("look", minding("look"), { effect: "idempotent", retry }),
+          pay: world.tool("pay", minding("pay"), { effect: "non-idempotent", retry }),
+        },
+      });
+      await runs.start(works, { session: "s", id: "r" });
+      await cutOff(runs, works, "r", reached.look.promise);
+      await cutOff(runs, works, "r", reached.pay.promise);
+      assert.deepEqual([(await runs.resume(works, "r")).status, world.count("pay")], ["waiting", 1]);
+      const [question] = await runs.pending();
+      await runs.answer(present(question).id, { verdict: "retry" });
+      const done = await runs.resume(works, "r");
+      assert.deepEqual(done.value, ["look", "pay"]);
+      assert.equal(new Set(world.effects.map(({ key }) => key)).size, 2, "each under one key");
+      await endedOnce(given, done.run);
+    },
+  ),
+  prove("RU6 an answer says all of it: what a step gave is given, or it is no answer", NEEDS, async ({ runs }) => {
+    const held = gate();
+    const pays = agent(async (it) => it.done(await it.tool("pay")), { tools: { pay: { execute: () => held.pass() } } });
+    await runs.start(pays, { session: "s", id: "r" });
+    await cutOff(runs, pays, "r", held.reached);
+    await runs.resume(pays, "r");
+    const [question] = await runs.pending();
+    const { id } = present(question);
+    await refuses("InvalidArgument", () => runs.answer(id, { verdict: "result" } as never));
+    await refuses("InvalidArgument", () => runs.answer(id, { verdict: "fail", result: 1 } as never));
+    await runs.answer(id, { verdict: "result", result: null });
+    assert.equal((await runs.resume(pays, "r")).status, "completed");
+  }),
+  prove("RU3 no model is asked any more once the run has spent what it may", NEEDS, async (given) => {
+    const { runs } = given;
+    let asked = 0;
+    const greedy = agent(
+      async (it) => {
+        for (let n = 0; n < 10; n++) await it.model(n);
+        return it.done();
+      },
+      {
+        models: {
+          m: {
+            call: () => {
+              asked++;
+              return { output: 1, inputTokens: 10, outputTokens: 5, costUsd: 0.02 };
+            },
+          },
+        },
+      },
+    );
+    for (const [limits, most] of [
+      [{ costUsd: 0.05 }, 3],
+      [{ tokens: 30 }, 2],
+    ] as const) {
+      asked = 0;
+      const { run, status } = await runs.execute(greedy, { session: `s ${most}`, limits });
+      assert.deepEqual([status, run.stopReason, asked], ["failed", `limit:${Object.keys(limits)[0]}`, most]);
+      assert.deepEqual([run.tokens, Math.round((run.costUsd ?? 0) * 100)], [most * 15, most * 2], "all of it is told");
+      await endedOnce(given, run);
+      // What was answered is not asked anew by who takes it up.
+      const wider = await runs.retry(run.id, { limits: { costUsd: 1, tokens: 1000 } });
+      assert.equal((await runs.resume(greedy, wider.id)).status, "completed");
+      assert.equal(asked, 10);
+    }
   }),
   prove("RU3 costs that no number holds end nothing", NEEDS, async (given) => {
     const { runs } = given;

@@ -1,0 +1,33 @@
+// Where loops stand, ours and those of others.
+import type { Json } from "./json.ts";
+
+export interface PendingToolCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: Json;
+  readonly startedAt: number;
+}
+
+/** Where a loop stands after an iteration. */
+export interface Checkpoint {
+  readonly session: string;
+  readonly agent: string;
+  readonly run: string | null;
+  readonly iteration: number;
+  readonly state: Json;
+  readonly pendingToolCalls: readonly PendingToolCall[];
+  readonly lastToolResult: Json;
+  readonly pauseUntil: number | null;
+  readonly stopReason: string | null;
+  readonly startedAt: number;
+  readonly checkpointedAt: number;
+}
+
+export type CheckpointInput = Pick<Checkpoint, "session" | "agent" | "iteration"> &
+  Partial<
+    Omit<Checkpoint, "session" | "agent" | "run" | "iteration" | "checkpointedAt" | "state" | "lastToolResult">
+  > & {
+    /** JSON. */
+    readonly state?: unknown;
+    readonly lastToolResult?: unknown;
+  };
