@@ -93,6 +93,8 @@ export type Behind = [session: number, seq: number, limit: number];
 
 export interface RunQueries {
   "run.get": Read<[id: string], RunRow>;
+  /** Whoever has the id, or had it: then the session is 0. */
+  "run.taken": Read<[id: string], { readonly session_no: number }>;
   "runs.beginning": Read<[from: string, to: string, limit: number], RunRow>;
   "run.active": Read<[session: string], RunRow>;
   "runs.list": Read<Listed, ListedRunRow>;

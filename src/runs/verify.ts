@@ -67,10 +67,7 @@ async function partsOf(storage: Storage, { session_no, id }: RunRow): Promise<Pa
 }
 
 /** The event before the checkpoint, which is the first that has to be as it was written; undefined: all of them. */
-async function anchorOf(
-  storage: Storage,
-  { session, first_seq, checkpoint_seq }: RunRow,
-): Promise<Anchor | undefined> {
+async function anchorOf(storage: Storage, { session, first_seq, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
   // A checkpoint that another run left it follows its first event; what that one had done since stands further back.
   if (checkpoint_seq === null || checkpoint_seq <= first_seq + 1) return undefined;
   const [event] = await storage.query("events.at", session, checkpoint_seq - 1);
