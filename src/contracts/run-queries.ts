@@ -1,7 +1,7 @@
 // The named reads of runs; see queries.ts.
 import type { CheckedRunPartRow } from "./check-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
-import type { EventRow, Filter, Read } from "./queries.ts";
+import type { Filter, PlacedEventRow, Read } from "./queries.ts";
 
 export interface RunRow {
   readonly no: number;
@@ -106,7 +106,7 @@ export interface RunQueries {
   "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
   "run.journal": Read<Within, JournalRow>;
-  "run.events": Read<Within, EventRow>;
+  "run.events": Read<Within, PlacedEventRow>;
   "run.event": Read<[session: string, seq: number], JournalRow>;
   /** Of a run, as the checker reads those of a session. */
   "run.signals": Read<OfRun, CheckedRunPartRow>;

@@ -84,7 +84,7 @@ export const queries = {
     `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
     "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
   "run.events":
-    "SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
+    "SELECT e.seq, e.branch, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
     "AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?",
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
   "run.signals": `${CHECKED.signals} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,

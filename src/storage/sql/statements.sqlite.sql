@@ -247,7 +247,7 @@ SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, 
 -- run.journal
 SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT CAST(? AS INTEGER);
 -- run.events
-SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT CAST(? AS INTEGER);
+SELECT e.seq, e.branch, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT CAST(? AS INTEGER);
 -- run.event
 SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?;
 -- run.signals
