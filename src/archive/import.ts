@@ -251,8 +251,17 @@ async function runGuards(storage: Storage, fresh: readonly Contents[]): Promise<
         hint: "It belongs to another session here, which is not the one in the archive.",
       });
     }
+    const [gone] = await storage.query("run.taken", id);
+    if (gone !== undefined) throw deletedRun(id);
   }
   return ids.map((id) => ({ check: "run.version", key: [id], expect: null }));
+}
+
+function deletedRun(id: string): HoldfastError {
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was deleted here; ids are not used again`, {
+    details: { kind: "run", id, deleted: true },
+    hint: "What was deleted does not come back: delete the run where the archive comes from, and export the session again.",
+  });
 }
 
 async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {

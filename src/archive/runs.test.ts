@@ -62,13 +62,21 @@ describe("archives of runs", () => {
     );
     const file = await fileOf(stores[0] as Holdfast, "pauses");
     await expect(store.import([file])).rejects.toMatchObject({ code: "AlreadyExists", details: { kind: "run" } });
+    await store.runs.delete("run-pauses");
+    await expect(store.import([file])).rejects.toMatchObject({
+      ...{ code: "Conflict", retryable: false, details: { kind: "run", deleted: true } },
+    });
     expect(await store.sessions.get("pauses")).toBeNull();
     await store.close();
   });
 
   test("LG6 with a session go its runs", async () => {
     const sqlite = stores[0] as Holdfast;
-    for (const session of SESSIONS) await sqlite.sessions.delete(session);
+    for (const session of SESSIONS) {
+      const { items } = await sqlite.runs.list({ session });
+      for (const { id, endedAt } of items) if (endedAt === null) await sqlite.runs.cancel(id);
+      await sqlite.sessions.delete(session);
+    }
     const left = (await sqlite.runs.list({ limit: 100 })).items.map(({ session }) => session);
     expect(left.filter((session) => SESSIONS.includes(session))).toEqual([]);
     expect(await sqlite.runs.pending()).toEqual([]);

@@ -1,7 +1,7 @@
 // The named reads of runs; see queries.ts.
 import type { CheckedRunPartRow } from "./check-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
-import type { EventRow, Filter, Read } from "./queries.ts";
+import type { Filter, PlacedEventRow, Read } from "./queries.ts";
 
 export interface RunRow {
   readonly no: number;
@@ -93,6 +93,8 @@ export type Behind = [session: number, seq: number, limit: number];
 
 export interface RunQueries {
   "run.get": Read<[id: string], RunRow>;
+  /** Whoever has the id, or had it: then the session is 0. */
+  "run.taken": Read<[id: string], { readonly session_no: number }>;
   "runs.beginning": Read<[from: string, to: string, limit: number], RunRow>;
   "run.active": Read<[session: string], RunRow>;
   "runs.list": Read<Listed, ListedRunRow>;
@@ -104,7 +106,7 @@ export interface RunQueries {
   "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
   "run.journal": Read<Within, JournalRow>;
-  "run.events": Read<Within, EventRow>;
+  "run.events": Read<Within, PlacedEventRow>;
   "run.event": Read<[session: string, seq: number], JournalRow>;
   /** Of a run, as the checker reads those of a session. */
   "run.signals": Read<OfRun, CheckedRunPartRow>;

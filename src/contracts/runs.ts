@@ -352,7 +352,7 @@ export interface Runs {
   fork(id: string, input?: ForkRunInput): Promise<Run>;
   /** Takes the session back to after one of the run's iterations, and begins a run from there. */
   rewind(id: string, input: RewindRunInput): Promise<Run>;
-  /** What it carried goes; that it was stays in the log. Of runs that have ended. */
+  /** What it carried goes; that it was stays in the log, and its id is not used again. Of runs that have ended. */
   delete(id: string): Promise<boolean>;
   /** Frees a run whose worker is gone, for the next one to take; tells what was found. Conflict when it is alive. */
   recover(id: string, options?: Pick<ResumeOptions, "verify">): Promise<Recovery>;

@@ -87,7 +87,7 @@ export interface Sessions {
    * Erases everything the session holds and leaves a tombstone; null when there was none. What live forks inherit is kept
    * for them (`kept.inherited`) unless it is to go `everywhere`: they then show only that it was there. That can also be said
    * later, of a tombstone that keeps something or of a session that is here in part. Conflict for one that is here by its name alone,
-   * as long as others name it.
+   * as long as others name it; SessionBusy while a run in it has not ended.
    */
   delete(id: At, options?: { readonly everywhere?: boolean }): Promise<Erasure | null>;
 }

@@ -14,32 +14,50 @@ export interface Difference {
   readonly column?: string;
 }
 
+export const PARTS = ["signals", "decisions", "checkpoints"] as const;
+
 /** In all four tables; `beside` is all there is of the runs that `said` has heard of. */
 export function differences(said: RunsSaid, beside: RunsBeside): readonly Difference[] {
-  const rows = beside.runs.map((row) => [row.id, runColumns(row)] as const);
-  const parts = (["signals", "decisions", "checkpoints"] as const).flatMap((table) =>
-    compare(
-      table,
-      said[table],
-      beside[table].map((row) => [row.seq, { ...row }] as const),
-    ),
-  );
-  return [...compare("runs", said.runs, rows), ...parts];
+  const ofParts = PARTS.flatMap((table) => [
+    ...partDifferences(table, said[table], beside[table]),
+    ...missing(table, said[table], new Set(beside[table].map(({ seq }) => seq))),
+  ]);
+  return [...runDifferences(said, beside.runs), ...ofParts];
+}
+
+export function runDifferences({ runs }: RunsSaid, rows: RunsBeside["runs"]): readonly Difference[] {
+  const found = rows.flatMap((row) => compare("runs", runs, row.id, runColumns(row)));
+  return [...found, ...missing("runs", runs, new Set(rows.map(({ id }) => id)))];
+}
+
+/** Of the rows that are there. */
+export function partDifferences<T extends (typeof PARTS)[number]>(
+  table: T,
+  said: ReadonlyMap<number, Columns>,
+  rows: RunsBeside[T],
+): readonly Difference[] {
+  return rows.flatMap((row) => compare(table, said, row.seq, { ...row }));
 }
 
 function compare<K extends string | number>(
   table: keyof RunsBeside,
   expected: ReadonlyMap<K, Columns>,
-  rows: readonly (readonly [K, Readonly<Record<string, unknown>>])[],
+  key: K,
+  row: Readonly<Record<string, unknown>>,
 ): readonly Difference[] {
-  const missing = new Set(expected.keys());
-  const found = rows.flatMap(([key, row]): readonly Difference[] => {
-    missing.delete(key);
-    const columns = expected.get(key);
-    if (columns === undefined) return [{ kind: "row-without-event", table, key }];
-    return differing(row, columns).map((column) => ({ kind: "row-mismatch", table, key, column }));
-  });
-  return [...found, ...[...missing].map((key): Difference => ({ kind: "event-without-row", table, key }))];
+  const columns = expected.get(key);
+  if (columns === undefined) return [{ kind: "row-without-event", table, key }];
+  return differing(row, columns).map((column) => ({ kind: "row-mismatch", table, key, column }));
+}
+
+function missing<K extends string | number>(
+  table: keyof RunsBeside,
+  expected: ReadonlyMap<K, Columns>,
+  there: ReadonlySet<K>,
+): readonly Difference[] {
+  return [...expected.keys()]
+    .filter((key) => !there.has(key))
+    .map((key): Difference => ({ kind: "event-without-row", table, key }));
 }
 
 function differing(row: Readonly<Record<string, unknown>>, said: Columns): readonly string[] {

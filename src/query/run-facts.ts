@@ -21,7 +21,8 @@ const ofSession = (table: string): Source => ({
 export const RUN_ATTRIBUTES: readonly Attribute[] = [
   ...facts(
     "run",
-    { table: "runs", entity: ["id"], unique: ["id"] },
+    // One that was deleted belongs to none.
+    { table: "runs", entity: ["id"], unique: ["id"], where: (a) => `${a}.session_no > 0` },
     {
       id: identity("run", ["id"], "id"),
       session: to("session", "session_no"),

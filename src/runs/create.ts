@@ -17,6 +17,8 @@ import { carried, carriedBlobs } from "./moves.ts";
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
 const LEASE_MS = 30_000;
 const HOUR = 3_600_000;
+/** The session of a run that was deleted. */
+const DELETED = 0;
 export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
 
 /** All there is to say of a run that begins. */
@@ -162,11 +164,23 @@ export async function createRun(
   });
 }
 
+/** An id is used once: keys are made of it, and whoever still works on a run that is gone must not be taken for another. */
+export async function refuseId(storage: Storage, id: string): Promise<void> {
+  const [taken] = await storage.query("run.taken", id);
+  if (taken !== undefined) throw taken.session_no === DELETED ? runDeleted(id) : runExists(id);
+}
+
 export async function refuseTaken(storage: Storage, { id, session, nested }: Birth): Promise<void> {
-  const [taken] = await storage.query("run.get", id);
-  if (taken !== undefined) throw runExists(id);
+  await refuseId(storage, id);
   const [busy] = nested === 0 ? await storage.query("run.active", session) : [];
   if (busy !== undefined) throw sessionBusy(session, busy.id);
+}
+
+function runDeleted(id: string): HoldfastError {
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was deleted; ids are not used again`, {
+    details: { kind: "run", id, deleted: true },
+    hint: "Leave the id out to be given one, or choose another.",
+  });
 }
 
 function runExists(id: string): HoldfastError {

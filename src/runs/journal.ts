@@ -24,14 +24,20 @@ export interface Entry {
 }
 
 export function entryOf(session: string, row: JournalRow): Entry {
-  const name = { kind: "event", session, seq: row.seq };
-  const { envelope } = decodeRow(name, row, { envelope: jsonObject });
+  const { seq, type, at } = row;
+  return { seq, type, at, ...saidIn(session, seq, row.envelope), row };
+}
+
+/** What an envelope says beside what stands in columns. */
+export function saidIn(session: string, seq: number, bytes: Uint8Array): Pick<Entry, "agent" | "data" | "commitments"> {
+  const name = { kind: "event", session, seq };
+  const { envelope } = decodeRow(name, { envelope: bytes }, { envelope: jsonObject });
   const { v: version, agent } = decodeRow(name, envelope, { v: whole, agent: optional(text) });
   // Rule LG3: of an event that says more than is known here, nothing is replayed.
-  if (version !== EVENT_SCHEMA_VERSION) throw unsupportedVersion(session, row.seq, version);
+  if (version !== EVENT_SCHEMA_VERSION) throw unsupportedVersion(session, seq, version);
   const data = plainObject.read(envelope.data) ?? {};
   const commitments = plainObject.read(envelope.commitments) ?? {};
-  return { seq: row.seq, type: row.type, at: row.at, agent, data, commitments, row };
+  return { agent, data, commitments };
 }
 
 /** Nothing of a run follows its end. */

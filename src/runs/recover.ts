@@ -15,7 +15,7 @@ const AT_A_TIME = 16;
 
 /** Nothing is changed by looking. */
 export async function examine(storage: Storage, row: RunRow, verify: Verified): Promise<Recovery> {
-  const [created] = await verifyRun(storage, row, verify);
+  const created = await verifyRun(storage, row, verify);
   const records = await recordsFor(storage, row, created === undefined ? null : retriedBy(created));
   const step = (one: (typeof records)[number]) => stepOf(row.session, row.id, one);
   const open = records.filter(({ status, kind }) => status === "started" && (kind === "tool" || kind === "model"));

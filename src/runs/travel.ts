@@ -17,7 +17,7 @@ import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
 import { checkpointBytes, loadEventPayload } from "./checkpoints.ts";
-import { type Birth, beginRun, JSON_IN_ROW, refuseTaken } from "./create.ts";
+import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
@@ -133,6 +133,7 @@ export async function forkRun(storage: Storage, payloads: Payloads, run: string,
     const taken = { row, iteration, id, limits, isRetry: false, state: given.state };
     const birth = await taking(storage, payloads, prepare, taken, session);
     return decide<Run>(storage, async () => {
+      await refuseId(storage, id);
       const head = (await placeOf(storage, row, iteration))?.head ?? null;
       const source = await existingSession(storage, row.session);
       const from = head === null ? before(row) : positionOf(head);
@@ -174,6 +175,7 @@ export async function rewindRun(
     const birth = await taking(storage, payloads, prepare, taken, first.session);
     let ended: Ended | null = null;
     const [run, found] = await decide<readonly [Run, Found]>(storage, async () => {
+      await refuseId(storage, id);
       const row = await existingRun(storage, first.id);
       if (row.owner !== null) throw atWork(row);
       const [busy] = await storage.query("run.active", row.session);

@@ -1,18 +1,17 @@
 // Before anything of a run is replayed (rules LG4, RU9): its session's chain is verified, and the run's row, with its
 // signals, questions and checkpoints, is made again from its events and compared. What differs stops the recovery.
 
-import type { CheckedRunPartRow, RunsBeside } from "../contracts/check-queries.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor } from "../contracts/log.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
-import { type Difference, differences } from "../core/runs-compared.ts";
+import { type Difference, PARTS, partDifferences, runDifferences } from "../core/runs-compared.ts";
 import { RunsSaid } from "../core/runs-said.ts";
 import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";
 import { leaseLost } from "./errors.ts";
-import { type Entry, lastOf, readJournal } from "./journal.ts";
+import { type Entry, lastOf, saidIn } from "./journal.ts";
 
 const PAGE = 1000;
 const UNDEAD: Difference = { kind: "row-mismatch", table: "runs", key: "" };
@@ -24,46 +23,68 @@ const KINDS: Readonly<Record<Difference["kind"], string>> = {
 
 export type Verified = "whole" | "checkpoint";
 
-export async function verifyRun(storage: Storage, row: RunRow, how: Verified): Promise<readonly Entry[]> {
+/** Its first event, as it says itself. */
+export async function verifyRun(storage: Storage, row: RunRow, how: Verified): Promise<Said | undefined> {
   const from = how === "checkpoint" ? await anchorOf(storage, row) : undefined;
   const report = await verifyChain(storage, row.session, from, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
   if (from !== undefined) await verifyFirst(storage, row);
-  const journal = await readJournal(storage, row, row.first_seq - 1);
-  await compareRun(storage, row, journal);
-  return journal;
+  const told = new Told(row);
+  await tell(storage, row, told);
+  await compare(storage, row, told);
+  return told.first;
 }
 
 /** Its row, signals, questions and checkpoints beside its journal; the log itself was verified. */
 export async function compareRun(storage: Storage, row: RunRow, journal: readonly Entry[]): Promise<void> {
-  const wrong = differs(row, journal, await partsOf(storage, row));
+  const told = new Told(row);
+  for (const entry of journal) told.see(entry, entry.row.branch);
+  await compare(storage, row, told);
+}
+
+type Said = Pick<Entry, "seq" | "type" | "at" | "agent" | "data">;
+
+/** What the journal makes of the run. Of the events themselves nothing is kept: there may be very many. */
+class Told {
+  readonly said = new RunsSaid();
+  readonly #run: string;
+  first: Said | undefined;
+  last: number;
+
+  constructor({ id, first_seq }: RunRow) {
+    this.#run = id;
+    this.last = first_seq;
+  }
+
+  see(event: Said, branch: number): void {
+    const { seq, type, at, agent, data } = event;
+    this.first ??= event;
+    this.last = seq;
+    this.said.see({ seq, branch, type, at, run: this.#run, agent, data });
+  }
+}
+
+async function tell(storage: Storage, row: RunRow, told: Told): Promise<void> {
+  const { session, session_no, id, first_seq } = row;
+  for (let last = first_seq - 1; ; ) {
+    const page = await storage.query("run.events", session_no, id, last, lastOf(row), PAGE);
+    for (const { seq, type, at, branch, body } of page) {
+      const { agent, data } = saidIn(session, seq, body);
+      told.see({ seq, type, at, agent, data }, branch);
+    }
+    last = page.at(-1)?.seq ?? last;
+    if (page.length < PAGE) return;
+  }
+}
+
+async function compare(storage: Storage, row: RunRow, { said, last }: Told): Promise<void> {
+  const wrong = await differs(storage, row, said);
   if (wrong === null) return;
   // Somebody may have gone on with it between the looks.
   const [now] = await storage.query("run.get", row.id);
-  const last = journal.at(-1)?.seq ?? row.first_seq;
-  const [since] = await storage.query("run.journal", row.session_no, row.id, last, lastOf(row), 1);
+  const [since] = await storage.query("run.events", row.session_no, row.id, last, lastOf(row), 1);
   if (now?.version !== row.version || since !== undefined) throw leaseLost(row);
   throw corrupted(row, wrong.reason, wrong.seq);
-}
-
-type Parts = Omit<RunsBeside, "runs">;
-
-async function partsOf(storage: Storage, { session_no, id }: RunRow): Promise<Parts> {
-  const read = async (name: keyof Parts) => {
-    const rows: CheckedRunPartRow[] = [];
-    for (let last = 0; ; ) {
-      const page = await storage.query(`run.${name}`, session_no, id, last, PAGE);
-      rows.push(...page);
-      last = page.at(-1)?.seq ?? last;
-      if (page.length < PAGE) return rows;
-    }
-  };
-  const [signals, decisions, checkpoints] = await Promise.all([
-    read("signals"),
-    read("decisions"),
-    read("checkpoints"),
-  ]);
-  return { signals, decisions, checkpoints };
 }
 
 /** The event before the checkpoint, which is the first that has to be as it was written; undefined: all of them. */
@@ -86,22 +107,35 @@ async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
 }
 
 /** The first thing that the run's events do not give. */
-function differs(
+async function differs(
+  storage: Storage,
   row: RunRow,
-  journal: readonly Entry[],
-  parts: Parts,
-): { readonly reason: string; readonly seq: number } | null {
-  const said = new RunsSaid();
-  const { id: run } = row;
-  for (const { seq, type, at, agent, data, row: event } of journal) {
-    said.see({ seq, branch: event.branch, type, at, run, agent, data });
-  }
-  const [wrong] = said.undead.size > 0 ? [UNDEAD] : differences(said, { runs: [row], ...parts });
+  said: RunsSaid,
+): Promise<{ readonly reason: string; readonly seq: number } | null> {
+  const [wrong] =
+    said.undead.size > 0 ? [UNDEAD] : [...runDifferences(said, [row]), ...(await ofParts(storage, row, said))];
   if (wrong === undefined) return null;
   const { table, key, column, kind } = wrong;
   if (table === "runs") return { reason: `the run's ${column ?? "first_seq"} is not what the log says`, seq: row.seq };
   const what = column === undefined ? KINDS[kind] : `${column} is not what the log says`;
   return { reason: `the row ${key} of its ${table}: ${what}`, seq: Number(key) };
+}
+
+/** Page by page; what was found is not looked for any more. */
+async function ofParts(storage: Storage, row: RunRow, said: RunsSaid): Promise<readonly Difference[]> {
+  for (const table of PARTS) {
+    const missing = said[table];
+    for (let last = 0; ; ) {
+      const page = await storage.query(`run.${table}`, row.session_no, row.id, last, PAGE);
+      const found = partDifferences(table, missing, page);
+      if (found.length > 0) return found;
+      for (const { seq } of page) missing.delete(seq);
+      last = page.at(-1)?.seq ?? last;
+      if (page.length < PAGE) break;
+    }
+    for (const key of missing.keys()) return [{ kind: "event-without-row", table, key }];
+  }
+  return [];
 }
 
 function corrupted(row: RunRow, reason: string, badSeq: number): HoldfastError {

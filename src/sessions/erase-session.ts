@@ -9,11 +9,13 @@ import { type Committed, type Decision, decide, type Settled } from "../core/dec
 import { IN_PART } from "../core/existing.ts";
 import { afterwards, type Erased } from "./erase.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
+import { whileIdle } from "./guards.ts";
 import { ancestorsOf, namesOf, shrinkRemains } from "./remains.ts";
 
 /**
  * Everything the session holds; a tombstone with its id stays. null when there is none. Nothing is decided on what was
- * read before, not even who inherits from it: so it happens also where others never stop writing or forking. With it goes
+ * read before, not even who inherits from it: so it happens also where others never stop writing or forking. Only a run that
+ * has not ended keeps it (SessionBusy): what it is at would have an effect and be told nowhere. With it goes
  * what deleted sessions kept for it alone. Of one that was deleted before, or never came as a whole, `everywhere` erases
  * what is kept for others.
  */
@@ -41,6 +43,7 @@ export async function eraseSession(
 
 async function eraseLiving(storage: Storage, session: SessionRow, everywhere: boolean): Promise<Decision<Erased>> {
   const { id, no } = session;
+  const idle = await whileIdle(storage, id);
   const at = storage.environment.now();
   const { kept, living } = await ancestorsOf(storage, no);
   const names = await namesOf(storage, [session, ...kept]);
@@ -55,6 +58,7 @@ async function eraseLiving(storage: Storage, session: SessionRow, everywhere: bo
       ],
       // What is kept is not what came whole since, and who is there was not deleted since.
       guards: [
+        idle,
         ...kept.map((one): Guard => ({ check: "session.tombstone", key: [one.id], expect: one.version })),
         ...living.map((one): Guard => ({ check: "session.tombstone", key: [one.id], expect: null })),
       ],

@@ -45,6 +45,17 @@ const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS
 /** In the order in which each session asked. */
 const BEHIND = "(d.session_no, d.seq) > (?, ?) ORDER BY d.session_no, d.seq LIMIT ?";
 
+/**
+ * What stays of a run that was deleted: its id, so that nobody uses it again. No session has the number 0, no worker knows
+ * the version or the epoch.
+ */
+const TOMBSTONE =
+  "UPDATE runs SET session_no = 0, first_seq = 0, seq = 0, branch = 0, parent = NULL, nested = 0, agent_no = 0, " +
+  "agent_version = '', toolset = substr(toolset, 1, 0), status = 'deleted', version = -1, epoch = -1, beat = 0, owner = NULL, " +
+  "iteration = 0, checkpoint_seq = NULL, wake_at = NULL, waits = NULL, cancel = 0, pause_at = NULL, stop = NULL, " +
+  "limits = substr(limits, 1, 0), priority = 0, lease_ms = 0, tokens = 0, cost_usd = NULL, created_at = 0, updated_at = 0, " +
+  "ended_at = 0";
+
 /** What the log says of them, too: all of a session. */
 export const CHECKED = {
   signals: "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ?",
@@ -56,6 +67,7 @@ export const CHECKED = {
 
 export const queries = {
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
+  "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = ?",
   "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
   "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0`,
   "runs.list": list("s.deleted_at IS NULL AND "),
@@ -72,7 +84,7 @@ export const queries = {
     `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
     "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
   "run.events":
-    "SELECT e.seq, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
+    "SELECT e.seq, e.branch, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
     "AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?",
   "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
   "run.signals": `${CHECKED.signals} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
@@ -120,11 +132,11 @@ export const statements = {
   "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
   "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
   "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",
-  "runs.removeAll": "DELETE FROM runs WHERE session_no = ?",
+  "runs.removeAll": `${TOMBSTONE} WHERE session_no = ?`,
   "signals.removeAll": "DELETE FROM signals WHERE session_no = ?",
   "decisions.removeAll": "DELETE FROM decisions WHERE session_no = ?",
   "checkpoints.removeAll": "DELETE FROM checkpoints WHERE session_no = ?",
-  "runs.drop": "DELETE FROM runs WHERE id = ?",
+  "runs.drop": `${TOMBSTONE} WHERE id = ?`,
   "signals.drop": "DELETE FROM signals WHERE run = ?",
   "decisions.drop": "DELETE FROM decisions WHERE run = ?",
   "checkpoints.drop": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ?",

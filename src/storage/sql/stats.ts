@@ -7,8 +7,10 @@ import { IN_PART } from "../../core/existing.ts";
 /** Chunks, and the holders of chunks, are how a blob is kept: they count as stored bytes and not as blobs. */
 const PART = "form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0)";
 
-/** A call that ended is two rows and one call: of what has versions the first is counted. A run is one row. */
+/** A call that ended is two rows and one call: of what has versions the first is counted. */
 const FIRST = "count(CASE WHEN seq = first_seq THEN 1 END)";
+/** A run is one row, and stays as one without a session when it is deleted. */
+const RUNS = "count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted";
 
 function total(what: string): string {
   return `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
@@ -20,7 +22,9 @@ export const queries = {
       const counts =
         "deleted_at" in columns
           ? "count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted"
-          : `${"first_seq" in columns && table !== "runs" ? FIRST : "count(*)"} AS rows, CAST(NULL AS BIGINT) AS deleted`;
+          : table === "runs"
+            ? RUNS
+            : `${"first_seq" in columns ? FIRST : "count(*)"} AS rows, CAST(NULL AS BIGINT) AS deleted`;
       const partial = table === "sessions" ? `count(CASE WHEN version = ${IN_PART} THEN deleted_at END)` : "0";
       return `SELECT '${table}' AS name, ${counts}, ${partial} AS partial FROM ${table}`;
     })

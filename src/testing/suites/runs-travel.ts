@@ -181,4 +181,66 @@ export const travelCases: readonly Case[] = [
     }
     assert.deepEqual((await check()).issues, []);
   }),
+  prove(
+    "RU7 a run's id is not used again, deleted or gone with its session",
+    [...NEEDS, "stats", "query"],
+    async (given) => {
+      const { runs, sessions, check, stats, query } = given;
+      const world = new World();
+      const works = agent(async (it) => it.done(await it.tool("t")), { tools: { t: world.tool("t", () => 1) } });
+      await runs.execute(works, { session: "s", id: "deleted" });
+      await runs.execute(works, { session: "t", id: "gone" });
+      const { run } = await runs.execute(
+        agent((it, n: number) => (n === 1 ? it.fail("no") : it.next(1))),
+        { session: "u" },
+      );
+      assert.equal(await runs.delete("deleted"), true);
+      await sessions.delete("t");
+      for (const id of ["deleted", "gone"]) {
+        assert.equal(await runs.get(id), null);
+        assert.equal(await runs.delete(id), false);
+        for (const used of [
+          () => runs.execute(works, { session: "v", id }),
+          () => runs.start(works, { session: "s", id }),
+          () => runs.retry(run.id, { id }),
+          () => runs.fork(run.id, { id }),
+          () => runs.rewind(run.id, { iteration: 1, id }),
+        ]) {
+          const { message, retryable } = await refuses("Conflict", used);
+          assert.ok(message.includes("not used again") && !retryable, message);
+        }
+      }
+      for (const used of [
+        () => runs.fork(run.id, { id: run.id }),
+        () => runs.rewind(run.id, { iteration: 1, id: run.id }),
+      ])
+        await refuses("AlreadyExists", used);
+      assert.equal(world.count("t"), 2);
+      assert.deepEqual(
+        (await runs.list()).items.map(({ id }) => id),
+        [run.id],
+      );
+      assert.deepEqual((await stats()).nouns.runs, { rows: 1, deleted: 2 });
+      assert.deepEqual(await query("[:find [?id ...] :where [_ :run/id ?id]]"), [run.id]);
+      assert.deepEqual(await query("[:find [?s ...] :where [_ :run/status ?s]]"), ["failed"]);
+      assert.deepEqual((await check()).issues, []);
+    },
+  ),
+  prove("RU2 a session is not deleted under a run that has not ended", NEEDS, async (given) => {
+    const { runs, sessions, log } = given;
+    const waits = agent(async (it) => it.done(await it.waitFor("go")));
+    const { run } = await runs.execute(waits, { session: "s" });
+    const { hint } = await refuses("SessionBusy", () => sessions.delete("s"));
+    assert.ok(hint?.includes("cancel"));
+    assert.equal((await log.verify("s")).ok, true);
+    await runs.cancel(run.id);
+    await sessions.delete("s");
+    assert.equal(await runs.get(run.id), null);
+    for (let n = 0; n < 10; n++) {
+      await sessions.create({ id: `t${n}` });
+      const both = await Promise.allSettled([sessions.delete(`t${n}`), runs.start(waits, { session: `t${n}` })]);
+      assert.equal(both.filter(({ status }) => status === "fulfilled").length, 1, "of two at once one happens");
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
 ];

@@ -1,0 +1,52 @@
+// Verifying a run does not hold its journal: a run may have been signalled for years.
+import { randomBytes } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import type { Storage } from "../contracts/storage.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { openOn } from "../open.ts";
+import { openSqlite } from "../storage/sql/sqlite/driver.ts";
+import { SqlStorage } from "../storage/sql/store.ts";
+import { agent } from "../testing/suites/runs-agents.ts";
+import { existingRun } from "./rows.ts";
+import { verifyRun } from "./verify.ts";
+
+const SIGNALS = 1500;
+const BYTES = 24_000;
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+function held(): number {
+  collect();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+test("RU9 what the events of a run carry is not kept while the run is verified", { timeout: 60_000 }, async () => {
+  const environment = realEnvironment();
+  const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs: 1000, environment });
+  const { runs } = await openOn(driver, { durability: "normal" });
+  const waits = agent(async (it) => it.done(await it.waitFor("never")));
+  await runs.execute(waits, { session: "s", id: "r" });
+  for (let n = 0; n < SIGNALS; n++) await runs.signal("r", "n", randomBytes(BYTES).toString("base64"));
+  const storage = new SqlStorage(driver, environment);
+  const row = await existingRun(storage, "r");
+  const before = held();
+  let most = 0;
+  // Looked at when the journal has been read, and the rows beside it are about to be.
+  const watched = new Proxy<Storage>(storage, {
+    get: (of, name) =>
+      name === "query"
+        ? (asked: "run.signals", ...params: [number, string, number, number]) => {
+            if (asked === "run.signals") most = Math.max(most, held() - before);
+            return of.query(asked, ...params);
+          }
+        : Reflect.get(of, name),
+  });
+  await verifyRun(watched, row, "whole");
+  expect(most).toBeGreaterThan(0);
+  expect(most, "of what they carry").toBeLessThan((SIGNALS * BYTES) / 4);
+  await driver.close();
+});
