@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { familyCases } from "./runs-family.ts";
 import { peopleCases } from "./runs-people.ts";
 import { travelCases } from "./runs-travel.ts";
 import { waitingCases } from "./runs-waiting.ts";
@@ -11,7 +12,16 @@ import { watchingCases } from "./runs-watching.ts";
 export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `${name}: runs`,
-    [...loopCases, ...doubtCases, ...verbCases, ...waitingCases, ...travelCases, ...watchingCases, ...peopleCases],
+    [
+      ...loopCases,
+      ...doubtCases,
+      ...verbCases,
+      ...waitingCases,
+      ...travelCases,
+      ...watchingCases,
+      ...peopleCases,
+      ...familyCases,
+    ],
     make,
     options,
   );
