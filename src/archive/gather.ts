@@ -13,6 +13,7 @@ import {
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
+import { isHeld, turned } from "../core/held.ts";
 import type { Stretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
@@ -166,9 +167,16 @@ async function movingRows(
     ...runs,
     ...(aliases ? (["aliases"] as const) : []),
   ] as const) {
-    for (const row of await storage.query(`archive.${table}`, no)) found.push([table, row]);
+    for (const row of await storage.query(`archive.${table}`, no))
+      found.push([table, table === "runs" ? unmarked(row) : row]);
   }
   return found;
+}
+
+/** That it is held is a matter of the store it is in. */
+function unmarked(row: PortableRow): PortableRow {
+  const beat = Number(row.beat);
+  return isHeld({ beat }) ? { ...row, beat: turned(beat) } : row;
 }
 
 /** Deleted meanwhile: what is left is not what was asked for. */

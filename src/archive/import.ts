@@ -11,6 +11,7 @@ import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts
 import { fromHex, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
+import { isHeld, turned } from "../core/held.ts";
 import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
@@ -161,7 +162,7 @@ async function decideImport(
         ...[...completed.flatMap(({ guards }) => guards), ...linked.guards],
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
-      restores: linked.restores,
+      restores: linked.restores.map(held),
       writes: [
         ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
         ...linked.writes,
@@ -239,6 +240,14 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
     else free.add(name);
   }
   return { free, taken, guards: [...free].map((name) => ({ check: "alias.session", key: [name], expect: null })) };
+}
+
+/** One that has not ended may be at work where it comes from: it goes on here only when somebody says so. */
+function held(restored: RestoredRow): RestoredRow {
+  const { table, row } = restored;
+  const beat = Number(row.beat);
+  if (table !== "runs" || row.ended_at != null || isHeld({ beat })) return restored;
+  return { table, row: { ...row, beat: turned(beat) } };
 }
 
 async function runGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {

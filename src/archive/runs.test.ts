@@ -5,7 +5,7 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fillRuns } from "../testing/everything-runs.ts";
 import { fileOf } from "../testing/expect.ts";
-import { agent } from "../testing/suites/runs-agents.ts";
+import { agent, gate, World } from "../testing/suites/runs-agents.ts";
 
 const SESSIONS = ["worked", "waits", "pauses", "asked", "failed", "branched"];
 
@@ -34,7 +34,8 @@ describe("archives of runs", () => {
       if (session !== "worked") expect((await fileOf(postgres, session)).equals(file)).toBe(true);
       const there = (await postgres.runs.list({ session })).items;
       const here = (await sqlite.runs.list({ session })).items;
-      expect(there).toEqual(here);
+      // Where they came from they may go on.
+      expect(there).toEqual(here.map((run) => ({ ...run, held: run.endedAt === null })));
       for (const { id } of here) expect(await postgres.runs.steps(id)).toEqual(await sqlite.runs.steps(id));
     }
     expect(await postgres.runs.pending()).toEqual(await sqlite.runs.pending());
@@ -81,5 +82,96 @@ describe("archives of runs", () => {
     expect(left.filter((session) => SESSIONS.includes(session))).toEqual([]);
     expect(await sqlite.runs.pending()).toEqual([]);
     expect((await sqlite.check()).issues).toEqual([]);
+  });
+});
+
+describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => {
+  let source: Holdfast;
+  let target: Holdfast;
+  let ground: Ground;
+  beforeAll(async () => {
+    source = await open(":memory:");
+    ground = await fresh();
+    target = await open(ground.url);
+  });
+  afterAll(async () => {
+    await source.close();
+    await target.close();
+    await ground.end();
+  });
+
+  test("AR7 one that is at work where it came from is taken by nobody here until somebody says so", async () => {
+    const world = new World();
+    const held = gate();
+    const pays = agent(async (it) => it.done(await it.tool("pay")), {
+      tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },
+    });
+    const working = source.runs.execute(pays, { session: "s", id: "r", leaseMs: 100 });
+    await held.reached;
+    const file = await fileOf(source, "s");
+    await target.import([file]);
+    expect(await target.runs.get("r")).toMatchObject({ status: "running", held: true });
+    const worker = target.runs.createWorker({ agents: [pays], pollMs: 10 });
+    worker.start();
+    expect(await target.runs.recoverAll()).toEqual([]);
+    await expect(target.runs.execute(pays, { session: "s" })).rejects.toMatchObject({ code: "SessionBusy" });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect([worker.working, world.count("pay")]).toEqual([[], 1]);
+    await worker.stop();
+    expect((await fileOf(target, "s")).equals(file)).toBe(true);
+    expect((await target.check()).issues).toEqual([]);
+    const asked = await target.runs.resume(pays, "r");
+    expect([asked.status, asked.run.held, asked.run.waitsFor.length]).toEqual(["waiting", false, 1]);
+    held.open();
+    expect((await working).status).toBe("completed");
+    expect(world.count("pay")).toBe(1);
+    expect((await target.check()).issues).toEqual([]);
+  });
+
+  test("AR7 unpause lets it go on with its children; cancel ends it, whoever had it", async () => {
+    const kid = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
+    const parent = agent(async (it) => it.done((await it.spawn(kid, { session: "kid" })).value));
+    await source.runs.execute(parent, { session: "family", id: "top" });
+    await target.import([await fileOf(source, "family")]);
+    await target.import([await fileOf(source, "kid")]);
+    const [child] = (await target.runs.list({ agent: "kid" })).items;
+    expect(child?.held).toBe(true);
+    await target.runs.signal(child?.id ?? "", "go", "on");
+    const worker = target.runs.createWorker({ agents: [parent, kid], pollMs: 10 });
+    expect(await worker.look()).toBe(0);
+    expect((await target.runs.unpause("top")).held).toBe(false);
+    worker.start();
+    while ((await target.runs.get("top"))?.endedAt === null) await new Promise((resolve) => setTimeout(resolve, 5));
+    await worker.stop();
+    expect((await target.runs.result("top"))?.value).toBe("on");
+    const held = gate();
+    const hangs = agent(async (it) => it.done(await it.tool("t")), {
+      tools: { t: { execute: () => held.pass().then(() => 1) } },
+    });
+    const working = source.runs.execute(hangs, { session: "hangs", id: "hangs" });
+    await held.reached;
+    await target.import([await fileOf(source, "hangs")]);
+    expect((await target.runs.cancel("hangs")).status).toBe("cancelled");
+    held.open();
+    await working;
+    expect((await target.check()).issues).toEqual([]);
+  });
+
+  test("AR7 of a child that did not come along the step fails", async () => {
+    const kid = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
+    const parent = agent(async (it) =>
+      it.done(
+        await it.spawn(kid).then(
+          ({ status }) => status,
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    );
+    await source.runs.execute(parent, { session: "alone", id: "alone" });
+    await target.import([await fileOf(source, "alone")]);
+    const { status, value } = await target.runs.resume(parent, "alone");
+    expect([status, value]).toEqual(["completed", "NotFound"]);
+    expect((await target.runs.steps("alone")).map((step) => [step.kind, step.status])).toEqual([["spawn", "failed"]]);
+    expect((await target.check()).issues).toEqual([]);
   });
 });

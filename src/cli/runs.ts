@@ -78,6 +78,7 @@ export async function needDecision(holdfast: Holdfast, text: string): Promise<st
 
 /** Why it is as it is: what it waits for, until when, or why it ended. */
 export function whyOf(run: Run): string {
+  if (run.held && run.endedAt === null) return "held: it came with an archive; runs unpause lets it go on here";
   if (run.cancelRequested && run.endedAt === null) return "is to be cancelled";
   if (run.status === "paused") return run.pausedUntil === null ? "" : `until ${formatTime(run.pausedUntil)}`;
   if (run.status === "waiting") {
@@ -90,7 +91,8 @@ export function whyOf(run: Run): string {
   if (run.status === "failed" && run.stopReason !== null && run.stopReason !== "failed") return run.stopReason;
   if (run.error !== null) return run.error.message;
   if (run.endedAt !== null) return "";
-  return run.owner === null ? "for a worker to take" : "";
+  if (run.owner !== null) return "";
+  return run.wakesAt === null ? "for a worker to take" : `tried again at ${formatTime(run.wakesAt)}`;
 }
 
 export function paintStatus(text: string, { status }: Pick<Run, "status">, style: Style): string {

@@ -54,6 +54,11 @@ export interface Run {
   readonly waitsFor: readonly Waits[];
   /** When it goes on by itself, if it does. */
   readonly wakesAt: number | null;
+  /**
+   * It came with an archive, may still be at work where it came from, and is taken by nobody here until resume() or
+   * unpause() says so.
+   */
+  readonly held: boolean;
   readonly cancelRequested: boolean;
   /** It pauses until then when its iteration ends. */
   readonly pauseRequested: number | null;

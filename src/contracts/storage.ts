@@ -182,6 +182,7 @@ export type StatementName =
   | "run.goOn"
   | "run.takeUp"
   | "run.beat"
+  | "run.admit"
   | "signal.take"
   | "decision.answer"
   | "messages.erase"

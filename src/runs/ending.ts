@@ -5,7 +5,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
 import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
-import { waitsFor } from "./rows.ts";
+import { isAtWork, waitsFor } from "./rows.ts";
 import type { Beside } from "./writer.ts";
 
 export interface Ended {
@@ -42,7 +42,7 @@ export function cancelled(at: number): Move {
   return {
     ...{ type: "run/cancelled", at, data: { error: { code: "Aborted", message: "the run was cancelled" } } },
     changes: {
-      ...{ status: "cancelled", wake_at: null, waits: null, pause_at: null, stop: "cancelled", cancel: 1 },
+      ...{ status: "cancelled", owner: null, wake_at: null, waits: null, pause_at: null, stop: "cancelled", cancel: 1 },
       ended_at: at,
     },
   };
@@ -62,7 +62,7 @@ export async function cancelChildren(storage: Storage, { id }: RunRow, at: numbe
   for (const child of await storage.query("runs.children", id)) {
     if (child.ended_at !== null) continue;
     guards.push(atVersion(child));
-    if (child.owner !== null) {
+    if (isAtWork(child)) {
       if (child.cancel === 0) events.push(moveRun(child, { type: "run/cancelling", at, changes: { cancel: 1 } }).event);
     } else {
       const left = await throwaway(storage, child, at);

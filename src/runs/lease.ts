@@ -6,7 +6,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
 import { atVersion, moveRun } from "./moves.ts";
-import { existingRun } from "./rows.ts";
+import { existingRun, isAtWork } from "./rows.ts";
 import { endHeld } from "./verbs.ts";
 
 /** Of giving back what others ask something of meanwhile. */
@@ -59,9 +59,10 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
 export async function releaseRun({ storage, payloads }: Released, { id, epoch }: RunRow, wakeAt = 0): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const now = await existingRun(storage, id);
-    if (now.epoch !== epoch || now.owner === null || now.ended_at !== null) return;
+    if (now.epoch !== epoch || now.ended_at !== null) return;
+    // Also when it went to sleep just as that was asked.
     if (now.cancel === 1) return endHeld(storage, payloads, now);
-    if ((await freeRun(storage, now, wakeAt)) !== null) return;
+    if (now.owner === null || (await freeRun(storage, now, wakeAt)) !== null) return;
   }
 }
 
@@ -82,7 +83,7 @@ export async function freeRun(storage: Storage, seen: RunRow, wakeAt = 0): Promi
 export async function awaitFree(storage: Storage, id: string, signal?: AbortSignal): Promise<RunRow | null> {
   const { environment } = storage;
   const first = await existingRun(storage, id);
-  if (first.ended_at !== null || first.owner === null) return first;
+  if (first.ended_at !== null || !isAtWork(first)) return first;
   const since = environment.monotonic();
   for (;;) {
     await environment.sleep(beatMs(first) / 2, signal);

@@ -5,6 +5,7 @@ import type { Run, RunError, RunLimits, RunStatus, StopReason, Waits } from "../
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { decodeRow, digest, json, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
+import { isHeld } from "../core/held.ts";
 
 export const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
@@ -38,6 +39,7 @@ export function runOf(row: RunRow, error: RunError | null = null): Run {
     cancelRequested: found.cancel === 1,
     pauseRequested: row.pause_at,
     stopReason: found.stop as StopReason | null,
+    held: isHeld(row),
     error,
     limits: found.limits as RunLimits,
     priority: found.priority,
@@ -94,6 +96,11 @@ export async function existingRun(storage: Storage, id: string): Promise<RunRow>
     details: { kind: "run", id },
     hint: "runs.list() names those there are.",
   });
+}
+
+/** Somebody has its lease, in this store: whoever had that of a run that is held is elsewhere. */
+export function isAtWork(row: Pick<RunRow, "owner" | "beat">): boolean {
+  return row.owner !== null && !isHeld(row);
 }
 
 export function isOver({ ended_at }: Pick<RunRow, "ended_at">): boolean {

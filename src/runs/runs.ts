@@ -1,6 +1,7 @@
 // Runs: begun, worked on, looked at, and told what to do.
 
 import type { Decision } from "../contracts/decisions.ts";
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
@@ -28,7 +29,9 @@ import {
 } from "../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
 import { newId } from "../core/environment.ts";
+import { isHeld } from "../core/held.ts";
 import { eventOf } from "../log/log.ts";
+import { admitRun, lacksChild } from "./admit.ts";
 import { checkAgent, checkSame } from "./agents.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { createRun } from "./create.ts";
@@ -192,6 +195,7 @@ async function execute(shop: Shop, given: AnyAgent, input: RunInput): Promise<Ru
   const agent = checkAgent(given);
   const session = checkId(checkRecord(input, "run").session, "run.session");
   const [active] = await storage.query("run.active", session);
+  if (active !== undefined && isHeld(active)) throw runHeld(active);
   if (active === undefined || (active.status !== "waiting" && active.status !== "paused")) {
     const row = await createRun(storage, payloads, agent, input, { owner: shop.owner });
     const now = await existingRun(storage, row.id);
@@ -225,10 +229,26 @@ async function resume(
   refuseEnded(row, "there is nothing to resume");
   // Before its time is believed, too: a run that seems to sleep forever would be lost.
   await verifyRun(storage, row, verify);
-  const isAsleep = row.wake_at === null || row.wake_at > storage.environment.now();
+  if (isHeld(row)) await admitRun(storage, row);
+  const now = await existingRun(storage, run);
+  const isAsleep = now.wake_at === null || now.wake_at > storage.environment.now();
   // One that is running is only left alone by workers for a while.
-  if (isAsleep && (row.status === "waiting" || row.status === "paused")) return resultOf(storage, payloads, row);
-  return shop.work(agent, await claimRun(storage, row, shop.owner));
+  if (isAsleep && (now.status === "waiting" || now.status === "paused") && !(await lacksChild(storage, now))) {
+    return resultOf(storage, payloads, now);
+  }
+  // As it was verified, but for the mark that was taken off.
+  return shop.work(agent, await claimRun(storage, { ...row, beat: now.beat }, shop.owner));
+}
+
+function runHeld({ id, session }: RunRow): HoldfastError {
+  return new HoldfastError(
+    "SessionBusy",
+    `the run ${JSON.stringify(id)} of ${JSON.stringify(session)} came with an archive and is held`,
+    {
+      details: { kind: "run", id, session, held: true },
+      hint: "If it does not go on where it came from: runs.resume() or runs.unpause() lets it go on here; runs.cancel() ends it.",
+    },
+  );
 }
 
 function refuseTwice(agents: readonly AgentDefinition[]): void {

@@ -7,10 +7,12 @@ import type { Run } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, encodeJson } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { isHeld } from "../core/held.ts";
+import { admitRun } from "./admit.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { readJournal, recordsOf, stepOf } from "./journal.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
-import { existingRun, isOver, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
+import { existingRun, isAtWork, isOver, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
 import { inTurn } from "./turns.ts";
 import type { Beside } from "./writer.ts";
 
@@ -73,7 +75,7 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
 export async function cancelRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
   return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
-    if (row.owner !== null) return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
+    if (isAtWork(row)) return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
     return { ...cancelled(at), ...(await endingWith(storage, row, at)) };
   });
 }
@@ -83,7 +85,7 @@ export async function endHeld(storage: Storage, payloads: Payloads, { id, epoch 
   await moved(storage, payloads, id, async (row, at) => {
     if (row.epoch !== epoch || isOver(row)) return null;
     const end = cancelled(at);
-    const changes = { ...end.changes, owner: null, epoch: epoch + 1 };
+    const changes = { ...end.changes, epoch: epoch + 1 };
     return { ...end, changes, ...(await endingWith(storage, row, at)) };
   });
 }
@@ -95,15 +97,25 @@ export async function pauseRun(storage: Storage, payloads: Payloads, run: string
   const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
   return moved(storage, payloads, checkId(run, "run"), (row, at) => {
     refuseEnded(row, "there is nothing to pause");
-    if (row.owner !== null) return { type: "run/pausing", at, changes: { pause_at: at + length } };
-    return { type: "run/paused", at, changes: { status: "paused", wake_at: at + length, waits: null } };
+    if (isAtWork(row)) return { type: "run/pausing", at, changes: { pause_at: at + length } };
+    const changes = { status: "paused", owner: null, wake_at: at + length, waits: null };
+    return { type: "run/paused", at, data: { asked: true }, changes };
   });
 }
 
 export async function unpauseRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
-  return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
+  const id = checkId(run, "run");
+  const known = await existingRun(storage, id);
+  const wasHeld = isHeld(known) && !isOver(known);
+  if (wasHeld) await admitRun(storage, known);
+  return moved(storage, payloads, id, async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
     if (row.status === "paused") return unpausing(storage, row, at);
+    // What it waits for may not have come along: it looks again.
+    if (wasHeld && row.status === "waiting") {
+      return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0, waits: null } };
+    }
+    if (wasHeld) return null;
     throw new HoldfastError(
       "InvalidTransition",
       `the run ${JSON.stringify(row.id)} is not paused: it is ${row.status}`,
@@ -112,11 +124,15 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
   });
 }
 
-/** The sleep it is in ends with it, or it would go to sleep again at once. */
+/**
+ * The sleep it is in ends with it, or it would go to sleep again at once. Where somebody paused it, only that ends: what it
+ * slept or waited for before keeps its own end.
+ */
 async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<Moving>> {
   const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
+  const isAsked = journal.findLast(({ type }) => type === "run/paused")?.data.asked === true;
   const asleep = [...recordsOf(row.session, journal).values()].filter(
-    ({ kind, status }) => kind === "sleep" && status === "started",
+    ({ kind, status }) => kind === "sleep" && status === "started" && !isAsked,
   );
   const draft = { session: row.session, at, run: row.id, type: "step/done", ...carried(undefined) };
   return {

@@ -1,4 +1,8 @@
 // What a handle keeps of its workers. What they do is in the suites.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { defineAgent, open } from "../index.ts";
 import type { RunWorker } from "./worker.ts";
@@ -20,4 +24,30 @@ test("RU13 a worker that was stopped is forgotten by its handle", async () => {
   await hf.runs.cancel(second.id);
   expect(told).toEqual(["a", "b", "b"]);
   await hf.close();
+});
+
+test("RU13 a worker takes no child of a parent that has ended, and ends what was to be cancelled, whosever agent it is", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "worker-"));
+  const file = join(folder, "a.db");
+  const hf = await open(file);
+  const kid = defineAgent({ id: "kid", version: "1", iterate: async (it) => it.done(await it.waitFor("go")) });
+  const parent = defineAgent({ id: "ada", version: "1", iterate: async (it) => it.done((await it.spawn(kid)).status) });
+  const other = defineAgent({ id: "bob", version: "1", iterate: (it) => it.done(1) });
+  // As a store of before has them.
+  const change = (sql: string, id: string) => {
+    const db = new DatabaseSync(file);
+    db.prepare(sql).run(id);
+    db.close();
+  };
+  await hf.runs.execute(parent, { session: "s", id: "top" });
+  const [child] = (await hf.runs.list({ agent: "kid" })).items;
+  await hf.runs.signal(child?.id ?? "", "go", 1);
+  change("UPDATE runs SET status = 'completed', ended_at = 1, wake_at = NULL, waits = NULL WHERE id = ?", "top");
+  await hf.runs.start(other, { session: "t", id: "asked" });
+  change("UPDATE runs SET cancel = 1 WHERE id = ?", "asked");
+  const worker = hf.runs.createWorker({ agents: [kid] });
+  expect(await worker.look()).toBe(0);
+  for (const id of [child?.id ?? "", "asked"]) expect((await hf.runs.get(id))?.status).toBe("cancelled");
+  await hf.close();
+  await rm(folder, { recursive: true });
 });

@@ -69,8 +69,10 @@ export const pause = verb({
 
 export const unpause = verb({
   name: "unpause",
-  summary: "wake a run that is paused",
-  description: "Ends a pause before its time, also a sleep of the agent's own.",
+  summary: "wake a run that is paused or held",
+  description:
+    "Ends a pause before its time, also a sleep of the agent's own. A run that came with an archive is held, because it may " +
+    "still be at work where it came from: this lets it go on here, with its children.",
   does: "it goes on",
   tell: (runs, { id }) => runs.unpause(id),
   say: (run) => (run.owner === null ? "goes on as soon as a worker takes it" : "does not pause"),

@@ -75,11 +75,13 @@ export const queries = {
   "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND "),
   "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
-  /** What somebody could work on by now, or is working on. */
+  /** What somebody could work on by now, or is working on; not what is held (core/held.ts). */
   "runs.owned":
-    `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ` +
+    `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > ? ` +
     "ORDER BY r.no LIMIT ?",
-  "runs.due": `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT ?`,
+  "runs.due":
+    `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND r.beat >= 0 AND s.deleted_at IS NULL ` +
+    "ORDER BY r.wake_at, r.no LIMIT ?",
   "run.journal":
     `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
     "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
@@ -131,6 +133,7 @@ export const statements = {
   /** A run that begins with another's checkpoint. */
   "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
   "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
+  "run.admit": "UPDATE runs SET beat = -1 - beat WHERE id = ? AND beat < 0",
   "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",
   "runs.removeAll": `${TOMBSTONE} WHERE session_no = ?`,
   "signals.removeAll": "DELETE FROM signals WHERE session_no = ?",

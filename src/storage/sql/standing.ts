@@ -7,7 +7,7 @@ import type { BranchStanding } from "../../core/head.ts";
 
 /** Neither rows that heads count nor heads. */
 const BESIDE: ReadonlySet<StatementName> = new Set<StatementName>([
-  ...(["run.move", "run.goOn", "run.beat", "signal.take", "decision.answer", "session.headTo"] as const),
+  ...(["run.move", "run.goOn", "run.beat", "run.admit", "signal.take", "decision.answer", "session.headTo"] as const),
 ]);
 
 export function standingAfter(

@@ -241,9 +241,9 @@ SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, 
 -- runs.children
 SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.parent = $1 ORDER BY r.no;
 -- runs.owned
-SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > $1 ORDER BY r.no LIMIT $2;
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > $1 ORDER BY r.no LIMIT $2;
 -- runs.due
-SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.wake_at <= $1 AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT $2;
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.wake_at <= $1 AND r.beat >= 0 AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT $2;
 -- run.journal
 SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = $1 AND e.run = $2 AND e.erased_seq IS NULL AND e.seq > $3 AND e.seq <= $4 ORDER BY e.seq LIMIT $5;
 -- run.events
@@ -723,6 +723,8 @@ UPDATE runs SET version = $1, iteration = $2, checkpoint_seq = $3, tokens = $4, 
 UPDATE runs SET iteration = $1, checkpoint_seq = $2, seq = $3, version = 2 WHERE id = $4;
 -- run.beat
 UPDATE runs SET beat = beat + 1 WHERE id = $1 AND epoch = $2;
+-- run.admit
+UPDATE runs SET beat = -1 - beat WHERE id = $1 AND beat < 0;
 -- signal.take
 UPDATE signals SET taken_seq = $1 WHERE session_no = $2 AND seq = $3;
 -- runs.removeAll

@@ -241,9 +241,9 @@ SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, 
 -- runs.children
 SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.parent = ? ORDER BY r.no;
 -- runs.owned
-SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND s.deleted_at IS NULL AND r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
 -- runs.due
-SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.wake_at <= ? AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT CAST(? AS INTEGER);
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.ended_at IS NULL AND r.wake_at <= ? AND r.beat >= 0 AND s.deleted_at IS NULL ORDER BY r.wake_at, r.no LIMIT CAST(? AS INTEGER);
 -- run.journal
 SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT CAST(? AS INTEGER);
 -- run.events
@@ -723,6 +723,8 @@ UPDATE runs SET version = ?, iteration = ?, checkpoint_seq = ?, tokens = ?, cost
 UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?;
 -- run.beat
 UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?;
+-- run.admit
+UPDATE runs SET beat = -1 - beat WHERE id = ? AND beat < 0;
 -- signal.take
 UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?;
 -- runs.removeAll

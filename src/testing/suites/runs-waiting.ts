@@ -81,6 +81,31 @@ export const waitingCases: readonly Case[] = [
     },
   ),
   prove(
+    "RU10 a pause that somebody asked for ends alone: a sleep beside it keeps its own end",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const waits = agent(async (it) =>
+        it.done(
+          await it.parallel(
+            (one) => one.sleep(60 * MINUTE).then(() => 1),
+            (one) => one.waitFor("go"),
+          ),
+        ),
+      );
+      const { run } = await runs.execute(waits, { session: "s" });
+      await runs.pause(run.id);
+      await runs.unpause(run.id);
+      await runs.signal(run.id, "go", 1);
+      const after = await runs.resume(waits, run.id);
+      assert.deepEqual([after.status, after.run.wakesAt], ["paused", run.wakesAt]);
+      await runs.unpause(run.id);
+      const done = await runs.resume(waits, run.id);
+      assert.equal(done.status, "completed", "nobody else paused it");
+      await endedOnce(given, done.run);
+    },
+  ),
+  prove(
     "RU10 signals are taken in order, also those that came before anybody waited",
     [...NEEDS, "clock"],
     async (given) => {

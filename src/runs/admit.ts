@@ -1,0 +1,28 @@
+// Letting a run that came with an archive go on here, and whoever works for it.
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Storage, Write } from "../contracts/storage.ts";
+import { isHeld } from "../core/held.ts";
+import { waitsOf } from "./rows.ts";
+
+/** No event says so: the log is the same where it came from. */
+export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
+  const writes = (await family(storage, row))
+    .filter(isHeld)
+    .map(({ id }): Write => ({ op: "run", statement: "run.admit", params: [id] }));
+  if (writes.length > 0) await storage.commit({ writes, wakes: true });
+}
+
+async function family(storage: Storage, row: RunRow): Promise<readonly RunRow[]> {
+  const all = [row];
+  for (const child of await storage.query("runs.children", row.id)) all.push(...(await family(storage, child)));
+  return all;
+}
+
+/** It waits for a child that is not here, and would wait for ever: the step is to fail. */
+export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting") return false;
+  for (const wait of waitsOf(row)) {
+    if (wait.kind === "run" && (await storage.query("run.get", wait.run)).length === 0) return true;
+  }
+  return false;
+}
