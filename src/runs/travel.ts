@@ -84,6 +84,18 @@ async function taking(
   };
 }
 
+/** What ended at a limit would end there again, at once. Time begins anew with every run. */
+function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): void {
+  const limit = stop?.startsWith("limit:") ? (stop.slice("limit:".length) as keyof RunLimits) : "wallMs";
+  if (limit === "wallMs") return;
+  const was = Number((jsonObject.read(kept) ?? {})[limit]);
+  if ((limits[limit] ?? was) > was) return;
+  throw new HoldfastError("InvalidArgument", `the run ${JSON.stringify(id)} stopped at its limit of ${limit}, ${was}`, {
+    details: { kind: "run", id, limit, was },
+    hint: `Give a wider one: retry(…, { limits: { ${limit}: ${was * 2} } }); the CLI has --limits.`,
+  });
+}
+
 const OVER: ReadonlySet<string> = new Set(["failed", "cancelled"]);
 
 export async function retryRun(storage: Storage, payloads: Payloads, run: string, input?: RetryInput): Promise<Run> {
@@ -93,6 +105,7 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
   const row = await existingRun(storage, checkId(run, "run"));
   if (!OVER.has(row.status)) throw notFailed(row);
   if (row.nested !== 0) throw isNested(row);
+  refuseNarrow(row, limits);
   return payloads.preparing(async (prepare) => {
     const taken = { row, iteration: row.iteration, id, limits, isRetry: true };
     const birth = await taking(storage, payloads, prepare, taken, row.session);

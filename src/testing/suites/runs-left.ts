@@ -308,6 +308,8 @@ export const leftCases: readonly Case[] = [
       assert.deepEqual([status, run.stopReason, asked], ["failed", `limit:${Object.keys(limits)[0]}`, most]);
       assert.deepEqual([run.tokens, Math.round((run.costUsd ?? 0) * 100)], [most * 15, most * 2], "all of it is told");
       await endedOnce(given, run);
+      await refuses("InvalidArgument", () => runs.retry(run.id, { limits }));
+      await refuses("InvalidArgument", () => runs.retry(run.id));
       // What was answered is not asked anew by who takes it up.
       const wider = await runs.retry(run.id, { limits: { costUsd: 1, tokens: 1000 } });
       assert.equal((await runs.resume(greedy, wider.id)).status, "completed");
