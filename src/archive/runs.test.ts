@@ -139,6 +139,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     await target.runs.signal(child?.id ?? "", "go", "on");
     const worker = target.runs.createWorker({ agents: [parent, kid], pollMs: 10 });
     expect(await worker.look()).toBe(0);
+    await expect(target.runs.execute(parent, { session: "family" })).rejects.toMatchObject({ code: "SessionBusy" });
     expect((await target.runs.unpause("top")).held).toBe(false);
     worker.start();
     while ((await target.runs.get("top"))?.endedAt === null) await new Promise((resolve) => setTimeout(resolve, 5));

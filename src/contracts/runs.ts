@@ -52,7 +52,7 @@ export interface Run {
   readonly pausedUntil: number | null;
   /** Any of these wakes it. */
   readonly waitsFor: readonly Waits[];
-  /** When it goes on by itself, if it does. */
+  /** When it goes on by itself, if it does; of one that is running: when workers try it again after what came to nothing. */
   readonly wakesAt: number | null;
   /**
    * It came with an archive, may still be at work where it came from, and is taken by nobody here until resume() or
@@ -300,7 +300,10 @@ export interface WorkerOptions extends ResumeOptions {
   readonly watch?: (note: WorkerNote) => void;
 }
 
-/** begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given back. */
+/**
+ * begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given back.
+ * refused: it cannot go on here, or its work came to nothing and is tried again at `run.wakesAt`.
+ */
 export type WorkerNote =
   | { readonly kind: "begun" | "left"; readonly run: Run }
   | { readonly kind: "refused"; readonly run: Run; readonly error: RunError };
@@ -346,10 +349,11 @@ export interface Runs {
   events(id: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly LogEvent[]>;
   result(id: string): Promise<RunResult | null>;
   signal(id: string, name: string, payload?: unknown): Promise<Run>;
-  /** At work: its worker stops it at the next sign of life. */
+  /** With its children. At work: its worker stops it at the next sign of life. */
   cancel(id: string): Promise<Run>;
   /** 1 to 60 minutes, 2 when not given. At work: when its iteration ends. */
   pause(id: string, minutes?: number): Promise<Run>;
+  /** Also lets one that is held go on here, with its children. */
   unpause(id: string): Promise<Run>;
   /** A new run in the same session that goes on from the step the run failed at; what it had done is not done again. */
   retry(id: string, input?: RetryInput): Promise<Run>;

@@ -60,7 +60,7 @@ export class Execution {
   #input: Json = null;
   #retried: JsonObject | null = null;
   #isDraining = false;
-  readonly #children: Promise<void>[] = [];
+  readonly #children = new Set<Promise<void>>();
   #poke: AbortController | null = null;
   #spending = new Spending();
   /** The state that the last checkpoint was made of, as it would be read: nobody can have done anything since. */
@@ -131,8 +131,11 @@ export class Execution {
     const working = child
       .work()
       .finally(() => releaseRun(this.#host, child.row).catch((error: unknown) => this.#warn("runs.release", error)))
-      .finally(() => signal.removeEventListener("abort", stop));
-    this.#children.push(working);
+      .finally(() => {
+        signal.removeEventListener("abort", stop);
+        this.#children.delete(working);
+      });
+    this.#children.add(working);
     if (signal.aborted) stop();
     return working;
   }

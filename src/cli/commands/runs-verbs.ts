@@ -18,7 +18,7 @@ interface Verb {
   readonly next?: string;
   tell(runs: Holdfast["runs"], run: Run, context: Context): Promise<Run>;
   /** In the words of who asked for it. */
-  say(run: Run): string;
+  say(run: Run, before: Run): string;
 }
 
 function verb({ name, summary, description, does, options = {}, next, tell, say }: Verb): Command {
@@ -34,8 +34,9 @@ function verb({ name, summary, description, does, options = {}, next, tell, say 
     ...(next === undefined ? {} : { next }),
     run: async (context) => {
       const holdfast = await context.open();
-      const run = await tell(holdfast.runs, await needRun(holdfast, context.args.operand(0)), context);
-      await context.output.answer(run, () => wrap(safe`run ${run.id} ${say(run)}`, context.output.width));
+      const before = await needRun(holdfast, context.args.operand(0));
+      const run = await tell(holdfast.runs, before, context);
+      await context.output.answer(run, () => wrap(safe`run ${run.id} ${say(run, before)}`, context.output.width));
       return undefined;
     },
   };
@@ -75,7 +76,7 @@ export const unpause = verb({
     "still be at work where it came from: this lets it go on here, with its children.",
   does: "it goes on",
   tell: (runs, { id }) => runs.unpause(id),
-  say: (run) => (run.owner === null ? "goes on as soon as a worker takes it" : "does not pause"),
+  say: (run, { held }) => (run.owner === null || held ? "goes on as soon as a worker takes it" : "does not pause"),
   next: NEXT_WORKER,
 });
 

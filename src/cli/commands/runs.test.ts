@@ -140,7 +140,7 @@ describe("runs", () => {
     await run("runs", "approve", id, "--result", '{"ok":true}', "--by", "eve", "--note", "saw it");
     await hf.runs.resume(agent, id);
     const shown = await run("runs", "show", id);
-    expect(shown).toMatch(/eve decided on tool pay after [^:]+: it happened,\s+"saw it"/);
+    expect(shown).toMatch(/eve decided on tool pay after [^:]+: it\s+happened,\s+"saw it"/);
     expect(shown).toMatch(/decision +on pay \(desk#\d+\): it happened, says eve 20\d\d-/);
     expect(shown).toMatch(/ {2}tool pay {2,}\n/);
     expect(shown).toMatch(/result +\{"ok":true\}/);
@@ -362,5 +362,18 @@ describe("verbs", () => {
     expect(told).toMatch(/in doubt +tool pay \(3\)/);
     expect(told).toMatch(/a person +is asked/);
     expect(await json("runs", "recover", id)).toMatchObject({ resumeIteration: 1, needsPerson: true });
+  });
+
+  test("AR7 runs ls and show say that a run is held, and unpause lets it go on", async () => {
+    const source = await open(":memory:");
+    const { run: there } = await source.runs.execute(waits, { session: "far" });
+    await hf.import(source.export("far"));
+    await source.close();
+    expect(await run("runs")).toMatch(/held: it came/);
+    expect((await run("runs", "show", there.id)).replace(/\s+/g, " ")).toContain(
+      "held: it came with an archive; runs unpause",
+    );
+    expect(await run("runs", "unpause", there.id)).toContain("goes on as soon as a worker takes it");
+    expect(await json("runs", "show", there.id)).toMatchObject({ run: { held: false, status: "running" } });
   });
 });
