@@ -157,6 +157,27 @@ describe("tampering", () => {
     expect(columns.size, "every column has had its turn").toBeGreaterThan(70);
   });
 
+  test("RU9 a worker refuses a run that was tampered with, and no tool runs", async () => {
+    const ground = await cutOffStore(await inMemory());
+    const told: string[] = [];
+    const { world, all } = ground;
+    const effects = world.effects.length;
+    await all([
+      "UPDATE events SET words = CAST('{}' AS BLOB) WHERE no = (SELECT max(e.no) FROM events e JOIN runs r " +
+        `ON r.session_no = e.session_no WHERE r.id = '${RUN}' AND e.words IS NOT NULL AND e.type = 'step/done')`,
+    ]);
+    const { runs } = await openOn(ground.driver, { durability: "normal" });
+    const worker = runs.createWorker({
+      agents: [agentOf(world, RUN)],
+      watch: (note) => note.run.id === RUN && told.push(note.kind === "refused" ? note.error.code : note.kind),
+    });
+    await worker.look();
+    expect(worker.working).not.toContain(RUN);
+    await worker.stop({ graceMs: 0 });
+    expect(told).toEqual(["ExecutionCorrupted"]);
+    expect(world.effects.length).toBe(effects);
+  });
+
   for (const [name, make, whole, real] of [
     ["SQLite", inMemory, 0, 300],
     ["PostgreSQL", onPostgres, 300, 40],

@@ -66,6 +66,26 @@ for (const engine of ENGINES) {
       }
     });
 
+    test("ST2 nor does a version that was said to hold, once it has passed", async () => {
+      const first = (await version()) ?? 0;
+      expect(took([await storage.commit(move(first, { holds: [atVersion(first + 1)] }))])).toEqual(["done"]);
+      expect(took([await storage.commit(move(first + 1))])).toEqual(["done"]);
+      expect(took([await storage.commit(move(first + 1))])).toEqual(["guard"]);
+      expect(await version()).toBe(first + 2);
+    });
+
+    test("RU2 what held before others wrote is forgotten, also by who only appends since", async () => {
+      const first = (await version()) ?? 0;
+      const other = new SqlStorage(await ground.another(), realEnvironment());
+      expect(took([await storage.commit(move(first, { holds: [atVersion(first + 1)] }))])).toEqual(["done"]);
+      expect(took([await other.commit(move(first + 1))])).toEqual(["done"]);
+      const { sessions = [] } = move(first);
+      const added = await storage.commit({ sessions, events: [{ session: "s", type: "annotation", at }] });
+      expect(took([added])).toEqual(["done"]);
+      expect(took([await storage.commit(move(first + 1))])).toEqual(["guard"]);
+      expect(await version()).toBe(first + 2);
+    });
+
     test("RU2 what others did to the run in between is asked for", async () => {
       const first = (await version()) ?? 0;
       const other = new SqlStorage(await ground.another(), realEnvironment());

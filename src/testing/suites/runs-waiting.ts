@@ -134,6 +134,12 @@ export const waitingCases: readonly Case[] = [
       const done = await runs.resume(waits, "r");
       assert.deepEqual([done.status, done.value], ["completed", [1, { two: 2 }, null]]);
       await endedOnce(given, done.run);
+      const inOrder = agent(async (it) =>
+        it.done([await it.waitFor("n"), await it.waitFor("n"), await it.waitFor("n")]),
+      );
+      const { id } = await runs.start(inOrder, { session: "u" });
+      for (const n of [1, 2, 3]) await runs.signal(id, "n", n);
+      assert.deepEqual((await runs.resume(inOrder, id)).value, [1, 2, 3], "the oldest first");
     },
   ),
   prove(

@@ -201,6 +201,35 @@ const loopCases: readonly Case[] = [
     );
     assert.equal(await late, "InvalidTransition");
     await endedOnce(given, run);
+    const held = gate();
+    const tools = { quick: world.tool("quick", () => 1), slow: world.tool("slow", () => held.pass().then(() => 2)) };
+    const working = runs.execute(
+      agent(
+        (it) => {
+          void it.tool("slow");
+          void it.tool("quick");
+          return it.done("both");
+        },
+        { tools },
+      ),
+      { session: "t", id: "both" },
+    );
+    const quickly = async () =>
+      (await runs.steps("both")).some(({ name, status }) => name === "quick" && status === "done");
+    await held.reached;
+    while (!(await quickly())) await new Promise((resolve) => setTimeout(resolve));
+    for (let looks = 0; looks < 20; looks++) {
+      await new Promise((resolve) => setTimeout(resolve));
+      assert.equal((await runs.get("both"))?.status, "running", "one of them is still at work");
+    }
+    held.open();
+    const both = await working;
+    assert.deepEqual([both.status, both.value], ["completed", "both"]);
+    assert.deepEqual(
+      (await runs.steps("both")).map(({ status }) => status),
+      ["done", "done"],
+    );
+    await endedOnce(given, both.run);
   }),
   prove("RU9 what cannot be kept fails its step or its run, and loses neither", NEEDS, async (given) => {
     const { runs } = given;
