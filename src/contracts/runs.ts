@@ -63,6 +63,7 @@ export interface Run {
   /** It pauses until then when its iteration ends. */
   readonly pauseRequested: number | null;
   readonly stopReason: StopReason | null;
+  /** What it failed of. Of one that is tried again: what its last worker could not go on with. */
   readonly error: RunError | null;
   readonly limits: RunLimits;
   readonly priority: number;

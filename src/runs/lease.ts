@@ -3,6 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunError } from "../contracts/runs.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
 import { atVersion, moveRun } from "./moves.ts";
@@ -55,22 +56,33 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
   return moved.row(outcome.events[0]?.seq ?? 0);
 }
 
+/** Why nobody goes on with a run for a while, and until when. */
+export interface Trouble {
+  readonly error: RunError;
+  readonly wakeAt: number;
+}
+
 /** Given back, for somebody else to go on, at once or then; what was to be cancelled ends with that. */
-export async function releaseRun({ storage, payloads }: Released, { id, epoch }: RunRow, wakeAt = 0): Promise<void> {
+export async function releaseRun(
+  { storage, payloads }: Released,
+  { id, epoch }: RunRow,
+  trouble: Trouble | null = null,
+): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const now = await existingRun(storage, id);
     if (now.epoch !== epoch || now.ended_at !== null) return;
     // Also when it went to sleep just as that was asked.
     if (now.cancel === 1) return endHeld(storage, payloads, now);
-    if (now.owner === null || (await freeRun(storage, now, wakeAt)) !== null) return;
+    if (now.owner === null || (await freeRun(storage, now, trouble)) !== null) return;
   }
 }
 
 /** Nobody has it any more; null when somebody did something to it meanwhile. Who had it cannot commit: its epoch is over. */
-export async function freeRun(storage: Storage, seen: RunRow, wakeAt = 0): Promise<RunRow | null> {
+export async function freeRun(storage: Storage, seen: RunRow, trouble: Trouble | null = null): Promise<RunRow | null> {
   const at = storage.environment.now();
-  const changes = { owner: null, wake_at: wakeAt, epoch: seen.epoch + 1 };
-  const moved = moveRun(seen, { type: "run/released", at, changes });
+  const changes = { owner: null, wake_at: trouble?.wakeAt ?? 0, epoch: seen.epoch + 1 };
+  const data = trouble === null ? {} : { error: { ...trouble.error } };
+  const moved = moveRun(seen, { type: "run/released", at, changes, data });
   const outcome = await storage.commit({
     ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },
     guards: asSeen(seen),

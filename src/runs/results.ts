@@ -6,7 +6,7 @@ import type { RunError, RunResult } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import { loadEventPayload } from "./checkpoints.ts";
-import { entryOf, errorIn } from "./journal.ts";
+import { errorIn } from "./journal.ts";
 import { runOf } from "./rows.ts";
 
 export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
@@ -18,14 +18,19 @@ export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow
 }
 
 export async function errorOf(storage: Storage, row: RunRow): Promise<RunError | null> {
-  if (row.status !== "failed" && row.status !== "cancelled") return null;
+  const isTroubled = row.ended_at === null && row.owner === null && row.status === "running";
+  if (!isTroubled && row.status !== "failed" && row.status !== "cancelled") return null;
   const [event] = await storage.query("run.event", row.session, row.seq);
-  return event === undefined ? null : errorIn(entryOf(row.session, event).data);
+  return event === undefined ? null : troubleIn(row, event.envelope);
+}
+
+function troubleIn({ session, seq }: Pick<RunRow, "session" | "seq">, body: Uint8Array): RunError | null {
+  const found = decodeRow({ kind: "event", session, seq }, { body }, { body: jsonObject }).body;
+  const data = plainObject.read(found.data) ?? {};
+  return data.error === undefined ? null : errorIn(data);
 }
 
 /** Of a run that is listed: its last event was read with it. */
-export function endingOf({ session, seq, ending }: ListedRunRow): RunError | null {
-  if (ending === null) return null;
-  const found = decodeRow({ kind: "event", session, seq }, { ending }, { ending: jsonObject }).ending;
-  return errorIn(plainObject.read(found.data) ?? {});
+export function endingOf(row: ListedRunRow): RunError | null {
+  return row.ending === null ? null : troubleIn(row, row.ending);
 }

@@ -219,7 +219,8 @@ export class RunWorker implements Worker {
     try {
       // What it still has is given back, so that nobody has to wait for the lease to end.
       const pause = this.#pauseAfter(execution.row.id, trouble);
-      await releaseRun(this.#host, execution.row, pause === 0 ? 0 : storage.environment.now() + pause);
+      const wakeAt = storage.environment.now() + pause;
+      await releaseRun(this.#host, execution.row, pause === 0 ? null : { error: errorOf(trouble), wakeAt });
       const row = await existingRun(storage, execution.row.id);
       if (pause > 0) this.#tellRefused(row, trouble);
       this.#tell({ kind: "left", run: runOf(row, await errorOfRun(storage, row)) });

@@ -7,9 +7,9 @@ const COLUMNS =
   "r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at";
 const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no`;
 
-/** What ended it badly is told by its last event. */
+/** What ended it badly, or keeps it from going on, is told by its last event. */
 const LISTED =
-  `SELECT ${COLUMNS}, CASE WHEN r.status IN ('failed', 'cancelled') THEN (SELECT e.body FROM events e ` +
+  `SELECT ${COLUMNS}, CASE WHEN r.status IN ('failed', 'cancelled') OR r.status = 'running' AND r.owner IS NULL THEN (SELECT e.body FROM events e ` +
   "WHERE e.session_no = r.session_no AND e.seq = r.seq) END AS ending FROM runs r JOIN sessions s ON s.no = r.session_no " +
   "JOIN agents a ON a.no = r.agent_no";
 

@@ -252,6 +252,8 @@ export const familyCases: readonly Case[] = [
       assert.equal(await worker.look(), 1);
       await over.promise;
       const run = present(await runs.get(id));
+      const [listed] = (await runs.list()).items;
+      assert.deepEqual([run.error?.code, listed?.error?.code], ["NonDeterminism", "NonDeterminism"], "and why is told");
       return present(run.wakesAt) - run.updatedAt;
     };
     const first = await once();
@@ -262,6 +264,7 @@ export const familyCases: readonly Case[] = [
     assert.deepEqual(notes, ["begun", "NonDeterminism", "left", "begun", "NonDeterminism", "left"]);
     await worker.stop();
     tries = 0;
-    assert.equal((await runs.resume(changes, id)).status, "completed", "whoever asks for it need not wait");
+    const done = await runs.resume(changes, id);
+    assert.deepEqual([done.status, done.run.error], ["completed", null], "whoever asks for it need not wait");
   }),
 ];
