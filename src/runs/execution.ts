@@ -1,6 +1,5 @@
 // Working on a run: iteration after iteration under its lease, each one ended by a checkpoint, until the run ends or has to
 // wait. Whoever takes the lease goes on from the last checkpoint in the same way as who begins.
-import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
@@ -26,6 +25,7 @@ import { recordsFor, retriedBy } from "./past.ts";
 import { type Outside, Steps } from "./steps.ts";
 import { Suspension } from "./suspension.ts";
 import type { Tokens } from "./tokens.ts";
+import { checkVerdict, limitReached } from "./verdicts.ts";
 import { askPerson, Waiting } from "./waiting.ts";
 import { type Change, Writer } from "./writer.ts";
 
@@ -386,16 +386,4 @@ function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
   if (pause_at === null) return {};
   if (pause_at <= at || cancel === 1) return { pause_at: null };
   return { status: "paused", owner: null, wake_at: pause_at, pause_at: null };
-}
-
-function limitReached(stop: StopReason): HoldfastError {
-  if (stop === "cancelled") return new HoldfastError("Aborted", "the run was cancelled");
-  const limit = stop.slice("limit:".length);
-  return new HoldfastError("LimitExceeded", `the run reached its limit of ${limit}`, { details: { limit } });
-}
-
-function checkVerdict(given: unknown): Verdict {
-  const verdict = (given as Verdict | undefined)?.verdict;
-  if (verdict === "next" || verdict === "done" || verdict === "fail") return given as Verdict;
-  throw new HoldfastError("InvalidArgument", "iterate() must return next(state), done(value) or fail(error)");
 }

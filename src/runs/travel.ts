@@ -88,7 +88,7 @@ async function taking(
 function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): void {
   const limit = stop?.startsWith("limit:") ? (stop.slice("limit:".length) as keyof RunLimits) : "wallMs";
   if (limit === "wallMs") return;
-  const was = Number((jsonObject.read(kept) ?? {})[limit]);
+  const was = Number(jsonObject.read(kept)?.[limit]);
   if ((limits[limit] ?? was) > was) return;
   throw new HoldfastError("InvalidArgument", `the run ${JSON.stringify(id)} stopped at its limit of ${limit}, ${was}`, {
     details: { kind: "run", id, limit, was },

@@ -9,7 +9,8 @@ const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_
 
 /** What ended it badly, or keeps it from going on, is told by its last event. */
 const LISTED =
-  `SELECT ${COLUMNS}, CASE WHEN r.status IN ('failed', 'cancelled') OR r.status = 'running' AND r.owner IS NULL THEN (SELECT e.body FROM events e ` +
+  `SELECT ${COLUMNS}, CASE WHEN r.status IN ('failed', 'cancelled') OR r.status = 'running' AND r.owner IS NULL ` +
+  "THEN (SELECT e.body FROM events e " +
   "WHERE e.session_no = r.session_no AND e.seq = r.seq) END AS ending FROM runs r JOIN sessions s ON s.no = r.session_no " +
   "JOIN agents a ON a.no = r.agent_no";
 
