@@ -3,9 +3,9 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Run, RunStatus } from "../contracts/runs.ts";
+import { didYouMean } from "../core/distance.ts";
 import { UsageError } from "./failure.ts";
 import type { Style } from "./style.ts";
-import { didYouMean } from "./suggest.ts";
 import { quoted } from "./terminal.ts";
 import { formatTime, plural } from "./units.ts";
 
