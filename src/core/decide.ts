@@ -59,7 +59,7 @@ export function refusalError(refused: Refusal): HoldfastError {
     case "session-exists":
       return new HoldfastError("AlreadyExists", `there is a session ${quote(refused.session)} already`, {
         details: { kind: "session", id: refused.session },
-        hint: "Take another id, or leave it out to be given one. To work in the one that is there, create nothing.",
+        hint: "Take another id, or leave it out to be given one.",
       });
     case "session-missing":
       return new HoldfastError("NotFound", `there is no session ${quote(refused.session)}`, {

@@ -3,7 +3,7 @@ import type { Recovered, Recovery, Step } from "../../contracts/runs.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
+import { NEXT_WORKER, needRun, RUN_HELP, stepName } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { formatSpan, plural } from "../units.ts";
 
@@ -43,6 +43,11 @@ export const recover: Command = {
     await output.answer({ recovered: found }, () =>
       found.length === 0 ? ["no run whose worker is gone"] : table(COLUMNS, found, output.frame),
     );
+    if (found.some((one) => "needsPerson" in one && one.needsPerson)) {
+      await output.note(
+        "people will be asked when a worker takes their run, `holdfast worker --agents FILE`; `holdfast runs pending` lists it then",
+      );
+    }
     return found.some((one) => "error" in one) ? EXIT.damage : undefined;
   },
 };
@@ -55,7 +60,10 @@ function lines({ run, resumeIteration, cached, inDoubt, needsPerson }: Recovery,
       ["goes on with", `iteration ${resumeIteration}`],
       ["known results", listed(cached, "none")],
       ["in doubt", listed(inDoubt, "nothing")],
-      ["a person", needsPerson ? "is asked when a worker takes it: holdfast runs pending" : "is not needed"],
+      [
+        "a person",
+        needsPerson ? "will be asked when a worker takes it; holdfast runs pending lists it then" : "is not needed",
+      ],
     ],
     output.frame,
   );
@@ -69,8 +77,8 @@ function listed(steps: readonly Step[], none: string): string {
   return steps.length === 0 ? none : [...steps.slice(0, MOST).map(nameOf), ...more].join(", ");
 }
 
-function nameOf({ kind, name, path }: Step): string {
-  return `${kind === name ? kind : `${kind} ${name}`} (${path})`;
+function nameOf(step: Step): string {
+  return `${stepName(step)} (${step.path})`;
 }
 
 const COLUMNS: readonly Column<Recovered>[] = [
@@ -83,7 +91,7 @@ const COLUMNS: readonly Column<Recovered>[] = [
     cell: (one) => ("error" in one ? "" : one.inDoubt.map(({ name }) => name).join(" ")),
     shrink: 3,
   },
-  { title: "PERSON", cell: (one) => ("error" in one || !one.needsPerson ? "" : "is asked") },
+  { title: "PERSON", cell: (one) => ("error" in one || !one.needsPerson ? "" : "will be asked") },
   {
     title: "CANNOT GO ON",
     cell: (one) => ("error" in one ? one.error.message : ""),
