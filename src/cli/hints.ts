@@ -10,11 +10,11 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bruns\.list\(\)/, "`holdfast runs` lists those there are"],
   [
     /\bruns\.retry\(\).*\bruns\.fork\(\)/,
-    "`holdfast runs retry RUN` takes it up where it ended; `holdfast runs fork RUN` goes on from one of its iterations, in a new session",
+    "`holdfast runs retry RUN` takes it up where it ended; `holdfast runs fork RUN` goes on after one of its iterations",
   ],
   [
     /\bruns\.cancel\(\).*\bruns\.signal\(\)/,
-    "`holdfast runs show RUN` tells what it does or waits for; `holdfast runs cancel RUN` ends it, `holdfast runs signal RUN NAME` hands it what it waits for",
+    "`holdfast runs show RUN` tells what it waits for, `holdfast runs signal RUN NAME` hands it that; `holdfast runs cancel RUN` ends it",
   ],
   [/\bruns\.get\(\)/, "leave the id out, or take another; `holdfast runs show RUN` shows the one there is"],
   [/\bruns\.fork\(\)/, "`holdfast runs fork RUN` goes on from one of its iterations, in a new session"],

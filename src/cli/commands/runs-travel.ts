@@ -86,8 +86,9 @@ export const retry: Command = {
     const run = await holdfast.runs.retry(failed.id, limitsOf(context.args));
     const step = await failedAt(holdfast, failed);
     const place = `in iteration ${run.iteration + 1}${step === null ? "" : `, at ${step}`}`;
-    const said = safe`run ${run.id} in session ${run.session} takes up ${failed.id}: it goes on ${place}, as soon as a worker takes it; what was done before is not done again`;
-    await context.output.answer(run, () => wrap(said, context.output.width));
+    const said = safe`run ${run.id} in session ${run.session} takes up ${failed.id}: it goes on ${place}`;
+    const how = "as soon as a worker takes it; what was done before is not done again";
+    await context.output.answer(run, () => wrap(`${said}, ${how}`, context.output.width));
     return undefined;
   },
 };

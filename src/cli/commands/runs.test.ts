@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { realEnvironment } from "../../core/environment.ts";
 import { type AgentDefinition, defineAgent, open } from "../../index.ts";
 import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
@@ -103,6 +104,21 @@ async function inDoubt(session = "desk") {
   await hf.runs.resume(given.agent, id);
   given.open();
   return { ...given, id };
+}
+
+/** At work in a process that shows no sign of life any more: its clock stands still. */
+async function goneQuiet(session: string): Promise<{ readonly id: string; close(): Promise<void> }> {
+  const given = payer();
+  const asleep = (_: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
+  const environment = { ...realEnvironment(), sleep: asleep };
+  const quiet = await open(path.join(cwd, "holdfast.db"), { environment });
+  const { agent } = given;
+  const quick = { ...agent, tools: { ...agent.tools, look: { execute: () => 1 } } } as AgentDefinition;
+  quiet.runs.execute(quick, { session, leaseMs: 200 }).catch(() => {});
+  await given.reached;
+  const [run] = (await hf.runs.list({ session })).items;
+  return { id: run?.id ?? "", close: () => quiet.close() };
 }
 
 describe("runs", () => {
@@ -477,5 +493,16 @@ describe("verbs", () => {
     expect(told).toMatch(/in doubt +tool pay \(3\)/);
     expect(told).toMatch(/a person +will be asked when a worker takes it/);
     expect(await json("runs", "recover", id)).toMatchObject({ resumeIteration: 1, needsPerson: true });
+  });
+
+  test("recover --all says that people will be asked, once a worker takes the run", async () => {
+    const { id, close } = await goneQuiet("desk");
+    const { stdout, stderr } = await cli(["runs", "recover", "--all"], { columns: 80, env: { NO_COLOR: "1" } });
+    expect(stdout).toMatch(new RegExp(`${id} +desk +iteration 1 +2 steps +pay +will be asked\n`));
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("people will be asked when a worker takes their run");
+    expect(await run("runs", "pending")).toBe("nothing to decide\n");
+    expect(await run("runs", "show", id)).toContain("recovered: its worker was gone; for another to take");
+    expect((await cli(["trace", "desk"])).stdout).toContain("run recovered from a worker that was gone");
+    await close();
   });
 });
