@@ -3,7 +3,8 @@
 //   check before you act   ask the other side whether it has seen the key, and take its answer
 //   upsert                 write under the key, so that the second write finds the first one
 //
-// Run it: node examples/idempotency.ts (in a project of yours, import from "holdfast").
+// Run it in a clone: npx node examples/idempotency.ts (that is the Node which npm ci brings; your own may be too old).
+// In a project of yours, import from "holdfast".
 
 import { DatabaseSync } from "node:sqlite";
 import { defineAgent, open } from "../src/index.ts";

@@ -1,11 +1,10 @@
 // The command line: what is understood, and what is told about what is not.
 import { describe, expect, test } from "vitest";
-import { editDistance } from "../core/distance.ts";
+import { editDistance, nearest } from "../core/distance.ts";
 import { checkArguments, GLOBAL_OPTIONS, readRequest } from "./arguments.ts";
 import { isGroup, type OptionSpec } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { COMMANDS } from "./registry.ts";
-import { nearest } from "./suggest.ts";
 
 function parse(...argv: string[]) {
   const request = readRequest(argv, COMMANDS);

@@ -1,9 +1,9 @@
 // From argv to a command and its checked arguments. All options are known before the command is, so they may stand
 // before its name; the price is that an option takes a value in every command or in none (and has one short form).
 import { parseArgs } from "node:util";
+import { didYouMean } from "../core/distance.ts";
 import { type AnyCommand, type Command, type CommandGroup, isGroup, type OptionSpec, type Options } from "./command.ts";
 import { UsageError } from "./failure.ts";
-import { didYouMean } from "./suggest.ts";
 
 export const GLOBAL_OPTIONS = {
   store: {

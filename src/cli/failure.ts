@@ -51,7 +51,7 @@ function describe(error: unknown, told: (text: string) => string): Failure {
   if (error instanceof OutputFailed) return { code: error.name, message: error.message, exit: EXIT.error };
   if (isHoldfastError(error)) {
     const { hint: given, ...rest } = error.toJSON();
-    const hint = given === undefined ? undefined : commandHint(given);
+    const hint = given === undefined ? undefined : commandHint(given, runOf(error));
     return { ...rest, ...(hint === undefined ? {} : { hint: told(hint) }), exit: exitOf(error.code) };
   }
   const message = error instanceof Error ? error.message : String(error);
@@ -61,6 +61,12 @@ function describe(error: unknown, told: (text: string) => string): Failure {
     hint: "this should not happen; HOLDFAST_DEBUG=1 shows where it did",
     exit: EXIT.error,
   };
+}
+
+/** The run that an error is about, where its details name it. */
+function runOf({ details }: HoldfastError): string | undefined {
+  const run = details.run ?? (details.kind === "run" ? details.id : undefined);
+  return typeof run === "string" && run !== "" ? run : undefined;
 }
 
 function stackOf(error: Error): string {

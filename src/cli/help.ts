@@ -90,10 +90,11 @@ function aliasLines(command: AnyCommand): string[] {
 }
 
 function groupLines(commands: readonly Command[], frame: Frame): string[] {
-  const width = Math.max(...commands.map(({ name }) => name.length)) + 2;
+  const named = commands.map((command) => [[command.name, ...(command.aliases ?? [])].join(", "), command] as const);
+  const width = Math.max(...named.map(([names]) => names.length)) + 2;
   return [
     frame.style.heading("Commands"),
-    ...commands.flatMap(({ name, summary }) => entry(name, summary, width, frame)),
+    ...named.flatMap(([names, { summary }]) => entry(names, summary, width, frame)),
     "",
     ...commands.flatMap(({ name, options }) => optionLines(`Options of ${name}`, options, frame)),
   ];

@@ -1,4 +1,5 @@
 // Hints of the library name its calls; whoever types commands is told the command instead.
+import { quoted } from "./terminal.ts";
 
 const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bsessions\.list\(\)/, "`holdfast sessions` lists those there are"],
@@ -7,6 +8,15 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bagents\.update\(\)/, "leave the ID out, or take another; `holdfast agents show ID` shows the one that is there"],
   [/\bagents\.list\(\)/, "`holdfast agents` lists those there are"],
   [/\bruns\.list\(\)/, "`holdfast runs` lists those there are"],
+  [
+    /\bruns\.retry\(\).*\bruns\.fork\(\)/,
+    "`holdfast runs retry RUN` takes it up where it ended; `holdfast runs fork RUN` goes on after one of its iterations",
+  ],
+  [
+    /\bruns\.cancel\(\).*\bruns\.signal\(\)/,
+    "`holdfast runs show RUN` tells what it waits for, `holdfast runs signal RUN NAME` hands it that; `holdfast runs cancel RUN` ends it",
+  ],
+  [/\bruns\.get\(\)/, "leave the id out, or take another; `holdfast runs show RUN` shows the one there is"],
   [/\bruns\.fork\(\)/, "`holdfast runs fork RUN` goes on from one of its iterations, in a new session"],
   [/\bruns\.pending\(\)/, "`holdfast runs pending` lists what is to be decided"],
   [/\bruns\.steps\(\)/, "`holdfast runs show RUN` shows what became of it"],
@@ -22,9 +32,9 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\b(resolve|resolveText|stream)\(\)/, "read it with `holdfast blobs get REF --out FILE`"],
 ];
 
-/** The same advice as a command; undefined when it names a call that no command stands for. */
-export function commandHint(hint: string): string | undefined {
+/** The same advice as a command, about the run if it is known; undefined when it names a call that no command stands for. */
+export function commandHint(hint: string, run?: string): string | undefined {
   const known = COMMANDS.find(([call]) => call.test(hint));
-  if (known !== undefined) return known[1];
+  if (known !== undefined) return run === undefined ? known[1] : known[1].replace(/\bRUN\b/g, () => quoted(run));
   return /\w\(\)/.test(hint) ? undefined : hint;
 }

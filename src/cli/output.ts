@@ -51,11 +51,14 @@ export class Output {
     this.#store = options;
   }
 
+  /** A command that can be copied as it is, by whoever reads here. */
+  commandLine(words: string): string {
+    return `${this.command} ${words}${words.includes(" --store ") ? "" : this.#store}`;
+  }
+
   /** Text whose `holdfast …` commands can be copied as they are, by whoever reads here. */
   withCommands(text: string): string {
-    return text.replace(COMMAND, (_, words: string) => {
-      return `\`${this.command} ${words}${words.includes(" --store ") ? "" : this.#store}\``;
-    });
+    return text.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
   }
 
   get frame(): Frame {

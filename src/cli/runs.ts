@@ -2,12 +2,12 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Run, RunStatus } from "../contracts/runs.ts";
+import type { Run, RunStatus, Step } from "../contracts/runs.ts";
+import { didYouMean } from "../core/distance.ts";
 import { UsageError } from "./failure.ts";
 import type { Style } from "./style.ts";
-import { didYouMean } from "./suggest.ts";
 import { quoted } from "./terminal.ts";
-import { formatTime, plural } from "./units.ts";
+import { formatCount, formatSpan, formatTime, plural } from "./units.ts";
 
 export const RUN_HELP = "RUN is a run's id, or the beginning of it, as long as no other begins with it.";
 
@@ -76,23 +76,77 @@ export async function needDecision(holdfast: Holdfast, text: string): Promise<st
   throw new UsageError(`run "${id}" asks ${all.length} things: name one of ${all.map(quoted).join(", ")}`);
 }
 
+/** As they are made up here: nobody knows them by heart, and their beginning names them. */
+const MADE_UP = /^run_(?:[0-9a-z]{20}|[0-9a-f]{32})$/;
+const SHORTEST = "run_qddb5fz3".length;
+
+/** As much of made-up ids as tells them apart, and can be typed instead; what somebody chose stays whole. */
+export function shortNames(ids: readonly string[]): (id: string) => string {
+  const all = [...new Set(ids)].filter((id) => MADE_UP.test(id));
+  let length = SHORTEST;
+  while (new Set(all.map((id) => id.slice(0, length))).size < all.length) length++;
+  return (id) => (MADE_UP.test(id) ? id.slice(0, length) : id);
+}
+
+/** A run with the iteration it is in, or ended in, beside the number completed. */
+export interface Placed extends Run {
+  readonly currentIteration: number;
+}
+
+/** The last is never complete: it ends with the run. One that was stopped may have been so between two. */
+export async function placed(holdfast: Holdfast, run: Run): Promise<Placed> {
+  const { id, iteration, stopReason } = run;
+  const mayBeBetween = stopReason !== null && stopReason !== "done" && stopReason !== "failed";
+  const isIn = !mayBeBetween || (await holdfast.runs.steps(id, { iteration: iteration + 1 })).length > 0;
+  return { ...run, currentIteration: isIn ? iteration + 1 : iteration };
+}
+
+/** "ended in iteration 3; the 2 before it are complete". */
+export function iterationWords({ currentIteration: at, iteration, endedAt }: Placed): string {
+  if (at === 0) return "ended before its first";
+  if (at === iteration) return `ended after iteration ${formatCount(at)}, which is complete`;
+  const where = `${endedAt === null ? "" : "ended "}in iteration ${formatCount(at)}`;
+  if (iteration === 0) return `${where}, its first`;
+  return `${where}; the ${iteration === 1 ? "one before it is" : `${formatCount(iteration)} before it are`} complete`;
+}
+
+export interface Telling {
+  readonly nameOf?: (id: string) => string;
+  /** Tells times from here, in few words. */
+  readonly now?: number;
+}
+
 /** Why it is as it is: what it waits for, until when, or why it ended. */
-export function whyOf(run: Run): string {
+export function whyOf(run: Run, { nameOf = (id: string) => id, now }: Telling = {}): string {
   if (run.held && run.endedAt === null) return "held: it came with an archive; runs unpause lets it go on here";
   if (run.cancelRequested && run.endedAt === null) return "is to be cancelled";
-  if (run.status === "paused") return run.pausedUntil === null ? "" : `until ${formatTime(run.pausedUntil)}`;
+  if (run.status === "paused" && run.pausedUntil !== null) {
+    return now === undefined ? `until ${formatTime(run.pausedUntil)}` : `for ${formatSpan(run.pausedUntil - now)} more`;
+  }
   if (run.status === "waiting") {
     const waits = run.waitsFor.map((wait) => {
       if (wait.kind === "decision") return `a person: ${wait.decision}`;
-      return wait.kind === "signal" ? `signal ${wait.name}` : `run ${wait.run}`;
+      return wait.kind === "signal" ? `signal ${wait.name}` : `run ${nameOf(wait.run)}`;
     });
     return waits.join(", ");
   }
   if (run.status === "failed" && run.stopReason !== null && run.stopReason !== "failed") return run.stopReason;
-  if (run.error !== null) return run.error.message;
+  if (run.error !== null && run.endedAt === null) {
+    return run.wakesAt === null ? run.error.message : `${againAt(run.wakesAt, now)}: ${run.error.message}`;
+  }
+  if (run.error !== null) return run.status === "cancelled" ? "" : run.error.message;
   if (run.endedAt !== null) return "";
   if (run.owner !== null) return "";
-  return run.wakesAt === null ? "for a worker to take" : `tried again at ${formatTime(run.wakesAt)}`;
+  return run.wakesAt === null ? "needs a worker" : againAt(run.wakesAt, now);
+}
+
+function againAt(at: number, now: number | undefined): string {
+  return now === undefined ? `tried again at ${formatTime(at)}` : `tried again in ${formatSpan(Math.max(0, at - now))}`;
+}
+
+/** "tool pay"; of what has no name of its own, its kind. */
+export function stepName({ kind, name }: Pick<Step, "kind" | "name">): string {
+  return kind === name ? kind : `${kind} ${name}`;
 }
 
 export function paintStatus(text: string, { status }: Pick<Run, "status">, style: Style): string {

@@ -84,14 +84,14 @@ export function truncate(text: string, width: number): string {
 export function wrap(text: string, width: number): string[] {
   const lines = text.split("\n");
   if (width === Number.POSITIVE_INFINITY) return lines;
-  return lines.flatMap((line) => wrapLine(line.replaceAll("\t", "    "), Math.max(width, 1)));
+  return lines.flatMap((line) => wrapLine(line.replaceAll("\t", "    "), Math.max(width, 1), breakWord));
 }
 
-function wrapLine(line: string, width: number): string[] {
+function wrapLine(line: string, width: number, pieces: (word: string, width: number) => readonly string[]): string[] {
   if (displayWidth(line) <= width) return [line];
   const lines: string[] = [];
   let current = "";
-  for (const piece of line.split(/(?<= )/).flatMap((word) => breakWord(word, width))) {
+  for (const piece of line.split(/(?<= )/).flatMap((word) => pieces(word, width))) {
     if (current !== "" && displayWidth(current + piece.trimEnd()) > width) {
       lines.push(current.trimEnd());
       current = "";
@@ -101,10 +101,16 @@ function wrapLine(line: string, width: number): string[] {
   return [...lines, current.trimEnd()];
 }
 
-/** The same, but what has no space in it stays whole, so that it can be copied. */
+/** One line in several, where what has no space in it stays whole, so that it can be copied. */
 export function wrapWords(text: string, width: number): string[] {
-  const longest = Math.max(0, ...text.split(" ").map(displayWidth));
-  return displayWidth(text) <= width ? [text] : wrap(text, Math.max(width, longest));
+  return wrapLine(text, Math.max(width, 1), (word) => [word]);
+}
+
+/** JSON in one line; with spaces where it may be broken if it is longer than that. */
+export function jsonLine(value: unknown, width: number): string {
+  const text = JSON.stringify(value) ?? "null";
+  // A line break is never part of a text in it: that is escaped.
+  return text.length <= width ? text : JSON.stringify(value, null, 1).replace(/\n */g, " ");
 }
 
 /** What is quoted for the shell may hold backticks itself. */

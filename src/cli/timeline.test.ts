@@ -61,3 +61,28 @@ test("while several are asked, the time counts once", () => {
   );
   expect(asked.find(({ kind }) => kind === "iteration")).toMatchObject({ waitedMs: 50 * SECOND, ms: 40 * SECOND });
 });
+
+test("what only waits is drawn as waiting: for what, until when, and what came of it", () => {
+  const wait = { ...place, kind: "wait", name: "ok" };
+  const told = (...more: readonly (readonly [number, string, object?])[]) =>
+    momentsOf(events([0, "run/created"], [1, "step/started", { ...wait, until: 3600 * SECOND }], ...more)).find(
+      ({ kind }) => kind === "step",
+    );
+  expect(told()).toMatchObject({ text: "waiting for signal ok until 1970-01-01 01:00:00Z", tone: "warn" });
+  expect(told([9, "step/done", { step: 2, signal: 3 }])).toMatchObject({ text: "", tone: "plain", ms: 8 * SECOND });
+  expect(told([3601, "step/done", { step: 2 }])?.text).toBe("the time was over, and nothing came");
+  expect(told([9, "run/cancelled"])?.text).toMatch(/^waiting for signal ok until .*; the run ended first$/);
+  const drawn = (data: object) => momentsOf(events([1, "step/started", data])).at(-1)?.text;
+  expect(drawn(wait)).toBe("waiting for signal ok, however long it takes");
+  expect(drawn({ ...place, kind: "sleep", name: "sleep", until: 0 })).toBe("asleep until 1970-01-01 00:00:00Z");
+  expect(drawn({ ...place, kind: "spawn", name: "child", run: "run_1" })).toBe("waiting for its child run_1");
+  expect(drawn(place)).toBe("begun, end not known");
+});
+
+test("a run that was recovered was not given back by its worker", () => {
+  const said = momentsOf(events([0, "run/released", { recovered: true }], [1, "run/released"])).map(({ text }) => text);
+  expect(said).toEqual([
+    "recovered: its worker was gone; for another to take",
+    "given back, for another worker to take",
+  ]);
+});

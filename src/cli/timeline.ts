@@ -2,6 +2,7 @@
 // what people decided.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
+import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
 
@@ -37,6 +38,8 @@ class Telling {
   readonly #steps = new Map<number, Moment>();
   /** When each try of a step began, the last time somebody began it; null: nobody knows. */
   readonly #begun = new Map<Moment, number | null>();
+  /** Steps that only wait, and have not ended. */
+  readonly #waiting = new Set<Moment>();
   /** Since when a person is asked, by the seq of the step. */
   readonly #asked = new Map<number, number>();
   /** Since when anything is asked at all. */
@@ -60,9 +63,10 @@ class Telling {
     if (step !== undefined) this.#about(step, event);
     const said = sayOf(event, step, waited);
     // The last iteration has no checkpoint: it ends with the run.
-    if (/^run\/(completed|failed|cancelled)$/.test(type) && this.#heading !== null) {
-      took(this.#heading, at);
+    if (/^run\/(completed|failed|cancelled)$/.test(type)) {
+      if (this.#heading !== null) took(this.#heading, at);
       this.#heading = null;
+      for (const one of this.#waiting) one.text = `${one.text}; the run ended first`;
     }
     if (said !== null) this.#add({ kind: "run", at, step: "", path: null, ...said, ms: null, waitedMs: null });
   }
@@ -94,12 +98,14 @@ class Telling {
       this.#heading = null;
     }
     const isOver = type !== "step/started";
+    const waits = isOver ? null : waitOf(data);
     const step = this.#add({
       ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
-      ...{ text: isOver ? "" : "begun, end not known", tone: isOver ? "plain" : "warn", ms: null },
+      ...{ text: isOver ? "" : (waits ?? "begun, end not known"), tone: isOver ? "plain" : "warn", ms: null },
       waitedMs: null,
     });
     this.#begun.set(step, at);
+    if (waits !== null) this.#waiting.add(step);
     if (Number(attempt) > 1) step.text = `try ${attempt}${isOver ? "" : `: ${step.text}`}`;
     if (type === "step/failed") fail(step, data);
     this.#steps.set(seq, step);
@@ -111,7 +117,7 @@ class Telling {
     if (type === "step/done" || type === "step/failed") {
       const begun = this.#begun.get(step) ?? null;
       step.ms = begun === null ? null : at - begun;
-      step.text = tries;
+      step.text = this.#waiting.delete(step) && timedOut(step, data) ? "the time was over, and nothing came" : tries;
       step.tone = "plain";
     }
     if (type === "step/failed") fail(step, data);
@@ -147,16 +153,32 @@ class Telling {
   }
 }
 
+/** What a step that only waits is waiting for, and until when; null: it does something. */
+function waitOf({ kind, name, until, run }: JsonObject): string | null {
+  const end = typeof until === "number" ? ` until ${formatTime(until)}` : "";
+  if (kind === "wait") return `waiting for signal ${name}${end === "" ? ", however long it takes" : end}`;
+  if (kind === "sleep") return `${name === "pause" ? "pausing" : "asleep"}${end}`;
+  return kind === "spawn" ? `waiting for its child ${run}` : null;
+}
+
+/** A wait that a signal ended names it. */
+function timedOut({ step }: Moment, data: JsonObject): boolean {
+  return step.startsWith("wait ") && data.signal === undefined;
+}
+
 /** What people took is told beside it. */
 function took(heading: Moment, at: number): void {
   heading.ms = Math.max(0, at - heading.at - (heading.waitedMs ?? 0));
   if (heading.waitedMs !== null) heading.text = `people took ${formatSpan(heading.waitedMs)}`;
 }
 
-function fail(step: Moment, data: JsonObject): void {
+function messageIn(data: JsonObject): string {
   const { code, message } = (data.error ?? {}) as JsonObject;
-  const why = message === "" || message === undefined ? String(code) : String(message);
-  step.text = [step.text, `failed: ${why}`].filter(Boolean).join(" ");
+  return message === "" || message === undefined ? String(code) : String(message);
+}
+
+function fail(step: Moment, data: JsonObject): void {
+  step.text = [step.text, `failed: ${messageIn(data)}`].filter(Boolean).join(" ");
   step.tone = "bad";
 }
 
@@ -177,6 +199,8 @@ function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined, waited
       if (data.status === "recovering") return { text: `taken over, its worker was gone: ${data.owner}`, tone: "warn" };
       return { text: `taken by ${data.owner}`, tone: "plain" };
     case "run/released":
+      if (data.recovered === true) return { text: "recovered: its worker was gone; for another to take", tone: "warn" };
+      if (data.error !== undefined) return { text: `given back: ${messageIn(data)}`, tone: "bad" };
       return { text: "given back, for another worker to take", tone: "plain" };
     case "run/waiting":
       return waiting(data.waits);
@@ -243,10 +267,14 @@ export function lastIterations(moments: readonly Moment[], most: number): readon
 }
 
 export function timelineLines(moments: readonly Moment[], begun: number, frame: Frame): string[] {
-  return table(columns(begun), moments, frame);
+  const ids = moments.flatMap(({ text }) => text.match(RUN_ID) ?? []);
+  const nameOf = frame.width === Number.POSITIVE_INFINITY ? (id: string) => id : shortNames(ids);
+  return table(columns(begun, nameOf), moments, frame);
 }
 
-function columns(begun: number): readonly Column<Moment>[] {
+const RUN_ID = /\brun_[0-9a-z]+\b/g;
+
+function columns(begun: number, nameOf: (id: string) => string): readonly Column<Moment>[] {
   return [
     {
       title: "AFTER",
@@ -266,8 +294,9 @@ function columns(begun: number): readonly Column<Moment>[] {
     { title: "TOOK", align: "right", cell: ({ ms }) => (ms === null ? "" : formatSpan(ms)) },
     {
       title: "WHAT",
-      ...{ keep: true, wrap: true, shrink: 3, min: 24 },
-      cell: ({ text }) => text,
+      // Room for the id of a worker, which is not broken then.
+      ...{ keep: true, wrap: true, shrink: 3, min: 34 },
+      cell: ({ text }) => text.replace(RUN_ID, nameOf),
       colour: (text, { tone }, style) => (tone === "plain" ? text : style[tone](text)),
     },
   ];

@@ -59,7 +59,7 @@ export function refusalError(refused: Refusal): HoldfastError {
     case "session-exists":
       return new HoldfastError("AlreadyExists", `there is a session ${quote(refused.session)} already`, {
         details: { kind: "session", id: refused.session },
-        hint: "Leave the id out, or use the session that is there.",
+        hint: "Take another id, or leave it out to be given one.",
       });
     case "session-missing":
       return new HoldfastError("NotFound", `there is no session ${quote(refused.session)}`, {

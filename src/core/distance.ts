@@ -1,4 +1,4 @@
-// How far two names are apart, for those who guess what was meant.
+// How far two names are apart, and the nearest known one, for those who guess what was meant.
 
 /** Insertions, deletions, replacements, and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {
@@ -18,4 +18,21 @@ export function editDistance(a: string, b: string): number {
     last = row;
   }
   return last[b.length] ?? 0;
+}
+
+/** The known name that is near enough to be a slip of the fingers. */
+export function nearest(typed: string, known: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.floor(typed.length / 3));
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const name of known) {
+    const distance = typed.length >= 2 && name.startsWith(typed) ? 0.5 : editDistance(typed, name);
+    if (distance <= most && (best === undefined || distance < best.distance)) best = { name, distance };
+  }
+  return best?.name;
+}
+
+/** `; did you mean "sessions"?`, or nothing. */
+export function didYouMean(typed: string, known: readonly string[], prefix = ""): string {
+  const name = nearest(typed, known);
+  return name === undefined ? "" : `; did you mean "${prefix}${name}"?`;
 }

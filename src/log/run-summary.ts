@@ -19,7 +19,8 @@ export const SAY_OF_RUNS: Readonly<Record<string, Say>> = {
     data.status === "recovering"
       ? `run taken over from a worker that was gone, epoch ${data.epoch}`
       : `run taken by a worker, epoch ${data.epoch}`,
-  "run/released": ({ data }) => `run given back, epoch ${data.epoch}`,
+  "run/released": ({ data }) =>
+    `run ${data.recovered === true ? "recovered from a worker that was gone" : "given back"}, epoch ${data.epoch}`,
   "run/waiting": ({ data }) => `run waits for ${waited(data.waits)}`,
   "run/paused": () => "run paused",
   "run/pausing": () => "run is to pause when its iteration ends",

@@ -3,9 +3,9 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition, AnyAgent, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
-import { encodeText, sameBytes, sha256, toHex } from "../core/bytes.ts";
-import { canonicalJson } from "../core/canonical.ts";
+import { sameBytes, toHex } from "../core/bytes.ts";
 import { checkFields, checkId, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
+import { changeSince, toolsetOf } from "./toolset.ts";
 
 const AGENT = ["id", "version", "tools", "models", "limits", "initial", "iterate"] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
@@ -67,15 +67,6 @@ export function checkLimits(value: unknown, what: string): RunLimits {
   return Object.fromEntries(LIMITS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
 }
 
-/** Names and effects of its tools, names of its models: with others, a recorded step could mean something else. */
-export function toolsetOf({ tools = {}, models = {} }: AgentDefinition): Uint8Array {
-  const said = {
-    tools: Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect ?? "non-idempotent"])),
-    models: Object.keys(models).sort(),
-  };
-  return sha256(encodeText(canonicalJson(said)));
-}
-
 export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch = false }: ResumeOptions): void {
   const mismatch = (what: string, then: string, now: string) =>
     new HoldfastError("AgentMismatch", `the run ${JSON.stringify(row.id)} was begun by ${what} ${then}, not ${now}`, {
@@ -86,7 +77,16 @@ export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch =
   if (allowMismatch) return;
   if (row.agent_version !== agent.version) throw mismatch("version", row.agent_version, agent.version);
   const toolset = toolsetOf(agent);
-  if (!sameBytes(row.toolset, toolset)) throw mismatch("the tools", toHex(row.toolset), toHex(toolset));
+  if (!sameBytes(row.toolset, toolset)) throw otherTools(row, agent, toolset);
+}
+
+/** What was recorded is a hash: it tells what changed only where one change explains it. */
+function otherTools({ id, toolset: then }: RunRow, agent: AgentDefinition, now: Uint8Array): HoldfastError {
+  const change = changeSince(then, agent) ?? "with other tools or models than the agent has now, or declared otherwise";
+  return new HoldfastError("AgentMismatch", `the run ${JSON.stringify(id)} was begun ${change}`, {
+    details: { run: id, what: "the tools", recorded: toHex(then), given: toHex(now) },
+    hint: "Resume it with the tools and models it began with; if the change does it no harm, with allowMismatch: true.",
+  });
 }
 
 export function waitBefore(attempt: number, { backoffMs = 500, maxBackoffMs = 30_000 }: RetryPolicy): number {

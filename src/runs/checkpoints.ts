@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkArray, checkId, checkInt, checkRecord, encodeJson } from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
@@ -20,7 +20,13 @@ const NO_RUN = "";
 export function checkpointBytes(state: unknown, { created_at }: RunRow): Uint8Array {
   // A property that is undefined would be left out.
   if (state === undefined) throw noState("next() was given");
-  return encodeJson({ state, startedAt: created_at }, "state", "payloadBytes");
+  try {
+    return encodeJson({ state, startedAt: created_at }, "state", "payloadBytes");
+  } catch (error) {
+    // Named as the agent has it, without what it is kept in.
+    copyJson(state, "state");
+    throw error;
+  }
 }
 
 export function noState(what: string): HoldfastError {

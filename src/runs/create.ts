@@ -11,8 +11,9 @@ import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { checkAgent, checkLimits, toolsetOf } from "./agents.ts";
+import { checkAgent, checkLimits } from "./agents.ts";
 import { carried, carriedBlobs } from "./moves.ts";
+import { toolsetOf } from "./toolset.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
 const LEASE_MS = 30_000;

@@ -18,12 +18,18 @@ import type {
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
+import { didYouMean } from "../core/distance.ts";
 import { checkAgent } from "./agents.ts";
 import { type Asked, NEVER, type Steps } from "./steps.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
 const ONCE: RetryPolicy = { attempts: 1 };
 const MINUTE = 60_000;
+/** What a step is given, in the words of who gave it; of others the kind says it. */
+const GIVEN: { readonly [K in Asked["kind"]]?: (name: string) => string } = {
+  tool: (name) => `tool ${name}: input`,
+  model: (name) => `model ${name}: request`,
+};
 const LONGEST_SLEEP = 366 * 24 * 60 * MINUTE;
 
 /** What an iteration is in, and the verbs that need more than its steps. */
@@ -54,8 +60,9 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   let drawn = 0;
   const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => {
     if (setting.isOver()) throw iterationOver(iteration);
-    const value = copyJson(given === undefined ? null : given, name);
-    const input = encodeCopy(value, name, "payloadBytes");
+    const what = GIVEN[kind]?.(name) ?? kind;
+    const value = copyJson(given === undefined ? null : given, what);
+    const input = encodeCopy(value, what, "payloadBytes");
     return { path: `${prefix}${++count}`, kind, name, input, value };
   };
   const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
@@ -72,7 +79,7 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
     async model(request, name) {
       const models = Object.keys(agent.models ?? {});
       const chosen = name ?? (models.length === 1 ? models[0] : undefined);
-      if (chosen === undefined) throw invalid("model", `one of ${models.join(", ")}`, name);
+      if (chosen === undefined) throw unnamed(models);
       const model = found(agent.models, chosen, "model");
       return step(ask("model", chosen, request), (asked) => setting.model(asked, chosen, model));
     },
@@ -121,10 +128,22 @@ function found<T>(all: Readonly<Record<string, T>> | undefined, name: string, wh
   const one = all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
   if (one !== undefined) return one;
   const known = Object.keys(all ?? {});
-  throw new HoldfastError("NotFound", `the agent has no ${what} ${JSON.stringify(String(name).slice(0, 80))}`, {
-    details: { kind: what, id: String(name).slice(0, 80) },
-    hint: known.length === 0 ? `It has no ${what}s.` : `It has ${known.slice(0, 20).join(", ")}.`,
+  const asked = String(name).slice(0, 80);
+  const all20 = `${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}`;
+  // In the message too: of what an agent asked wrongly, only that is kept.
+  const guess = didYouMean(asked, known) || (known.length === 0 ? "; it has none" : `; it has ${all20}`);
+  throw new HoldfastError("NotFound", `the agent has no ${what} ${JSON.stringify(asked)}${guess}`, {
+    details: { kind: what, id: asked },
+    hint: known.length === 0 ? `Give it some: defineAgent({ ${what}s: … }).` : `It has ${all20}.`,
   });
+}
+
+function unnamed(models: readonly string[]): HoldfastError {
+  const which =
+    models.length === 0
+      ? "the agent has no models: give it some, defineAgent({ models: … })"
+      : `the agent has ${models.length} models: name one of ${models.slice(0, 20).join(", ")}`;
+  return new HoldfastError("InvalidArgument", which, { details: { what: "model" } });
 }
 
 function iterationOver(iteration: number): HoldfastError {

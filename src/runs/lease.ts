@@ -1,6 +1,7 @@
 // Leases: who works on a run, and whether he is still there. A lease is taken only from who showed no sign of life for as
 // long as the run says, on the claimer's own clock; whoever had it before cannot commit any more.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunError } from "../contracts/runs.ts";
@@ -73,16 +74,24 @@ export async function releaseRun(
     if (now.epoch !== epoch || now.ended_at !== null) return;
     // Also when it went to sleep just as that was asked.
     if (now.cancel === 1) return endHeld(storage, payloads, now);
-    if (now.owner === null || (await freeRun(storage, now, trouble)) !== null) return;
+    if (now.owner === null || (await freeRun(storage, now, trouble?.wakeAt, saidOf(trouble))) !== null) return;
   }
 }
 
+function saidOf(trouble: Trouble | null): JsonObject {
+  return trouble === null ? {} : { error: { ...trouble.error } };
+}
+
 /** Nobody has it any more; null when somebody did something to it meanwhile. Who had it cannot commit: its epoch is over. */
-export async function freeRun(storage: Storage, seen: RunRow, trouble: Trouble | null = null): Promise<RunRow | null> {
+export async function freeRun(
+  storage: Storage,
+  seen: RunRow,
+  wakeAt = 0,
+  said: JsonObject = {},
+): Promise<RunRow | null> {
   const at = storage.environment.now();
-  const changes = { owner: null, wake_at: trouble?.wakeAt ?? 0, epoch: seen.epoch + 1 };
-  const data = trouble === null ? {} : { error: { ...trouble.error } };
-  const moved = moveRun(seen, { type: "run/released", at, changes, data });
+  const changes = { owner: null, wake_at: wakeAt, epoch: seen.epoch + 1 };
+  const moved = moveRun(seen, { type: "run/released", at, changes, data: said });
   const outcome = await storage.commit({
     ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },
     guards: asSeen(seen),

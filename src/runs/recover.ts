@@ -12,6 +12,8 @@ import { type Verified, verifyRun } from "./verify.ts";
 
 const PAGE = 500;
 const AT_A_TIME = 16;
+/** Not given back: whoever had it was gone. */
+const RECOVERED = { recovered: true };
 
 /** Nothing is changed by looking. */
 export async function examine(storage: Storage, row: RunRow, verify: Verified): Promise<Recovery> {
@@ -40,7 +42,7 @@ export async function recoverRun(storage: Storage, id: string, verify: Verified)
     throw error;
   });
   if (seen.owner === null) return found;
-  const freed = await freeRun(storage, seen);
+  const freed = await freeRun(storage, seen, 0, RECOVERED);
   if (freed === null) throw atWork(await existingRun(storage, id));
   return { ...found, run: runOf(freed) };
 }
@@ -69,7 +71,7 @@ export async function recoverAll(storage: Storage, verify: Verified): Promise<re
 async function recovered(storage: Storage, row: RunRow, verify: Verified): Promise<Recovered | null> {
   try {
     const recovery = await examine(storage, row, verify);
-    const freed = await freeRun(storage, row);
+    const freed = await freeRun(storage, row, 0, RECOVERED);
     return freed === null ? null : { ...recovery, run: runOf(freed) };
   } catch (error) {
     if (error instanceof HoldfastError && error.retryable) return null;

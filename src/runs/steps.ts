@@ -232,7 +232,7 @@ export class Steps {
 
   /** The effect, and what came of it: the value as it will be read back, or the failure. */
   async #do(
-    { path, name, input, value: first }: Identity,
+    { path, kind, name, input, value: first }: Identity,
     record: Record,
     again: boolean,
     effect: (input: Json, call: StepCall) => unknown,
@@ -248,8 +248,9 @@ export class Steps {
     let bytes: Uint8Array;
     try {
       const asked = record.attempt === 1 && !again ? first : parse(input);
-      value = copyJson(given(name, await effect(asked, call)), `what ${name} gave`);
-      bytes = encodeCopy(value, `what ${name} gave`, "payloadBytes");
+      const what = `${kind} ${name}: result`;
+      value = copyJson(given(name, await effect(asked, call)), what);
+      bytes = encodeCopy(value, what, "payloadBytes");
     } catch (error) {
       return { record: await this.#failed(record, error, also) };
     }

@@ -56,8 +56,17 @@ async function placeOf(storage: Storage, row: RunRow, iteration: number): Promis
 function noIteration(row: RunRow, iteration: number): HoldfastError {
   return new HoldfastError("NotFound", `the run ${JSON.stringify(row.id)} has no iteration ${iteration} behind it`, {
     details: { kind: "iteration", run: row.id, iteration, completed: row.iteration },
-    hint: `It has completed ${row.iteration}.`,
+    hint: forkable(row),
   });
+}
+
+/** Which can be gone on from, and why no others. */
+function forkable({ iteration, ended_at }: RunRow): string {
+  const why = `only a completed iteration leaves a checkpoint to go on from${
+    ended_at === null ? "" : "; the one a run ends in leaves none"
+  }`;
+  if (iteration === 0) return `It has completed none (${why}): fork it with iteration 0, from its beginning.`;
+  return `The last it has completed is ${iteration} (${why}); a fork with iteration 0 goes on from its beginning.`;
 }
 
 /** The new run, for the session it is to work in. */

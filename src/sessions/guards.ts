@@ -24,8 +24,12 @@ export async function whileIdle(storage: Storage, session: string): Promise<Guar
 }
 
 export function sessionBusy(session: string, run: string): HoldfastError {
-  return new HoldfastError("SessionBusy", `the run ${JSON.stringify(run)} is at work in ${JSON.stringify(session)}`, {
-    details: { session, run },
-    hint: "Wait until it ends, or cancel it; runs.signal() hands it input.",
-  });
+  return new HoldfastError(
+    "SessionBusy",
+    `${JSON.stringify(session)} has a run that has not ended: ${JSON.stringify(run)}`,
+    {
+      details: { session, run },
+      hint: "Wait until it ends, or end it with runs.cancel(); runs.signal() hands it what it waits for.",
+    },
+  );
 }

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
@@ -20,13 +21,14 @@ afterEach(() => {
 const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
 
 /** Somebody at a terminal who types this. */
-async function* typed(text: string): AsyncGenerator<string> {
+async function* typed(text: string, thinksMs = 0): AsyncGenerator<string> {
+  if (thinksMs > 0) await sleep(thinksMs);
   yield text;
 }
-const person = (text: string) => ({
+const person = (text: string, thinksMs?: number) => ({
   columns: 80,
   env: { NO_COLOR: "1", USER: "ada" },
-  stdin: Object.assign(typed(text), { isTTY: true }),
+  stdin: Object.assign(typed(text, thinksMs), { isTTY: true }),
 });
 
 describe("demo", () => {
@@ -36,6 +38,7 @@ describe("demo", () => {
     expect(stdout).toContain("✗ kill -9: process ");
     expect(stdout).toContain("took the run over\n");
     expect(stdout).toContain("bills#19  did pay happen?");
+    expect(stdout).toMatch(/runs approve 'bills#19' --store \S+agents\.db\n/);
     expect(stdout).toContain("--by demo\n");
     expect(stdout).toContain("✓ the bank's book has 3 payments: none twice\n");
     expect(stdout).toContain(": result, by demo");
@@ -48,7 +51,12 @@ describe("demo", () => {
   });
 
   test("asks whoever sits at the terminal, and shows what comes of the answer", async () => {
-    const again = await cli(["demo"], person("2\n"));
+    const [begun, thinksMs] = [performance.now(), 1500];
+    const again = await cli(["demo"], person("2\n", thinksMs));
+    const most = performance.now() - begun - thinksMs;
+    const told = 1000 * Number(/claims checked in ([\d.]+) s/.exec(again.stdout)?.[1]);
+    // To the tenth of a second, as it is told.
+    expect(told).toBeLessThanOrEqual(most + 50);
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("Your answer: ")]);
     expect(again.stdout).toContain("✓ B-102 was paid twice because you said so, under one idempotency key\n");
     expect(again.stdout).toContain(": retry, by ada");

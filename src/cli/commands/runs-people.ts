@@ -8,7 +8,7 @@ import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { NEXT_WORKER, needDecision, needRun, RUN_HELP } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
-import { quoted, safe, truncate, wrap } from "../terminal.ts";
+import { jsonLine, quoted, safe, truncate, wrap } from "../terminal.ts";
 import { verdictWords } from "../timeline.ts";
 import { formatAge, formatTime, plural } from "../units.ts";
 
@@ -25,7 +25,7 @@ export const pending: Command = {
   description:
     "Lists the steps nobody knows the end of: their worker died between doing them and saying so, and they are not " +
     `declared safe to do twice. Find out in the world whether it happened (its key may help), then answer. ${ANSWERS} With --answered: ` +
-    "what was decided before, by whom and when, as the log has it.",
+    "what was decided before, by whom and when, as the log has it: session by session, in the order in which each asked.",
   options: {
     answered: { type: "flag", summary: "what was answered, instead of what waits for an answer" },
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" },
@@ -54,6 +54,11 @@ export const pending: Command = {
       if (answered) return table(ANSWERED, decisions, context.output.frame);
       return decisions.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...decisionLines(one, context)]);
     });
+    if (answered && decisions.length > 1) {
+      await context.output.note(
+        "session by session, in the order in which each asked: the latest of a session stands last",
+      );
+    }
     if (next !== null) await context.output.note(`more: add --cursor '${next}'`);
     return undefined;
   },
@@ -69,20 +74,24 @@ const ANSWERED: readonly Column<Decision>[] = [
   { title: "RUN", cell: ({ run }) => run, shrink: 5, min: 0 },
 ];
 
+/** What the names before the values take, about. */
+const NAMES = 10;
+
 /** Longer inputs are cut on a terminal: --json has all of it. */
 const INPUT_CHARS = 600;
 
 function decisionLines({ id, step, input, run, session, askedAt }: Decision, { output }: Context): string[] {
   const { style, frame } = output;
-  const text = JSON.stringify(input) ?? "null";
+  const text = jsonLine(input, output.width - NAMES);
   const tries = step.attempt === 1 ? "" : `, try ${step.attempt}`;
   const answers: readonly (readonly [string, string])[] = [
     [`runs approve ${quoted(id)}`, "do it again"],
     [`runs approve ${quoted(id)} --result JSON`, "it happened, and gave this"],
     [`runs deny ${quoted(id)}`, "it did not happen, and shall not"],
   ];
-  const column = Math.max(...answers.map(([command]) => command.length)) + 2;
-  const width = 4 + output.command.length + 1 + column + Math.max(...answers.map(([, does]) => does.length));
+  const lines = answers.map(([command, does]) => [output.commandLine(command), does] as const);
+  const column = Math.max(...lines.map(([command]) => command.length)) + 2;
+  const width = 4 + column + Math.max(...lines.map(([, does]) => does.length));
   return [
     ...wrap(safe`${id}  did ${step.name} happen?`, frame.width).map((line) => style.strong(line)),
     ...facts(
@@ -96,10 +105,9 @@ function decisionLines({ id, step, input, run, session, askedAt }: Decision, { o
       ],
       { ...frame, indent: 2 },
     ),
-    ...answers.flatMap(([command, does]) => {
-      const whole = `${output.command} ${command}`;
-      if (width <= frame.width) return [`    ${whole.padEnd(output.command.length + 1 + column)}${style.faint(does)}`];
-      return [`    ${style.faint(`${does}:`)}`, `      ${whole}`];
+    ...lines.flatMap(([command, does]) => {
+      if (width <= frame.width) return [`    ${command.padEnd(column)}${style.faint(does)}`];
+      return [`    ${style.faint(`${does}:`)}`, `      ${command}`];
     }),
   ];
 }

@@ -3,7 +3,7 @@ import type { Recovered, Recovery, Step } from "../../contracts/runs.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
+import { NEXT_WORKER, needRun, RUN_HELP, shortNames, stepName } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { formatSpan, plural } from "../units.ts";
 
@@ -40,9 +40,15 @@ export const recover: Command = {
     await output.progress("watching leases …");
     const found = await holdfast.runs.recoverAll();
     await output.clearProgress();
+    const nameOf = output.interactive ? shortNames(found.map(({ run }) => run.id)) : (id: string) => id;
     await output.answer({ recovered: found }, () =>
-      found.length === 0 ? ["no run whose worker is gone"] : table(COLUMNS, found, output.frame),
+      found.length === 0 ? ["no run whose worker is gone"] : table(columns(nameOf), found, output.frame),
     );
+    if (found.some((one) => "needsPerson" in one && one.needsPerson)) {
+      await output.note(
+        "people will be asked when a worker takes their run, `holdfast worker --agents FILE`; `holdfast runs pending` lists it then",
+      );
+    }
     return found.some((one) => "error" in one) ? EXIT.damage : undefined;
   },
 };
@@ -55,7 +61,10 @@ function lines({ run, resumeIteration, cached, inDoubt, needsPerson }: Recovery,
       ["goes on with", `iteration ${resumeIteration}`],
       ["known results", listed(cached, "none")],
       ["in doubt", listed(inDoubt, "nothing")],
-      ["a person", needsPerson ? "is asked when a worker takes it: holdfast runs pending" : "is not needed"],
+      [
+        "a person",
+        needsPerson ? "will be asked when a worker takes it; holdfast runs pending lists it then" : "is not needed",
+      ],
     ],
     output.frame,
   );
@@ -69,12 +78,12 @@ function listed(steps: readonly Step[], none: string): string {
   return steps.length === 0 ? none : [...steps.slice(0, MOST).map(nameOf), ...more].join(", ");
 }
 
-function nameOf({ kind, name, path }: Step): string {
-  return `${kind === name ? kind : `${kind} ${name}`} (${path})`;
+function nameOf(step: Step): string {
+  return `${stepName(step)} (${step.path})`;
 }
 
-const COLUMNS: readonly Column<Recovered>[] = [
-  { title: "RUN", cell: ({ run }) => run.id, ...ID, colour: (text, _, style) => style.name(text) },
+const columns = (nameOf: (id: string) => string): readonly Column<Recovered>[] => [
+  { title: "RUN", cell: ({ run }) => nameOf(run.id), ...ID, colour: (text, _, style) => style.name(text) },
   { title: "SESSION", cell: ({ run }) => run.session, shrink: 2 },
   { title: "GOES ON", cell: (one) => ("error" in one ? "" : `iteration ${one.resumeIteration}`) },
   { title: "KNOWN", cell: (one) => ("error" in one ? "" : plural(one.cached.length, "step")) },
@@ -83,7 +92,7 @@ const COLUMNS: readonly Column<Recovered>[] = [
     cell: (one) => ("error" in one ? "" : one.inDoubt.map(({ name }) => name).join(" ")),
     shrink: 3,
   },
-  { title: "PERSON", cell: (one) => ("error" in one || !one.needsPerson ? "" : "is asked") },
+  { title: "PERSON", cell: (one) => ("error" in one || !one.needsPerson ? "" : "will be asked"), keep: true },
   {
     title: "CANNOT GO ON",
     cell: (one) => ("error" in one ? one.error.message : ""),

@@ -7,10 +7,10 @@ import type { LogEvent } from "../../contracts/log.ts";
 import type { Run, RunResult } from "../../contracts/runs.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { needRun, RUN_HELP, whyOf } from "../runs.ts";
+import { iterationWords, needRun, type Placed, placed, RUN_HELP, whyOf } from "../runs.ts";
 import { formatUsd } from "../spending.ts";
 import { facts } from "../table.ts";
-import { truncate } from "../terminal.ts";
+import { jsonLine, truncate } from "../terminal.ts";
 import { lastIterations, momentsOf, timelineLines, verdictWords } from "../timeline.ts";
 import { formatCount, formatSpan, formatTime } from "../units.ts";
 
@@ -39,7 +39,7 @@ export const show: Command = {
     const [only, last] = [args.number("iteration"), args.number("last")];
     if (only !== undefined && last !== undefined) throw new UsageError("--iteration goes without --last");
     const holdfast = await context.open();
-    const run = await needRun(holdfast, args.operand(0));
+    const run = await placed(holdfast, await needRun(holdfast, args.operand(0)));
     const result = await holdfast.runs.result(run.id);
     const all = momentsOf(await eventsOf(holdfast, run));
     const moments =
@@ -75,11 +75,20 @@ async function eventsOf(holdfast: Holdfast, { id }: Run): Promise<readonly LogEv
 /** Longer values are cut on a terminal: --json has all of it. */
 const VALUE_CHARS = 400;
 
+/** What the names before the values take, about. */
+const NAMES = 12;
+
 /** More of them say no more: --json has all. */
 const MOST_DECISIONS = 10;
 
-function describe(run: Run, result: RunResult | null, decisions: readonly Decision[], { output }: Context): string[] {
-  const value = result?.status === "completed" ? JSON.stringify(result.value) : "";
+function describe(
+  run: Placed,
+  result: RunResult | null,
+  decisions: readonly Decision[],
+  { output }: Context,
+): string[] {
+  // A program or a file gets it as it is, however long: nothing is broken there.
+  const value = result?.status === "completed" ? jsonLine(result.value, output.width - NAMES) : "";
   const why = whyOf(run);
   const limits = Object.entries(run.limits).map(([name, most]) => `${name} ${formatCount(Number(most))}`);
   return facts(
@@ -91,7 +100,7 @@ function describe(run: Run, result: RunResult | null, decisions: readonly Decisi
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],
       ["worker", run.owner ?? ""],
-      ["iterations", `${formatCount(run.iteration)} complete`],
+      ["iteration", iterationWords(run)],
       ["tokens", run.tokens === 0 ? "" : formatCount(run.tokens)],
       ["cost", run.costUsd === null ? "" : formatUsd(run.costUsd)],
       ["limits", limits.join(", ")],

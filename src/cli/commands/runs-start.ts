@@ -1,13 +1,13 @@
 // holdfast runs start: begins a run of an agent that a module exports.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { AgentDefinition, RunInput, RunResult } from "../../contracts/runs.ts";
+import { didYouMean } from "../../core/distance.ts";
 import { AGENTS_HELP, loadAgents } from "../agents.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject, readTextOperand } from "../input.ts";
 import { NEXT_WORKER, whyOf } from "../runs.ts";
-import { didYouMean } from "../suggest.ts";
 import { safe, truncate, wrap } from "../terminal.ts";
 
 export const start: Command = {

@@ -1,10 +1,11 @@
 // holdfast runs retry, fork, rewind: going on from where a run stood, or stood once.
+import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput, Run } from "../../contracts/runs.ts";
 import type { Arguments } from "../arguments.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject } from "../input.ts";
-import { NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
+import { NEXT_WORKER, needRun, RUN_HELP, stepName } from "../runs.ts";
 import { safe, wrap } from "../terminal.ts";
 
 const LIMITS_OPTION = {
@@ -41,6 +42,30 @@ async function told({ output }: Context, run: Run, from: string): Promise<undefi
   return undefined;
 }
 
+/** The step whose failure ended it, and that is tried again; null: something else did. */
+async function failedAt(holdfast: Holdfast, { id, session, iteration, stopReason }: Run): Promise<string | null> {
+  if (stopReason !== "failed") return null;
+  const steps = await holdfast.runs.steps(id, { iteration: iteration + 1 });
+  const at = await placeOfFailure(holdfast, session, id);
+  const last =
+    at === null
+      ? steps.toSorted((a, b) => (a.endedAt ?? a.startedAt) - (b.endedAt ?? b.startedAt)).at(-1)
+      : steps.findLast(({ path }) => `${iteration + 1}/${path}` === at);
+  return last?.status === "failed" ? stepName(last) : null;
+}
+
+/** As the event says that ended it; null where the last thing it did counts. */
+async function placeOfFailure(holdfast: Holdfast, session: string, run: string): Promise<string | null> {
+  for (let after = 0; ; ) {
+    const ends = await holdfast.log.read(session, { after, types: ["run/failed"] });
+    const end = ends.find((event) => event.run === run);
+    if (end !== undefined) return typeof end.data.at === "string" ? end.data.at : null;
+    const last = ends.at(-1);
+    if (last === undefined) return null;
+    after = last.seq;
+  }
+}
+
 export const retry: Command = {
   name: "retry",
   summary: "take up a run that failed, at the step it failed at",
@@ -57,8 +82,14 @@ export const retry: Command = {
   next: NEXT_WORKER,
   run: async (context) => {
     const holdfast = await context.open();
-    const { id } = await needRun(holdfast, context.args.operand(0));
-    return told(context, await holdfast.runs.retry(id, limitsOf(context.args)), id);
+    const failed = await needRun(holdfast, context.args.operand(0));
+    const run = await holdfast.runs.retry(failed.id, limitsOf(context.args));
+    const step = await failedAt(holdfast, failed);
+    const place = `in iteration ${run.iteration + 1}${step === null ? "" : `, at ${step}`}`;
+    const said = safe`run ${run.id} in session ${run.session} takes up ${failed.id}: it goes on ${place}`;
+    const how = "as soon as a worker takes it; what was done before is not done again";
+    await context.output.answer(run, () => wrap(`${said}, ${how}`, context.output.width));
+    return undefined;
   },
 };
 

@@ -113,6 +113,7 @@ export const signal: Command = {
 
 export const rm: Command = {
   name: "rm",
+  aliases: ["delete"],
   summary: "erase what a run carried",
   usage: ["runs rm RUN [--yes]"],
   description:

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { realEnvironment } from "../../core/environment.ts";
 import { type AgentDefinition, defineAgent, open } from "../../index.ts";
 import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
@@ -105,6 +106,21 @@ async function inDoubt(session = "desk") {
   return { ...given, id };
 }
 
+/** At work in a process that shows no sign of life any more: its clock stands still. */
+async function goneQuiet(session: string): Promise<{ readonly id: string; close(): Promise<void> }> {
+  const given = payer();
+  const asleep = (_: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
+  const environment = { ...realEnvironment(), sleep: asleep };
+  const quiet = await open(path.join(cwd, "holdfast.db"), { environment });
+  const { agent } = given;
+  const quick = { ...agent, tools: { ...agent.tools, look: { execute: () => 1 } } } as AgentDefinition;
+  quiet.runs.execute(quick, { session, leaseMs: 200 }).catch(() => {});
+  await given.reached;
+  const [run] = (await hf.runs.list({ session })).items;
+  return { id: run?.id ?? "", close: () => quiet.close() };
+}
+
 describe("runs", () => {
   test("lists them by status, session and agent, page by page", async () => {
     expect(await run("runs")).toBe("no runs\n");
@@ -119,7 +135,7 @@ describe("runs", () => {
       "run_first",
       "",
     ]);
-    expect(all).toMatch(/run_third +waiting +c +0 +just now +signal go +patient/);
+    expect(all).toMatch(/run_third +waiting +c +1 +just now +signal go +patient/);
     expect(all).toMatch(/run_second +failed +b +1 +just now +limit:iterations +counter/);
     const ids = async (...argv: string[]) => (await json("runs", ...argv)).items.map(({ id }: { id: string }) => id);
     expect(await ids("--status", "waiting")).toEqual(["run_third"]);
@@ -152,6 +168,75 @@ describe("runs", () => {
     expect(told.value).toEqual({ ok: true });
     expect(told.timeline.at(-1)).toMatchObject({ kind: "run", text: "completed" });
     expect(told.decisions).toMatchObject([{ run: id, answer: { verdict: "result", by: "eve", note: "saw it" } }]);
+  });
+
+  test("tells the iteration a run is in or ended in, beside those that are complete", async () => {
+    const ended = await hf.runs.execute(counts, { session: "a" });
+    const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
+    const waiting = await hf.runs.execute(waits, { session: "c" });
+    const { id: never } = await hf.runs.start(counts, { session: "d" });
+    await hf.runs.cancel(never);
+    const asked = await inDoubt();
+    await hf.runs.cancel(asked.id);
+    const { items } = await json("runs");
+    const told = new Map(items.map((one: { id: string }) => [one.id, one]));
+    const cases = [
+      [ended.run.id, 3, 2, "ended in iteration 3; the 2 before it are complete"],
+      [stopped.run.id, 2, 2, "ended after iteration 2, which is complete"],
+      [waiting.run.id, 1, 0, "in iteration 1, its first"],
+      [never, 0, 0, "ended before its first"],
+      [asked.id, 1, 0, "ended in iteration 1, its first"],
+    ] as const;
+    for (const [id, currentIteration, iteration, words] of cases) {
+      expect(told.get(id)).toMatchObject({ currentIteration, iteration });
+      expect((await json("runs", "show", id)).run).toMatchObject({ currentIteration, iteration });
+      expect(await run("runs", "show", id)).toContain(`iteration  ${words}\n`);
+    }
+    const refusal = await refused(3, "runs", "fork", ended.run.id, "--iteration", "3");
+    expect(refusal).toContain("The last it has completed is 2 (only a completed iteration leaves a checkpoint");
+  });
+
+  test("lists children when they are asked for, by the beginnings of their ids, and says why at 80 columns", async () => {
+    const parent = defineAgent({
+      ...waits,
+      id: "parent",
+      iterate: async (it) => it.done((await it.spawn(waits)).value),
+    });
+    const { run: made } = await hf.runs.execute(parent, { session: "a-session-with-quite-a-long-name" });
+    const [child = ""] = made.waitsFor.map((wait) => (wait.kind === "run" ? wait.run : ""));
+    const ids = async (...argv: string[]) => (await json("runs", ...argv)).items.map(({ id }: { id: string }) => id);
+    expect(await ids()).toEqual([made.id]);
+    for (const asked of [["--children"], ["--status", "waiting"]])
+      expect(await ids(...asked)).toEqual([child, made.id]);
+    expect(await ids("--session", child)).toEqual([child]);
+    const few = await cli(["runs"], { columns: 80, env: { NO_COLOR: "1" } });
+    expect(few.stdout).toMatch(new RegExp(`${made.id.slice(0, 12)} +waiting .* run ${child.slice(0, 12)} +parent\n`));
+    expect(few.stderr).toBe("without 1 run that others spawned; --children lists all\n");
+    const all = await run("runs", "--children");
+    expect(all).toMatch(new RegExp(`${child.slice(0, 12)} +waiting .* signal go +patient`));
+    expect((await cli(["runs", "--children"])).stdout).toContain(child);
+    expect((await json("runs", "show", child.slice(0, 12))).run.id).toBe(child);
+    // A page is filled with those that are shown.
+    await hf.runs.execute(counts, { session: "older" });
+    await hf.runs.execute(parent, { session: "newer" });
+    expect((await ids("--limit", "2")).length).toBe(2);
+    expect((await json("runs", "--limit", "3")).next).toBe(null);
+  });
+
+  test("breaks a long result between its parts, and draws a wait as one", async () => {
+    const found = Array.from({ length: 12 }, (_, i) => `item-${i}`);
+    const agent = defineAgent({
+      ...waits,
+      iterate: async (it) => it.done({ found, said: await it.waitFor("go", { timeoutMs: 3_600_000 }) }),
+    });
+    const { run: made } = await hf.runs.execute(agent, { session: "a" });
+    expect(await run("runs", "show", made.id)).toMatch(/ wait go +waiting for signal go until 20\d\d-/);
+    await hf.runs.signal(made.id, "go", 1);
+    await hf.runs.resume(agent, made.id);
+    const shown = await run("runs", "show", made.id);
+    expect(shown).not.toContain("waiting for signal");
+    for (const item of found) expect(shown).toContain(`"${item}"`);
+    expect((await cli(["runs", "show", made.id])).stdout).toContain(JSON.stringify({ found, said: 1 }));
   });
 
   test("shows the log of one run", async () => {
@@ -312,15 +397,61 @@ describe("verbs", () => {
   test("pause, unpause, cancel and rm", async () => {
     const { id } = await hf.runs.start(counts, { session: "a" });
     expect(await run("runs", "pause", id, "--minutes", "5")).toMatch(/is paused until 20/);
-    expect(await run("runs")).toMatch(/paused .* until 20/);
+    expect(await run("runs")).toMatch(/paused .* for 5 min more/);
     expect(await run("runs", "unpause", id)).toContain("goes on as soon as a worker takes it");
     expect(await refused(4, "runs", "unpause", id)).toContain("is not paused");
     expect(await refused(4, "runs", "rm", id, "--yes")).toContain("Cancel it first");
     expect(await run("runs", "cancel", id)).toContain("is cancelled");
-    expect(await refused(4, "runs", "cancel", id)).toContain("nothing to cancel");
+    expect(await refused(4, "runs", "cancel", id)).toContain(
+      `\`holdfast runs retry ${id}\` takes it up where it ended`,
+    );
     expect(await refused(2, "runs", "rm", id)).toContain("Say so with --yes");
     expect(await run("runs", "rm", id, "--yes")).toBe(`erased run ${id}\n`);
     await refused(3, "runs", "show", id);
+  });
+
+  test("retry says where it goes on, and that what was done is not done again", async () => {
+    let isDown = true;
+    const mails = defineAgent({
+      ...{ id: "mailer", version: "1" },
+      tools: {
+        look: { execute: () => 1 },
+        odd: { execute: () => Promise.reject(new Error("lived with")) },
+        mail: { execute: () => (isDown ? Promise.reject(new Error("down")) : 1) },
+      },
+      iterate: async (it) => {
+        await it.tool("look");
+        const [, mailed] = await it.parallel(
+          (one) => one.tool("mail"),
+          (one) => one.tool("odd").catch(() => 0),
+        );
+        return it.done(mailed);
+      },
+    });
+    const { run: failed } = await hf.runs.execute(mails, { session: "a" });
+    const said = (await run("runs", "retry", failed.id)).replaceAll("\n", " ");
+    expect(said).toContain(`takes up ${failed.id}: it goes on in iteration 1, at tool mail, as soon as`);
+    expect(said).toContain("what was done before is not done again");
+    isDown = false;
+    const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
+    expect((await cli(["runs", "retry", stopped.run.id, "--limits", '{"iterations": 9}'])).stdout).toContain(
+      "it goes on in iteration 3, as soon as",
+    );
+  });
+
+  test("what is refused because the session has a run says which, and what to do about it", async () => {
+    const { run: waiting } = await hf.runs.execute(waits, { session: "a" });
+    const { run: failed } = await hf.runs.execute(counts, { session: "b", limits: { iterations: 1 } });
+    await hf.runs.execute(waits, { session: "b" });
+    const busy = await refused(4, "runs", "retry", failed.id, "--limits", '{"iterations": 9}');
+    expect(busy).toContain('"b" has a run that has not ended');
+    expect(busy).toContain("holdfast runs cancel run_");
+    const taken = await refused(4, "runs", "fork", failed.id, "--session", "a");
+    expect(taken).toContain("Take another id, or leave it out");
+    expect(await refused(4, "runs", "rm", waiting.id, "--yes")).not.toContain("show delete");
+    await hf.runs.cancel(waiting.id);
+    expect(await run("runs", "delete", waiting.id, "--yes")).toBe(`erased run ${waiting.id}\n`);
+    expect(await run("runs", "delete", "--help")).toContain("(delete means rm)");
   });
 
   test("retry takes up what failed, with wider limits", async () => {
@@ -328,7 +459,7 @@ describe("verbs", () => {
     const taken = await json("runs", "retry", stopped.id, "--limits", '{"iterations": 9}');
     expect(taken).toMatchObject({ session: "a", iteration: 1, limits: { iterations: 9 } });
     expect((await hf.runs.resume(counts, taken.id)).value).toEqual({ n: 3 });
-    expect(await refused(4, "runs", "retry", taken.id)).toContain("`holdfast runs fork RUN`");
+    expect(await refused(4, "runs", "retry", taken.id)).toContain(`\`holdfast runs fork ${taken.id}\``);
     const retried = await run("runs", "show", taken.id);
     expect(retried).toContain("begun by counter 1, taking up");
   });
@@ -360,7 +491,7 @@ describe("verbs", () => {
     expect(told).toMatch(/goes on with +iteration 1/);
     expect(told).toMatch(/known results +model small \(1\), tool look \(2\), tool look \(2\)/);
     expect(told).toMatch(/in doubt +tool pay \(3\)/);
-    expect(told).toMatch(/a person +is asked/);
+    expect(told).toMatch(/a person +will be asked when a worker takes it/);
     expect(await json("runs", "recover", id)).toMatchObject({ resumeIteration: 1, needsPerson: true });
   });
 
@@ -375,5 +506,16 @@ describe("verbs", () => {
     );
     expect(await run("runs", "unpause", there.id)).toContain("goes on as soon as a worker takes it");
     expect(await json("runs", "show", there.id)).toMatchObject({ run: { held: false, status: "running" } });
+  });
+
+  test("recover --all says that people will be asked, once a worker takes the run", async () => {
+    const { id, close } = await goneQuiet("desk");
+    const { stdout, stderr } = await cli(["runs", "recover", "--all"], { columns: 80, env: { NO_COLOR: "1" } });
+    expect(stdout).toMatch(new RegExp(`${id.slice(0, 12)} +desk +iteration 1 +2 steps +pay +will be asked\n`));
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("people will be asked when a worker takes their run");
+    expect(await run("runs", "pending")).toBe("nothing to decide\n");
+    expect(await run("runs", "show", id)).toContain("recovered: its worker was gone; for another to take");
+    expect((await cli(["trace", "desk"])).stdout).toContain("run recovered from a worker that was gone");
+    await close();
   });
 });

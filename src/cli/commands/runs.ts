@@ -1,10 +1,12 @@
 // holdfast runs: what agents do, step by step, and what people can do about it.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Page } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Run, RunFilter } from "../../contracts/runs.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
-import { paintStatus, RUN_STATUSES, statusOf, whyOf } from "../runs.ts";
+import { type Placed, paintStatus, placed, RUN_STATUSES, shortNames, statusOf, whyOf } from "../runs.ts";
 import { type Column, ID, table } from "../table.ts";
-import { formatAge, formatCount } from "../units.ts";
+import { formatAge, formatCount, plural } from "../units.ts";
 import { approve, deny, pending } from "./runs-people.ts";
 import { recover } from "./runs-recover.ts";
 import { show } from "./runs-show.ts";
@@ -16,11 +18,14 @@ const ls: Command = {
   name: "ls",
   aliases: ["list"],
   summary: "list runs, newest first",
-  usage: ["runs [ls] [--status S] [--session S] [--agent A] [--limit N] [--cursor C]"],
+  usage: ["runs [ls] [--children] [--status S] [--session S] [--agent A] [--limit N] [--cursor C]"],
   description:
-    "Lists runs, newest first, a page at a time. ITER is how many iterations are complete; WHY is what a run waits for, " +
-    `until when it is paused, what it failed of, or the limit it stopped at. The statuses are ${RUN_STATUSES.join(", ")}.`,
+    "Lists runs, newest first, a page at a time. ITER is the iteration a run is in, or ended in; WHY is what it waits " +
+    "for, until when it is paused, what it failed of, or the limit it stopped at. Runs that others spawned are left out " +
+    "unless --children or --status, --session, --agent asks for them. Of an id that was made up, a terminal is shown as much as " +
+    `names the run; --json has all of it. The statuses are ${RUN_STATUSES.join(", ")}.`,
   options: {
+    children: { type: "flag", summary: "also runs that others spawned" },
     status: { type: "text", value: "STATUS", summary: "only runs in this status" },
     session: { type: "text", value: "ID", summary: "only runs of this session" },
     agent: { type: "text", value: "ID", summary: "only runs of this agent" },
@@ -36,15 +41,51 @@ const ls: Command = {
   next: "holdfast runs show RUN draws what it did; holdfast runs pending lists what people are asked.",
   run: async (context) => {
     const holdfast = await context.open();
-    const page = await holdfast.runs.list(filterOf(context));
+    const { items, next, leftOut } = await listed(holdfast, filterOf(context), context);
+    const { output } = context;
     const now = Date.now();
-    await context.output.answer(page, () => {
-      return page.items.length === 0 ? ["no runs"] : table(columns(now), page.items, context.output.frame);
+    const nameOf = output.interactive ? shortNames(items.flatMap(named)) : (id: string) => id;
+    await output.answer({ items, next }, () => {
+      return items.length === 0 ? ["no runs"] : table(columns(now, nameOf), items, output.frame);
     });
-    if (page.next !== null) await context.output.note(`more: add --cursor '${page.next}'`);
+    if (leftOut > 0) await output.note(`without ${plural(leftOut, "run")} that others spawned; --children lists all`);
+    if (next !== null) await output.note(`more: add --cursor '${next}'`);
     return undefined;
   },
 };
+
+function named({ id, parent, waitsFor }: Run): readonly string[] {
+  const waited = waitsFor.flatMap((wait) => (wait.kind === "run" ? [wait.run] : []));
+  return [id, ...(parent === null ? [] : [parent]), ...waited];
+}
+
+interface Listed extends Page<Placed> {
+  readonly leftOut: number;
+}
+
+/** Nobody looks through more pages for one that shows something. */
+const MOST_PAGES = 50;
+
+/** Those that were spawned are passed over, unless something in particular is asked for. */
+async function listed(holdfast: Holdfast, filter: RunFilter, { args }: Context): Promise<Listed> {
+  const all = args.flag("children") || ["status", "session", "agent"].some((name) => args.text(name) !== undefined);
+  const most = filter.limit ?? LIMITS.page;
+  const found: Run[] = [];
+  let leftOut = 0;
+  let next = filter.cursor ?? null;
+  for (let page = 0; page === 0 || (next !== null && found.length < most && page < MOST_PAGES); page++) {
+    const place = next === null ? {} : { cursor: next };
+    // No more than are missing: the next page begins behind the last that was read.
+    const read = await holdfast.runs.list({ ...filter, ...place, limit: most - found.length });
+    const shown = read.items.filter(({ parent }) => all || parent === null);
+    found.push(...shown);
+    leftOut += read.items.length - shown.length;
+    next = read.next;
+  }
+  const items: Placed[] = [];
+  for (const run of found) items.push(await placed(holdfast, run));
+  return { items, next, leftOut };
+}
 
 function filterOf({ args }: Context): RunFilter {
   const [status, session] = [args.text("status"), args.text("session")];
@@ -58,14 +99,16 @@ function filterOf({ args }: Context): RunFilter {
   };
 }
 
-const columns = (now: number): readonly Column<Run>[] => [
-  { title: "RUN", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
+const columns = (now: number, nameOf: (id: string) => string): readonly Column<Placed>[] => [
+  { title: "RUN", cell: ({ id }) => nameOf(id), ...ID, colour: (text, _, style) => style.name(text) },
   { title: "STATUS", cell: ({ status }) => status, keep: true, colour: paintStatus },
-  { title: "SESSION", cell: ({ session }) => session, shrink: 2 },
-  { title: "ITER", align: "right", cell: ({ iteration }) => formatCount(iteration) },
+  // A child without a session of its parent's choice has one of its own, named as it is.
+  { title: "SESSION", cell: ({ id, session }) => (session === id ? nameOf(id) : session), shrink: 3 },
+  { title: "ITER", align: "right", cell: ({ currentIteration }) => formatCount(currentIteration) },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
-  { title: "WHY", cell: whyOf, shrink: 3, min: 12 },
-  { title: "AGENT", cell: ({ agent }) => agent, shrink: 4, min: 0 },
+  { title: "WHY", cell: (run) => whyOf(run, { nameOf, now }), shrink: 4, min: 18, keep: true },
+  { title: "AGENT", cell: ({ agent }) => agent, shrink: 2 },
+  { title: "CHILD OF", cell: ({ parent }) => (parent === null ? "" : nameOf(parent)) },
 ];
 
 const ALL: readonly Command[] = [

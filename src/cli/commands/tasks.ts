@@ -9,11 +9,11 @@ import {
   type TaskListOptions,
   type TaskStatus,
 } from "../../contracts/tasks.ts";
+import { didYouMean } from "../../core/distance.ts";
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { findSession, type Instead } from "../store.ts";
-import { didYouMean } from "../suggest.ts";
 import { quoted, safe } from "../terminal.ts";
 import { plural } from "../units.ts";
 

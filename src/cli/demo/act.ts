@@ -24,6 +24,8 @@ export interface Act {
     readonly seq: number;
     readonly verdict: Answer["verdict"];
     readonly by: string;
+    /** How long whoever was asked took to answer. */
+    readonly thoughtMs: number;
   };
   readonly payments: readonly Payment[];
 }
@@ -94,7 +96,7 @@ async function decide(
     "The log has the intent to pay, and no result: the money may have moved, or not. pay is not declared safe to do twice, " +
       "so the run does not guess. It waits, and asks:",
   );
-  await story.run("runs", "pending", run.id);
+  await story.run("runs", "pending", run.id, ...story.store);
   const [decision] = await holdfast.runs.pending({ run: run.id });
   const payment = readBook(book).find(({ bill }) => bill === DOOMED);
   if (decision === undefined || payment === undefined) throw new Error("bug: the demo has nothing to decide");
@@ -102,7 +104,9 @@ async function decide(
   await story.say(
     `The bank's book, which is outside the store, says: ${receipt}, ${bill}, ${eur} EUR. So it did happen.`,
   );
+  const asked = performance.now();
   const { verdict, isAsked } = await askWhether(context, `Did the payment of ${bill} happen?`, signal);
+  const thoughtMs = isAsked ? Math.round(performance.now() - asked) : 0;
   if (!isAsked) await story.say("(Nobody is asked here, so the demo answers what the book says.)");
   const by = isAsked ? context.io.env.USER || "you" : "demo";
   const answers = {
@@ -113,7 +117,7 @@ async function decide(
   const told = await story.run("runs", ...answers[verdict], "--by", by);
   await story.claim("the answer is taken", told.code === EXIT.ok);
   const answered = await live.until(({ type }) => type === "run/answered", "the answer", signal, new Promise(() => {}));
-  return { id: decision.id, seq: answered.seq, verdict, by };
+  return { id: decision.id, seq: answered.seq, verdict, by, thoughtMs };
 }
 
 async function finish({ story, signal }: Stage, live: Live, second: Hand): Promise<Ended> {

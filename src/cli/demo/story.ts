@@ -25,6 +25,13 @@ export class Story {
     this.#choice = choice;
   }
 
+  /** Names the store on a command line, for whoever copies it into another terminal; one with a password cannot be named. */
+  get store(): readonly string[] {
+    const { name, blobDirectory } = this.#choice;
+    if (name.includes("***")) return [];
+    return ["--store", name, ...(blobDirectory === undefined ? [] : ["--blob-dir", blobDirectory])];
+  }
+
   get holds(): boolean {
     return this.claims.every(({ holds }) => holds);
   }
