@@ -132,6 +132,9 @@ async function invoking(storage: Storage, row: RunRow, birth: Birth, at: number)
   return (await decideSpawn(storage, row.session, spawn, session)).commit;
 }
 
+/** The epoch of a child that its parent began: at another one the worker beside it took it, under the same name. */
+const BORN = 1;
+
 /** Until it ends or waits; not at all when somebody else does, or it is not its time. */
 async function workOn(
   { host: { storage }, writer, leave, signal, work }: Parent,
@@ -143,7 +146,7 @@ async function workOn(
   const child = await awaitChild(storage, id, isFresh ? writer.row.owner : null, signal);
   if (child === null) return;
   const owner = writer.row.owner ?? "";
-  const isBegunHere = isFresh && child.owner === owner;
+  const isBegunHere = isFresh && child.owner === owner && child.epoch === BORN;
   if (!isBegunHere) await verifyRun(storage, child, "whole");
   const own = isBegunHere ? child : await claimRun(storage, child, owner);
   const execution = work(agent, own);
@@ -167,7 +170,8 @@ async function awaitChild(
   signal: AbortSignal,
 ): Promise<RunRow | null> {
   const now = await existingRun(storage, id);
-  const child = owner !== null && now.owner === owner ? now : await awaitFree(storage, id, signal);
+  const child =
+    owner !== null && now.owner === owner && now.epoch === BORN ? now : await awaitFree(storage, id, signal);
   if (child === null || child.ended_at !== null || child.status === "waiting") return null;
   return child.status === "paused" && (child.wake_at ?? 0) > storage.environment.now() ? null : child;
 }

@@ -362,9 +362,9 @@ export class Execution {
 }
 
 /** Asked to pause while it was at work: it does so now. */
-function pausing({ pause_at }: RunRow, at: number): Changes {
+function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
   if (pause_at === null) return {};
-  if (pause_at <= at) return { pause_at: null };
+  if (pause_at <= at || cancel === 1) return { pause_at: null };
   return { status: "paused", owner: null, wake_at: pause_at, pause_at: null };
 }
 

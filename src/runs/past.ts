@@ -27,8 +27,9 @@ export async function recordsFor(
   // What was asked there is asked anew, and what was allowed there was allowed there.
   const done = past.filter(({ type }) => type !== "step/asked" && type !== "run/answered");
   const records = [...recordsOf(row.session, [...done, ...own]).values()];
-  const failed = failedAt(records, past);
-  if (failed !== undefined) failed.isPast = true;
+  // As that run left them: what it had in doubt may have an end by now.
+  const failed = failedAt([...recordsOf(row.session, done).values()], past);
+  for (const one of records) if (one.seq === failed?.seq) one.isPast = true;
   return records.filter((one) => one.iteration === iteration);
 }
 
@@ -36,12 +37,11 @@ export async function recordsFor(
 function failedAt(records: readonly Record[], past: readonly Entry[]): Record | undefined {
   const end = past.at(-1);
   if (end === undefined) return undefined;
-  const there = records.filter(({ seq, end: own }) => seq <= end.seq && (own === null || own.seq <= end.seq));
   const at = typeof end.data.at === "string" ? end.data.at : null;
   const last =
     at === null
-      ? there.toSorted((a, b) => (a.end?.seq ?? a.seq) - (b.end?.seq ?? b.seq)).at(-1)
-      : there.findLast((one) => `${one.iteration}/${one.path}` === at);
+      ? records.toSorted((a, b) => (a.end?.seq ?? a.seq) - (b.end?.seq ?? b.seq)).at(-1)
+      : records.findLast((one) => `${one.iteration}/${one.path}` === at);
   return last?.status === "failed" ? last : undefined;
 }
 

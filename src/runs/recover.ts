@@ -34,7 +34,11 @@ export async function recoverRun(storage: Storage, id: string, verify: Verified)
   const seen = await awaitFree(storage, id);
   if (seen === null) throw atWork(await existingRun(storage, id));
   refuseEnded(seen, "there is nothing to recover");
-  const found = await examine(storage, seen, verify);
+  const found = await examine(storage, seen, verify).catch(async (error: unknown) => {
+    // Taken by somebody while it was looked at.
+    if (error instanceof HoldfastError && error.code === "LeaseLost") throw atWork(await existingRun(storage, id));
+    throw error;
+  });
   if (seen.owner === null) return found;
   const freed = await freeRun(storage, seen);
   if (freed === null) throw atWork(await existingRun(storage, id));

@@ -109,14 +109,22 @@ export class Suspension {
 
   async #sleep(): Promise<void> {
     if (this.#waiters.size === 0) return;
-    const moved = await this.#writer.move(async () => ((await this.#ask()) ? null : this.#change()));
-    if (moved === null) return;
+    const moved = await this.#writer.move(async ({ cancel }) => {
+      // It would wait, and nobody would come to end it.
+      if (cancel === 1) this.#end();
+      return cancel === 1 || (await this.#ask()) ? null : this.#change();
+    });
+    if (moved !== null) this.#end();
+  }
+
+  /** Those who wait are asked no more: they would be, without end. */
+  #end(error?: unknown): void {
     this.#isOver = true;
-    void this.#leave();
+    void this.#leave(error);
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
-    this.#turn = this.#turn.then(work).catch((error: unknown) => void this.#leave(error));
+    this.#turn = this.#turn.then(work).catch((error: unknown) => this.#end(error));
     return this.#turn;
   }
 

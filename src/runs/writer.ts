@@ -41,6 +41,7 @@ export class Writer {
 
   /** Events of steps. */
   async add(events: readonly EventDraft[], beside: Beside = {}): Promise<readonly WrittenEvent[]> {
+    this.#refuseEnded();
     const outcome = await this.#commit(this.#commitOf(events, beside, atEpoch(this.#row)));
     if (!outcome.ok) throw this.#refused(outcome.refused);
     return outcome.events;
@@ -56,6 +57,7 @@ export class Writer {
     for (;;) {
       const change = await make(this.#row);
       if (change === null) return null;
+      this.#refuseEnded();
       const moved = moveRun(this.#row, change);
       const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
       // The epoch too: then the steps that follow need not ask for it again.
@@ -74,6 +76,11 @@ export class Writer {
       if (refused.reason !== "guard" || refused.guard.check !== "run.version") throw this.#refused(refused);
       await this.reload();
     }
+  }
+
+  /** It has written the end itself: what an iteration that was left still asks for is not to follow it. */
+  #refuseEnded(): void {
+    if (this.#row.ended_at !== null) throw leaseLost(this.#row);
   }
 
   /** The row as it is now; LeaseLost when it is not ours any more. */
@@ -142,11 +149,13 @@ export class Writer {
   /** The commit's events, when they are in the log: salts and versions make each unlike any other. */
   async #find({ events = [] }: Commit, after: number): Promise<readonly WrittenEvent[] | null> {
     const journal = await readJournal(this.storage, this.#row, after);
-    const first = events.findIndex(({ journal: carried }) => carried !== undefined);
+    const first = events.findIndex(({ journal: carried, message }) => carried !== undefined || message !== undefined);
     const draft = events[first];
     if (draft === undefined) throw new Error("bug: a commit of a run without an event of its own");
     const found = journal.find((entry) => isSame(entry, draft));
-    if (found === undefined) return null;
+    // What whoever took the lease wrote in the same words is not ours.
+    const lost = journal.find(({ data }) => Number(data.epoch ?? 0) > this.#row.epoch);
+    if (found === undefined || (lost !== undefined && lost.seq < found.seq)) return null;
     // Those of one commit and session follow each other.
     return events.map(({ session }, i) => ({ session, seq: found.seq - first + i, hash: new Uint8Array() }));
   }

@@ -141,7 +141,7 @@ export async function eraseMessages(
             writes: [
               ...releaseWrites(scopes, at, where),
               ...forgetWrites(scopes, [{ slot: "seq" }, ...where]),
-              ...(inherited.any ? [clearRow(scope.agent, run)] : []),
+              ...(inherited.any ? [clearRow({ agent: scope.agent }, run)] : []),
             ],
           },
         ],
@@ -180,8 +180,9 @@ async function inheritedBy(
   return { any: others.length > 0, live };
 }
 
-function clearRow(agent: string, run: string | undefined): Write {
-  return { op: "insert", table: "clears", row: { agent_no: { agent }, run: run ?? null } };
+/** Where something is inherited: from here on it shows none of it. */
+export function clearRow(agent: number | { readonly agent: string }, run: string | undefined): Write {
+  return { op: "insert", table: "clears", row: { agent_no: agent, run: run ?? null } };
 }
 
 async function countLive(storage: Storage, scope: HistoryScope, upTo: number): Promise<number> {
