@@ -3,6 +3,7 @@
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { boss, carrier, clerk, juggler, sleeper, waiter } from "./agents.ts";
 import { mixed } from "./rates.ts";
+import { people } from "./verbs.ts";
 
 export interface Scenario {
   readonly name: string;
@@ -200,4 +201,6 @@ export const REQUIRED: readonly Scenario[] = [
   ...[agentCrud, checkpointSurvives, checkpointLost, handoff, pauseSurvives, messageOrder, highLoad, determinism],
 ];
 
-export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(REQUIRED.map((one) => [one.name, one]));
+export const VERBS: Scenario = { name: "verbs", rate: 0.1, make: people };
+
+export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([...REQUIRED, VERBS].map((one) => [one.name, one]));

@@ -25,6 +25,9 @@ export interface Setting {
 const MOST_TRIES = 500;
 /** What a call gets that had happened already. */
 const AGAIN = ["AlreadyExists", "SessionBusy", "Conflict", "InvalidTransition"];
+/** What somebody gets who asks for what is not to be done now. */
+const REFUSALS = [...AGAIN, "NotFound"];
+const FEW_TRIES = 6;
 
 export class Client {
   readonly store: Holdfast;
@@ -70,22 +73,38 @@ export class Client {
   }
 
   answer(decision: string, answer: AnswerInput): Promise<void> {
-    return this.#twice("answer", () => this.store.runs.answer(decision, answer));
+    // The run may have been deleted meanwhile.
+    return this.#twice("answer", () => this.store.runs.answer(decision, answer), REFUSALS);
   }
 
   /** Delivered; now and then once more, which must do no harm. */
-  async #twice(name: string, call: () => Promise<unknown>): Promise<void> {
+  async #twice(name: string, call: () => Promise<unknown>, refusals: readonly string[] = AGAIN): Promise<void> {
     const { process, faults } = this.#setting;
-    await this.#deliver(call);
+    await this.#deliver(call, refusals);
     const at = { process: process.name, what: "call", names: [name] };
-    if (faults.strike(["duplicate"], at) !== null) await this.#deliver(call);
+    if (faults.strike(["duplicate"], at) !== null) await this.#deliver(call, refusals);
   }
 
-  async #deliver(call: () => Promise<unknown>): Promise<void> {
+  async #deliver(call: () => Promise<unknown>, refusals: readonly string[]): Promise<void> {
     try {
       await this.patiently(call);
     } catch (error) {
-      if (!(error instanceof HoldfastError) || !AGAIN.includes(error.code)) throw error;
+      if (!(error instanceof HoldfastError) || !refusals.includes(error.code)) throw error;
+    }
+  }
+
+  /** Asked for a few times while the store has trouble; that it cannot be done now is an answer like others. */
+  async attempt(call: () => Promise<unknown>): Promise<void> {
+    for (let tries = 1; tries <= FEW_TRIES; tries++) {
+      try {
+        await call();
+        return;
+      } catch (error) {
+        if (!(error instanceof HoldfastError)) throw error;
+        if (!error.retryable && !REFUSALS.includes(error.code)) throw error;
+        if (!error.retryable) return;
+      }
+      await this.sleep(200);
     }
   }
 

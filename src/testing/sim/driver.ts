@@ -17,7 +17,11 @@ const BEFORE: readonly FaultKind[] = [
 export interface Committed {
   readonly process: string;
   readonly events: readonly string[];
+  /** Runs that it ended. */
+  readonly ends: readonly string[];
 }
+
+const ENDS: readonly string[] = ["run/completed", "run/failed", "run/cancelled"];
 
 export interface DriverNotes {
   /** Told after every commit that happened. */
@@ -78,7 +82,8 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
         const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
         if (lost === null) process.turn("hint").then(() => heard(null));
       }),
-    reclaim: () => driver.reclaim(),
+    // Which pages are free, and so how long it takes, is left over from who used the file before.
+    reclaim: () => process.turn("reclaim"),
     rewrite: () => driver.rewrite(),
     size: () => driver.size(),
     close: () => driver.close(),
@@ -94,6 +99,7 @@ async function transact<T>(
 ): Promise<T> {
   let struck: Fault | null = null;
   let events: readonly string[] = [];
+  let ends: readonly string[] = [];
   let writes = false;
   const watched = function* (): Plan<T> {
     const inner = plan();
@@ -101,7 +107,9 @@ async function transact<T>(
     while (!next.done) {
       const trip: Trip = next.value;
       if (trip.last) {
-        events = eventsOf(trip.steps);
+        const drafts = eventsOf(trip.steps);
+        events = drafts.map(({ type }) => type);
+        ends = drafts.flatMap(({ type, run }) => (ENDS.includes(type) ? [run] : []));
         writes = trip.steps.some(isWrite);
         if (writes) {
           struck = faults.strike(BEFORE, { process: process.name, what: "commit", names: events });
@@ -119,7 +127,7 @@ async function transact<T>(
     if (!(error instanceof Interrupted)) throw error;
     return failed(struck, process, events);
   }
-  if (writes) notes.committed({ process: process.name, events });
+  if (writes) notes.committed({ process: process.name, events, ends });
   return answered(struck, process, events, result);
 }
 
@@ -154,15 +162,20 @@ function isWrite(step: Step): boolean {
   );
 }
 
-function eventsOf(steps: readonly Step[]): readonly string[] {
+function eventsOf(steps: readonly Step[]): readonly { readonly type: string; readonly run: string }[] {
   return steps.flatMap((step) => {
     if (step.kind !== "bulk" || step.spec.table !== "events" || step.spec.verb !== "insert") return [];
-    const at = step.spec.columns.findIndex(({ name }) => name === "type");
-    const type = step.spec.columns[at];
+    const { columns } = step.spec;
+    const type = columns.find(({ name }) => name === "type");
     if (type === undefined) return [];
     // A constant takes no parameter.
-    if (!type.value.includes("?")) return step.rows.map(() => type.value.replaceAll("'", ""));
-    const index = step.spec.columns.slice(0, at).filter(({ value }) => value.includes("?")).length;
-    return step.rows.map((row) => String(row[index]));
+    const taking = columns.filter(({ value }) => value.includes("?"));
+    const [typeAt, runAt] = ["type", "run"].map((name) => taking.findIndex((one) => one.name === name));
+    const at = (row: readonly Param[], index = -1) => (index < 0 ? "" : String(row[index]));
+    const constant = type.value.replaceAll("'", "");
+    return step.rows.map((row) => ({
+      type: taking.includes(type) ? at(row, typeAt) : constant,
+      run: at(row, runAt),
+    }));
   });
 }

@@ -4,9 +4,12 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/runs.ts";
 import { sha256Hex } from "../../core/bytes.ts";
-import type { World } from "./world.ts";
+import { ofPurposes } from "./lineage.ts";
+import type { Effect, World } from "./world.ts";
 
 const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
+
+const SLEEPS = ["waiting", "paused"];
 
 /** All that a store holds of sessions and runs. */
 export interface Found {
@@ -49,13 +52,21 @@ async function logOf(store: Holdfast, session: string): Promise<readonly LogEven
 }
 
 /** What does not hold, in words. */
-export async function brokenInvariants(store: Holdfast, found: Found, world: World): Promise<readonly string[]> {
+export async function brokenInvariants(
+  store: Holdfast,
+  found: Found,
+  world: World,
+  purpose?: (effect: Effect) => string,
+): Promise<readonly string[]> {
   const problems = [
     ...found.runs.flatMap((run) => ofRun(run, found.sessions.get(run.session) ?? [])),
     ...ofEffects(found, world),
+    ...ofPurposes(found.sessions, world.effects(), purpose),
+    ...world.behindEnds(),
     ...[...found.sessions].flatMap(([session, events]) => [
       ...ofMessages(session, events),
       ...ofSteps(session, events),
+      ...ofEnds(session, events),
     ]),
   ];
   for (const session of found.sessions.keys()) {
@@ -114,6 +125,22 @@ function ofMessages(session: string, events: readonly LogEvent[]): readonly stri
     if (seen.has(place)) return [`${session}#${seq} adds a message that its step had added already`];
     seen.add(place);
     return [];
+  });
+}
+
+/** Nothing of a run follows its end, and one that is to be cancelled does not go to sleep before it. */
+function ofEnds(session: string, events: readonly LogEvent[]): readonly string[] {
+  const ended = new Set<string>();
+  const ending = new Set<string>();
+  return events.flatMap(({ type, run, seq, data }) => {
+    if (run === undefined || type === "annotation") return [];
+    const what = `${session}#${seq} is ${type} of ${run}, which`;
+    if (ended.has(run)) return [`${what} had ended`];
+    if (TERMINAL.includes(type)) ended.add(run);
+    if (type === "run/cancelling") ending.add(run);
+    // By its own worker: that lets go of it.
+    const sleeps = data.owner === null && SLEEPS.includes(String(data.status));
+    return ending.has(run) && sleeps ? [`${what} was to be cancelled`] : [];
   });
 }
 

@@ -30,6 +30,11 @@ export interface Simulation {
   readonly scenario: (client: Client) => Promise<void>;
   /** Answers what only a person can know; null: not now. When not given: what the world says. */
   readonly person?: (decision: Decision, world: World) => AnswerInput | null;
+  /**
+   * What an effect is for: at most one for each, in a run and those that take it up, unless a person or a recorded failure
+   * called for another. When not given: the step's place.
+   */
+  readonly purpose?: (effect: Effect) => string;
   /** Blobs live outside the database, where they can be damaged. */
   readonly blobs?: boolean;
   readonly limits?: Partial<Limits>;
@@ -202,7 +207,10 @@ class Simulator {
     const { blobs } = this.#simulation;
     const real = await this.#connect(process.name);
     const driver = faultyDriver(this.#plant.driver?.(real, process) ?? real, process, this.#faults, {
-      committed: (commit) => this.#committed(commit),
+      committed: (commit) => {
+        for (const run of commit.ends) this.#world.ended(run, process);
+        this.#committed(commit);
+      },
       listen: (heard) => {
         const listener = { process, heard };
         this.#listeners.add(listener);
@@ -271,14 +279,14 @@ class Simulator {
   }
 
   async #examine(): Promise<Simulated> {
-    const { seed, blobs } = this.#simulation;
+    const { seed, blobs, purpose } = this.#simulation;
     const { steps, monotonic: ms, log } = this.#scheduler;
     const environment = realEnvironment();
     const driver = await this.#connect("observer");
     const outside = blobs === true ? { blobs: sharedBlobs(this.#bytes) } : {};
     const store = await engine().openOn(driver, { environment, ...outside });
     const found = await readAll(store);
-    this.#problems.push(...(await brokenInvariants(store, found, this.#world)));
+    this.#problems.push(...(await brokenInvariants(store, found, this.#world, purpose)));
     const order = this.#commits.map(({ process }) => process).join(" ");
     return {
       ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#world.effects() },

@@ -10,6 +10,9 @@ export interface Effect {
   readonly key: string;
   readonly tool: string;
   readonly run: string;
+  readonly iteration: number;
+  readonly path: string;
+  readonly input: Json;
   readonly mayRepeat: boolean;
   readonly times: number;
   /** What the newest of them gave. */
@@ -21,6 +24,9 @@ const MODEL_FAULTS: readonly FaultKind[] = ["modelTimeout", "modelRateLimit", "m
 export class World {
   readonly #effects = new Map<string, Effect>();
   readonly #faults: Faults;
+  /** Who ended which run. */
+  readonly #ended = new Map<string, Process>();
+  readonly #behind: string[] = [];
   /** Answers of models, those that nobody recorded included. */
   modelCalls = 0;
 
@@ -34,6 +40,15 @@ export class World {
 
   effect(key: string): Effect | undefined {
     return this.#effects.get(key);
+  }
+
+  /** What a process began for a run after it had ended the run itself. Of an end by somebody else it may not know yet. */
+  behindEnds(): readonly string[] {
+    return this.#behind;
+  }
+
+  ended(run: string, by: Process): void {
+    this.#ended.set(run, by);
   }
 
   /** How often a tool really did something. */
@@ -73,27 +88,36 @@ export class World {
     return {
       ...tool,
       execute: async (input, call) => {
+        this.#begins(process, name, call);
         await this.#late(process, "tool", name);
         const at = { process: process.name, what: "tool", names: [name] };
         if (this.#faults.strike(["toolFail"], at) !== null) throw new ToolFailed(name);
         const result = await tool.execute(input, call);
-        this.#done(name, tool, call, result);
+        this.#done(name, tool, input, call, result);
         await this.#late(process, "tool", name);
         return result;
       },
     };
   }
 
-  #done(tool: string, { effect }: Tool, { idempotencyKey: key, run }: StepCall, given: unknown): void {
+  #begins(process: Process, name: string, { run, iteration, path }: StepCall): void {
+    if (this.#ended.get(run) !== process) return;
+    this.#behind.push(`${process.name} began ${name} at ${iteration}/${path} of ${run}, which it had ended`);
+  }
+
+  #done(tool: string, { effect }: Tool, input: Json, call: StepCall, given: unknown): void {
+    const { idempotencyKey: key, run, iteration, path } = call;
     const times = (this.#effects.get(key)?.times ?? 0) + 1;
     const result = (given === undefined ? null : given) as Json;
-    this.#effects.set(key, { key, tool, run, mayRepeat: effect === "idempotent", times, result });
+    const mayRepeat = effect === "idempotent";
+    this.#effects.set(key, { key, tool, run, iteration, path, input, mayRepeat, times, result });
   }
 
   #model(process: Process, name: string, model: Model): Model {
     return {
       ...model,
       call: async (request, call) => {
+        this.#begins(process, name, call);
         await this.#late(process, "model", name);
         const struck = this.#faults.strike(MODEL_FAULTS, { process: process.name, what: "model", names: [name] });
         if (struck?.kind === "modelTimeout") {
