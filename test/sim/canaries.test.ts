@@ -1,15 +1,27 @@
 // Planted bugs are found on the production loop within a thousand seeds, and without them the same seeds are well.
 import { describe, expect, test } from "vitest";
-import { simulate, simulatePlanted } from "../../src/testing/sim/simulate.ts";
-import { CANARIES } from "./canaries.ts";
+import { type Simulation, simulate, simulatePlanted } from "../../src/testing/sim/simulate.ts";
+import { CANARIES, type Canary } from "./canaries.ts";
+import { type Edit, mutated, type Simulate } from "./mutants.ts";
 
 const MOST_SEEDS = 1000;
 
+function isEdits(plant: Canary["plant"]): plant is readonly Edit[] {
+  return Array.isArray(plant);
+}
+
+async function planted({ plant }: Canary): Promise<Simulate> {
+  if (isEdits(plant)) return mutated(plant);
+  return (simulation: Simulation) => simulatePlanted(simulation, plant);
+}
+
 describe("planted bugs", () => {
-  test.each(CANARIES)("$name is caught", { timeout: 300_000 }, async ({ plant, make }) => {
+  test.each(CANARIES)("$name is caught", { timeout: 300_000 }, async (canary) => {
+    const { make, from = 1 } = canary;
+    const bad = await planted(canary);
     let caught: number | null = null;
-    for (let seed = 1; seed <= MOST_SEEDS && caught === null; seed++) {
-      const { problems } = await simulatePlanted(make(seed), plant);
+    for (let seed = from; seed < from + MOST_SEEDS && caught === null; seed++) {
+      const { problems } = await bad(make(seed));
       if (problems.length > 0) caught = seed;
     }
     expect(caught, `nothing was noticed in ${MOST_SEEDS} seeds`).not.toBeNull();

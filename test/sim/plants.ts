@@ -5,6 +5,7 @@ import type { Plan, Step } from "../../src/storage/sql/driver.ts";
 import { StaleFence } from "../../src/storage/sql/driver.ts";
 import { bound } from "../../src/testing/sim/driver.ts";
 import type { Plant } from "../../src/testing/sim/simulate.ts";
+import type { Edit } from "./mutants.ts";
 
 function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcome>): Storage {
   return {
@@ -101,3 +102,58 @@ export const lostWakeup: Plant = {
       });
     }),
 };
+
+/** What is asked of an iteration that was left is done as if it had not been. */
+export const goesOn: readonly Edit[] = [
+  { file: "runs/execution.ts", from: "isLeft: () => life.isLeft,", to: "isLeft: () => false," },
+];
+
+/** The same, and whoever ends a run leaves its lease as it was: nothing refuses what still comes. */
+export const goesOnBehindEnd: readonly Edit[] = [
+  ...goesOn,
+  { file: "runs/execution.ts", from: "epoch: row.epoch + 1,", to: "" },
+  { file: "runs/writer.ts", from: "this.#refuseEnded();", to: "" },
+];
+
+/** An answer begins the iteration a second time, beside what else of it is at work. */
+export const answeredAnew: readonly Edit[] = [
+  { file: "runs/waiting.ts", from: "resolve(now);", to: "now.isAllowed;" },
+  {
+    file: "runs/execution.ts",
+    from: "return now.findLast((one) => one.path === record.path);",
+    to: "this.again();\n          return now.findLast((one) => one.path === record.path);",
+  },
+  {
+    file: "runs/execution.ts",
+    from: "this.#leave = (error) => {",
+    to: "this.again = () => left.resolve({ left: true, again: true });\n    this.#leave = (error) => {",
+  },
+  {
+    file: "runs/execution.ts",
+    from: "if (this.#reached() === null) return;",
+    to: "if (!end.again && this.#reached() === null) return;",
+  },
+];
+
+/** Whoever takes up a run tries the last failure again, also one that the run had lived with. */
+export const livedWithAgain: readonly Edit[] = [
+  {
+    file: "runs/past.ts",
+    from: 'return last?.status === "failed" ? last : undefined;',
+    to: 'return last && records.findLast((one) => one.status === "failed" && (one.end?.seq ?? 0) <= end.seq);',
+  },
+];
+
+/** A child that the worker beside took over meanwhile is worked on as if it had just been begun. */
+export const workedOnTwice: readonly Edit[] = [
+  { file: "runs/children.ts", from: "child.epoch === BORN", to: "true" },
+  { file: "runs/children.ts", from: "now.epoch === BORN", to: "true" },
+];
+
+/** A run goes to sleep although somebody wants it cancelled. */
+export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/suspension.ts", from: "cancel === 1", to: "false" }];
+
+/** What a run had allowed is allowed to who takes it up. */
+export const allowedForEver: readonly Edit[] = [
+  { file: "runs/past.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
+];
