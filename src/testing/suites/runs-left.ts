@@ -66,7 +66,7 @@ export const leftCases: readonly Case[] = [
     await takenUp(given, {}, () => given.runs.cancel("r1"), "cancelled");
   }),
   prove("RU11 so it is with one whose time is over", NEEDS, async (given) => {
-    await takenUp(given, { wallMs: 50 }, async () => {}, "failed");
+    await takenUp(given, { wallMs: 1500 }, async () => {}, "failed");
   }),
   prove(
     "RU6 an answer reaches the iteration that waits for it, beside what else of it is at work",
