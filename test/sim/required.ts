@@ -1,16 +1,19 @@
 // The eight required simulations over many seeds: a failure names the one command that plays it again.
 import { expect, test } from "vitest";
 import { command, play } from "./play.ts";
-import { REQUIRED } from "./scenarios.ts";
-
-/** More with HOLDFAST_SIM_SEEDS. */
-const SEEDS = Number(process.env.HOLDFAST_SIM_SEEDS ?? 200);
+import { REQUIRED, type Scenario } from "./scenarios.ts";
 
 export function required(rateOf: (own: number) => number): void {
-  test.each(REQUIRED)("$name", { timeout: SEEDS * 20_000 }, async (scenario) => {
-    const rate = rateOf(scenario.rate);
+  played(REQUIRED, rateOf, 200);
+}
+
+/** More with HOLDFAST_SIM_SEEDS. */
+export function played(scenarios: readonly Scenario[], rateOf: (own: number) => number, most: number): void {
+  const seeds = Number(process.env.HOLDFAST_SIM_SEEDS ?? most);
+  const all = scenarios.map((scenario) => ({ scenario, name: scenario.name, rate: rateOf(scenario.rate) }));
+  test.each(all)("$name at $rate", { timeout: seeds * 20_000 }, async ({ scenario, rate }) => {
     const failed: string[] = [];
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const { problems } = await play(scenario, seed, rate);
       if (problems.length > 0) failed.push(`${command(scenario, seed, rate)}: ${problems.join("; ")}`);
     }

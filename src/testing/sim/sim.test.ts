@@ -124,6 +124,19 @@ describe("a simulation", () => {
     expect(types.filter((type) => type === "run/completed")).toHaveLength(1);
   });
 
+  test.each(["writeFail", "errorAfter"] as const)("%s at a message: the only worker goes on", async (kind) => {
+    const says: AgentDefinition = {
+      ...{ id: "a", version: "1" },
+      async iterate(iteration) {
+        await iteration.message({ role: "user", content: "said" });
+        return iteration.done();
+      },
+    };
+    const { problems, commits } = await simulate(one(1, [at(kind, "message/added")], { agents: [says], workers: 1 }));
+    expect(problems).toEqual([]);
+    expect(commits.flatMap(({ events }) => events).filter((type) => type === "message/added")).toHaveLength(1);
+  });
+
   test("asks nobody where a person does not answer: the run waits", async () => {
     const isAct: Fault["filter"] = ({ what, names }) => what === "commit" && names.join() === "step/done";
     const { problems, effects, commits } = await simulate(

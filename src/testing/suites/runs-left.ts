@@ -114,6 +114,37 @@ export const leftCases: readonly Case[] = [
       await endedOnce(given, done.run);
     },
   ),
+  prove("RU11 nor when what it did instead was in doubt, and a person said that it happened", NEEDS, async (given) => {
+    const { runs } = given;
+    const world = new World();
+    const [held, next] = [gate(), gate()];
+    const pays = agent(
+      async (it) => {
+        const way = await it.tool("card").catch(() => it.tool("bank"));
+        await it.tool("next");
+        return it.done(way);
+      },
+      {
+        tools: {
+          card: world.tool("card", () => Promise.reject(new Error("timeout"))),
+          bank: world.tool("bank", () => held.pass()),
+          next: world.tool("next", () => next.pass().then(() => 1), { effect: "idempotent" }),
+        },
+      },
+    );
+    await runs.start(pays, { session: "s", id: "r1" });
+    await cutOff(runs, pays, "r1", held.reached);
+    await runs.cancel("r1");
+    await runs.retry("r1", { id: "r2" });
+    assert.equal((await runs.resume(pays, "r2")).status, "waiting");
+    const [question] = await runs.pending();
+    await runs.answer(present(question).id, { verdict: "result", result: "by bank" });
+    await cutOff(runs, pays, "r2", next.reached);
+    next.open();
+    const done = await runs.resume(pays, "r2");
+    assert.deepEqual([done.value, world.count("card"), world.count("bank")], ["by bank", 1, 1]);
+    await endedOnce(given, done.run);
+  }),
   prove("RU11 a failure that the run had lived with is not tried again by who takes it up", NEEDS, async (given) => {
     const { runs } = given;
     const world = new World();
@@ -316,6 +347,29 @@ export const leftCases: readonly Case[] = [
       assert.equal(asked, 10);
     }
   }),
+  prove(
+    "RU2 SE10 a child in a fork of its session leaves none of its messages, and the store is sound",
+    NEEDS,
+    async (given) => {
+      const { runs, history, check } = given;
+      const helps = agent(
+        async (it) => {
+          await it.message({ role: "user", content: "to be forgotten" });
+          return it.done();
+        },
+        { id: "helper" },
+      );
+      const asks = agent(async (it) => {
+        await it.spawn(helps, { sameSession: true, forget: true });
+        return it.done();
+      });
+      await runs.execute(asks, { session: "s", id: "r" });
+      await runs.fork("r", { id: "f", session: "fork", iteration: 0 });
+      assert.equal((await runs.resume(asks, "f")).status, "completed");
+      assert.deepEqual(await history.get({ session: "fork", agent: "helper" }), []);
+      assert.deepEqual((await check({ mode: "deep" })).issues, []);
+    },
+  ),
   prove("RU3 costs that no number holds end nothing", NEEDS, async (given) => {
     const { runs } = given;
     const costly = agent(
