@@ -103,6 +103,9 @@ export interface RunQueries {
   "runs.byStatus": Read<[status: string, ...Listed], ListedRunRow>;
   "runs.children": Read<[parent: string], RunRow>;
   /** Somebody has their lease. */
+  "runs.newest": Read<[session: string], { readonly value: number | null }>;
+  /** Their first events, also of those that were deleted. */
+  "runs.createdAfter": Read<[session: number, after: number, limit: number], JournalRow & { readonly run: string }>;
   "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
   "run.journal": Read<Within, JournalRow>;

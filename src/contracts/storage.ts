@@ -110,6 +110,7 @@ export type GuardName =
   | "run.epoch"
   | "run.beat"
   | "run.active"
+  | "runs.newest"
   | "checkpoint.last"
   | "decision.answered"
   | "signal.taken"

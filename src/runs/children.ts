@@ -2,11 +2,12 @@
 // here while that is possible, waited for otherwise.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Prepare } from "../contracts/payloads.ts";
+import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition, RunResult, SpawnOptions } from "../contracts/runs.ts";
 import type { Commit, Storage } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
+import { existingSession } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
@@ -16,11 +17,13 @@ import type { Host } from "./execution.ts";
 import type { Record } from "./journal.ts";
 import { awaitFree, claimRun } from "./lease.ts";
 import { atEpoch, atVersion } from "./moves.ts";
+import { lastOfChain } from "./past.ts";
 import { refusedBefore, refuseStep } from "./refusals.ts";
 import { resultOf } from "./results.ts";
 import { existingRun } from "./rows.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Suspension, Waiter } from "./suspension.ts";
+import { taking } from "./travel.ts";
 import { verifyRun } from "./verify.ts";
 import type { Writer } from "./writer.ts";
 
@@ -47,39 +50,58 @@ export async function spawnRun(
   let step: Record | undefined;
   try {
     // At work from the call on, until the child has ended or waits: perhaps nobody awaits it.
-    const child = await suspension.during(async () => {
+    const look = async (): Promise<Looked> => {
       const found = await steps.recorded(identity);
       const refused = refusedBefore(identity, found, steps);
       if (refused !== null) throw refused;
-      step = await takenFrom(parent, found);
-      if (step?.status === "done") return { id: childIn(step), isOver: true };
-      const begun = step === undefined ? await begin(parent, identity, agent, options, found) : null;
-      const id = begun?.id ?? childIn(step);
+      step = found;
+      if (found?.status === "done") return { id: await endedIn(steps, found), isOver: true };
+      const place = await placeOf(parent, found);
+      if (place.step !== undefined && place.isLeaving)
+        return { id: place.id, isOver: false, wait: leaving(storage, place.id) };
+      const begun = place.step === undefined ? await begin(parent, identity, agent, options, found, place.past) : null;
+      const id = begun?.id ?? (place.step === undefined ? "" : place.id);
       const intent = begun?.intent ?? step?.seq ?? 0;
+      const invoked = begun?.since ?? sinceIn(step);
       await workOn(parent, agent, id, begun !== null);
-      const ready = readiness(parent, id, identity, intent);
-      return { id, isOver: await ready.ready(), wait: ready };
-    });
-    if (!child.isOver && child.wait !== undefined) await ended(parent, child.id, child.wait);
-    return await resultOf(storage, payloads, await existingRun(storage, child.id));
+      const ready = readiness(parent, id, identity, intent, invoked);
+      return { id, isOver: await ready.ready(), isOurs: true, wait: ready };
+    };
+    for (;;) {
+      const child = await suspension.during(look);
+      if (!child.isOver && child.wait !== undefined) await ended(parent, child.id, child.wait);
+      if (child.isOver || child.isOurs === true) {
+        return await resultOf(storage, payloads, await existingRun(storage, child.id));
+      }
+    }
   } catch (error) {
     if (error instanceof StepFailed) throw error;
     return refuseStep(parent, identity, error, step);
   }
 }
 
-/**
- * The journal's step, if its child is still of use: one of a run that this one takes up was cancelled with that run unless
- * it had ended, and another is begun in its place.
- */
-async function takenFrom(
-  { host: { storage }, writer }: Parent,
-  found: Record | undefined,
-): Promise<Record | undefined> {
-  if (found === undefined || found.status === "failed") return undefined;
-  if (found.status === "done" || found.seq >= writer.row.first_seq) return found;
-  const [child] = await storage.query("run.get", childIn(found));
-  return child?.status === "completed" || child?.status === "failed" ? found : undefined;
+interface Looked {
+  readonly id: string;
+  readonly isOver: boolean;
+  /** Its end is that of the step. */
+  readonly isOurs?: boolean;
+  readonly wait?: Readiness;
+}
+
+/** The child at a place of the journal: there, to be waited for or looked at; or to be begun, perhaps in place of another. */
+type Place =
+  | { readonly step: Record; readonly id: string; readonly isLeaving: boolean }
+  | { readonly step: undefined; readonly past: RunRow | undefined };
+
+/** A child of a run that this one takes up was cancelled with that run, unless it had ended or somebody has taken it up. */
+async function placeOf({ host: { storage }, writer }: Parent, found: Record | undefined): Promise<Place> {
+  if (found?.data.run === undefined) return { step: undefined, past: undefined };
+  const id = childIn(found);
+  if (found.status !== "failed" && found.seq >= writer.row.first_seq) return { step: found, id, isLeaving: false };
+  const last = await lastOfChain(storage, await existingRun(storage, id));
+  if (last.status === "cancelled") return { step: undefined, past: last };
+  // Its worker has yet to hear that it is cancelled.
+  return { step: found, id: last.id, isLeaving: last.ended_at === null };
 }
 
 /** The step names it: its id follows from the run that began it, which may be another. */
@@ -87,10 +109,18 @@ function childIn(found: Record | undefined): string {
   return String(found?.data.run ?? "");
 }
 
+/** As its end says: perhaps one that took up the child that was begun. */
+async function endedIn(steps: Steps, found: Record): Promise<string> {
+  const kept = (await steps.payload(found)) as { readonly run?: unknown } | null;
+  return typeof kept?.run === "string" ? kept.run : childIn(found);
+}
+
 interface Spawned {
   readonly id: string;
   /** The seq of its intent. */
   readonly intent: number;
+  /** Of the intent that its invocation stands in front of. */
+  readonly since: number;
 }
 
 async function begin(
@@ -99,12 +129,15 @@ async function begin(
   agent: AgentDefinition,
   options: SpawnOptions,
   before: Record | undefined,
+  past: RunRow | undefined,
 ): Promise<Spawned> {
   const attempt = (before?.attempt ?? 0) + 1;
   const id = `run_${steps.key(identity, attempt)}`;
   const intent = await payloads.preparing(async (prepare) => {
-    const birth = await childOf(storage, prepare, writer.row, agent, id, options);
-    const data = { ...steps.said(identity, attempt), run: id };
+    const fresh = await childOf(storage, prepare, writer.row, agent, id, options);
+    const birth = past === undefined ? fresh : await inPlaceOf(storage, payloads, prepare, past, fresh);
+    const since = past === undefined ? {} : { since: sinceIn(before) };
+    const data = { ...steps.said(identity, attempt), run: id, ...since };
     return writer.patiently(() =>
       decide<number>(storage, async () => {
         const [known] = await storage.query("run.get", id);
@@ -114,7 +147,7 @@ async function begin(
         const at = storage.environment.now();
         const begun = beginRun(birth, at);
         const draft = steps.draft("step/started", data);
-        const { sessions, guards = [], events = [] } = await invoking(storage, writer.row, birth, at);
+        const { sessions, guards = [], events = [] } = await invoking(storage, writer.row, birth, past, at);
         return {
           commit: {
             ...begun.commit,
@@ -129,7 +162,7 @@ async function begin(
       }),
     );
   });
-  return { id, intent };
+  return { id, intent, since: past === undefined ? intent : sinceIn(before) };
 }
 
 async function childOf(
@@ -165,11 +198,44 @@ async function childOf(
 }
 
 /** The session it works in, and the row in the caller's log that says why that is there. */
-async function invoking(storage: Storage, row: RunRow, birth: Birth, at: number): Promise<Commit> {
-  const { session, agent } = birth;
+async function invoking(
+  storage: Storage,
+  row: RunRow,
+  { session, agent }: Birth,
+  past: RunRow | undefined,
+  at: number,
+): Promise<Commit> {
   if (session === row.session) return { sessions: [{ id: session, mode: "existing", at }] };
+  // The invocation is still that of the child before it.
+  if (past !== undefined) return { sessions: [row.session, session].map((id) => ({ id, mode: "existing", at })) };
   const spawn = checkSpawn({ label: agent, session: { id: session, agent } });
   return (await decideSpawn(storage, row.session, spawn, session)).commit;
+}
+
+/** What the child before it had done is done: it goes on where that one was cancelled. */
+async function inPlaceOf(
+  storage: Storage,
+  payloads: Payloads,
+  prepare: Prepare,
+  past: RunRow,
+  { id, parent, nested, owner, limits }: Birth,
+): Promise<Birth> {
+  const { branch } = await existingSession(storage, past.session);
+  if (branch !== past.branch) throw goneElsewhere(past);
+  const taken = { row: past, iteration: past.iteration, id, limits, isRetry: true };
+  return { ...(await taking(storage, payloads, prepare, taken, past.session)), ...{ parent, nested, owner } };
+}
+
+function goneElsewhere({ id, session }: RunRow): HoldfastError {
+  return new HoldfastError("NotFound", `what the child ${JSON.stringify(id)} had done was taken back in its session`, {
+    details: { kind: "run", id, session },
+    hint: "runs.fork() goes on from one of its parent's iterations.",
+  });
+}
+
+/** The step that first began a child at this place: the invocation is in front of it. */
+function sinceIn(found: Record | undefined): number {
+  return typeof found?.data.since === "number" ? found.data.since : (found?.seq ?? 0);
 }
 
 /** The epoch of a child that its parent began: at another one the worker beside it took it, under the same name. */
@@ -206,7 +272,7 @@ async function awaitChild(
 type Readiness = Pick<Waiter, "ready" | "guards">;
 
 /** Once the child has ended, that is recorded. */
-function readiness(parent: Parent, id: string, identity: Identity, intent: number): Readiness {
+function readiness(parent: Parent, id: string, identity: Identity, intent: number, invoked: number): Readiness {
   const { host, steps } = parent;
   let child: RunRow | null = null;
   return {
@@ -214,9 +280,21 @@ function readiness(parent: Parent, id: string, identity: Identity, intent: numbe
       [child = null] = await host.storage.query("run.get", id);
       if (child === null) return true;
       if (child.ended_at === null) return false;
-      await finishChild(parent, child, intent);
+      await finishChild(parent, child, invoked);
       await steps.finish(identity, { run: id }, { seq: intent } as Record);
       return true;
+    },
+    guards: () => (child === null ? [] : [atVersion(child)]),
+  };
+}
+
+/** Of somebody else's child: until it has ended. */
+function leaving(storage: Storage, id: string): Readiness {
+  let child: RunRow | null = null;
+  return {
+    ready: async () => {
+      [child = null] = await storage.query("run.get", id);
+      return child === null || child.ended_at !== null;
     },
     guards: () => (child === null ? [] : [atVersion(child)]),
   };

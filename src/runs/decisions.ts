@@ -12,7 +12,7 @@ import { parseRowId, rowId } from "../core/row-id.ts";
 import { eventOf } from "./checkpoints.ts";
 import { type Entry, entryOf, lastOf, payloadOf, recordsOf, stepOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
-import { existingRun, refuseEnded, waitsFor } from "./rows.ts";
+import { refuseEnded, waitsFor } from "./rows.ts";
 import { moved } from "./verbs.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
@@ -107,8 +107,10 @@ export async function readDecisions(
   return storage.query(`decisions.${ofRun}`, run, ...after, limit);
 }
 
-export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision> {
-  const row = await existingRun(storage, asked.run);
+/** null: its run was deleted meanwhile. */
+export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision | null> {
+  const [row] = await storage.query("run.get", asked.run);
+  if (row === undefined) return null;
   // By its place: the intent may be that of a run which this one takes up.
   const intent = await eventOf(storage, row.session, asked.step_seq);
   const [answer, later] = await answerOf(storage, payloads, row, asked);

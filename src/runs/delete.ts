@@ -6,7 +6,7 @@ import type { Cell, Commit, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { afterwards, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
 import { atVersion } from "./moves.ts";
-import { takenUp } from "./past.ts";
+import { neededBy } from "./past.ts";
 
 /** null: there was nothing to erase. */
 type Later = readonly DiscardedRow[] | null;
@@ -21,9 +21,12 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
         hint: "Cancel it first.",
       });
     }
-    const [active] = await storage.query("run.active", row.session);
-    const past = active === undefined ? [] : await takenUp(storage, active);
-    if (active !== undefined && past.some((one) => one.id === id)) throw isTakenUp(id, active.id);
+    const [parent] = row.parent === null ? [] : await storage.query("run.get", row.parent);
+    // What its child gave is asked for until it has ended.
+    if (parent !== undefined && parent.ended_at === null) throw isTakenUp(id, parent.id, "spawned");
+    const [newest] = await storage.query("runs.newest", row.session);
+    const by = await neededBy(storage, row);
+    if (by !== null) throw isTakenUp(id, by.id, "takes up");
     const [agent] = await storage.query("agent.get", row.agent);
     const where: Cell[] = [row.session_no, id, row.first_seq, row.seq];
     const drop = (statement: "runs.drop" | "signals.drop" | "decisions.drop"): Write => ({
@@ -31,7 +34,8 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
     });
     return {
       ...{ session: row.session, scope: "journal", where },
-      guards: [atVersion(row), { check: "run.active", key: [row.session], expect: active?.id ?? null }],
+      // Nobody takes it up meanwhile.
+      guards: [atVersion(row), { check: "runs.newest", key: [row.session], expect: newest?.value ?? null }],
       event: { type: "run/deleted", data: { run: id } },
       drops: [
         ...[drop("signals.drop"), drop("decisions.drop")],
@@ -42,8 +46,8 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
   });
 }
 
-function isTakenUp(id: string, by: string): HoldfastError {
-  return new HoldfastError("Conflict", `the run ${JSON.stringify(by)} takes up ${JSON.stringify(id)} and needs it`, {
+function isTakenUp(id: string, by: string, how: string): HoldfastError {
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(by)} ${how} ${JSON.stringify(id)} and needs it`, {
     details: { kind: "run", id, by },
     hint: "Delete it when that one has ended.",
   });

@@ -5,6 +5,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
 import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
+import { neededBy } from "./past.ts";
 import { isAtWork, waitsFor } from "./rows.ts";
 import type { Beside } from "./writer.ts";
 
@@ -82,9 +83,15 @@ async function throwaway(storage: Storage, row: RunRow, at: number): Promise<For
 }
 
 async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<Cancelled, "forgotten">> {
-  const [parent] = child.parent === null ? [] : await storage.query("run.get", child.parent);
-  if (parent === undefined) return { events: [], guards: [] };
-  const guards = [atVersion(parent)];
+  const [first] = child.parent === null ? [] : await storage.query("run.get", child.parent);
+  if (first === undefined) return { events: [], guards: [] };
+  // Who takes up its parent may wait until it has ended, and nobody else begins to meanwhile.
+  const [newest] = await storage.query("runs.newest", first.session);
+  const parent = (await neededBy(storage, first)) ?? first;
+  const guards: Guard[] = [atVersion(parent)];
+  if (first.ended_at !== null) {
+    guards.push({ check: "runs.newest", key: [first.session], expect: newest?.value ?? null });
+  }
   if (!waitsFor(parent, { kind: "run", run: child.id })) return { events: [], guards };
   const { event } = moveRun(parent, {
     ...{ type: "run/woken", at, data: { child: child.id } },

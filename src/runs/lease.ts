@@ -120,8 +120,8 @@ export type Heartbeat = "ok" | "cancel-requested" | "deadline" | "lost";
 
 /** A sign of life; the answer says what the run's worker is to do. */
 export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadline: number): Promise<Heartbeat> {
-  const now = await existingRun(storage, id);
-  if (now.epoch !== epoch || now.ended_at !== null) return "lost";
+  const [now] = await storage.query("run.get", id);
+  if (now === undefined || now.epoch !== epoch || now.ended_at !== null) return "lost";
   const outcome = await storage.commit({
     guards: [{ check: "run.epoch", key: [id], expect: epoch }, beatGuard(now)],
     writes: [{ op: "run", statement: "run.beat", params: [id, epoch] }],

@@ -26,14 +26,14 @@ export async function appendMessage(
   if (refused !== null) throw refused;
   try {
     if (found?.status === "done") {
-      const [kept] = await readHistory(
-        storage,
-        payloads,
-        { session },
-        { after: `${session}#${found.seq - 1}`, limit: 1 },
+      const range = { after: `${session}#${found.seq - 1}`, limit: 1 };
+      const [kept] = await readHistory(storage, payloads, { session }, range);
+      if (kept?.seq === found.seq) return kept;
+      // It was cleared since, as what a throwaway said is when it ends: what it said is at hand.
+      const said = { session, agent, run: id, at: found.startedAt };
+      return await payloads.preparing(async (prepare) =>
+        appendedMessage(said, await prepareMessage(ready, prepare), found.seq),
       );
-      if (kept === undefined || kept.seq !== found.seq) throw new Error("bug: a message of a run is gone");
-      return kept;
     }
     const attempt = (found?.attempt ?? 0) + 1;
     return await payloads.preparing(async (prepare) => {

@@ -5,7 +5,7 @@ import type { JsonObject } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { plainObject } from "../core/decode.ts";
-import { type Entry, type Record, readJournal, recordsOf } from "./journal.ts";
+import { type Entry, entryOf, type Record, readJournal, recordsOf } from "./journal.ts";
 import { existingRun } from "./rows.ts";
 import { compareRun } from "./verify.ts";
 
@@ -71,4 +71,32 @@ async function pastOf(storage: Storage, from: JsonObject): Promise<readonly Entr
   const earlier = created === undefined ? null : retriedBy(created);
   const before = earlier === null || Number(earlier.iteration) !== row.iteration ? [] : await pastOf(storage, earlier);
   return [...before, ...journal.filter(({ seq }) => seq > (row.checkpoint_seq ?? row.first_seq))];
+}
+
+const PAGE = 100;
+
+/** The id of the run that takes it up, if one does; there is one at most, and perhaps it was deleted. */
+export async function takenUpBy(storage: Storage, { id, session_no, session, seq }: RunRow): Promise<string | null> {
+  for (let after = seq; ; ) {
+    const later = await storage.query("runs.createdAfter", session_no, after, PAGE);
+    for (const event of later) {
+      if (retriedBy(entryOf(session, event))?.run === id) return event.run;
+    }
+    after = later.at(-1)?.seq ?? after;
+    if (later.length < PAGE) return null;
+  }
+}
+
+/** Of the runs that took up one another, beginning with this one. */
+export async function lastOfChain(storage: Storage, row: RunRow): Promise<RunRow> {
+  const next = row.ended_at === null ? null : await takenUpBy(storage, row);
+  return next === null ? row : lastOfChain(storage, await existingRun(storage, next));
+}
+
+/** The run at work for which what this one had done is done. */
+export async function neededBy(storage: Storage, row: RunRow): Promise<RunRow | null> {
+  const by = await takenUpBy(storage, row);
+  const [next] = by === null ? [] : await storage.query("run.get", by);
+  if (next === undefined || next.ended_at === null) return next ?? null;
+  return neededBy(storage, next);
 }

@@ -33,7 +33,9 @@ export async function refuseStep(
   if (ALWAYS.has(error.code)) throw error;
   if (!THEN.has(error.code)) return leave(error);
   const failure = errorOf(error);
-  const of = found?.status === "started" ? { step: found.seq } : steps.said(identity, (found?.attempt ?? 0) + 1);
+  // Of a child that was begun the step goes on naming it.
+  const isOpen = found?.status === "started" || found?.data.run !== undefined;
+  const of = isOpen ? { step: found.seq } : steps.said(identity, (found?.attempt ?? 0) + 1);
   try {
     await writer.add([steps.draft("step/failed", { ...of, error: { ...failure }, final: true })]);
   } catch (trouble) {

@@ -281,7 +281,7 @@ async function decisions(
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    items: await Promise.all(page.map((row) => decisionOf(storage, payloads, row))),
+    items: (await Promise.all(page.map((row) => decisionOf(storage, payloads, row)))).filter((one) => one !== null),
     next: rows.length > limit && last !== undefined ? writePairCursor(last.session_no, last.seq) : null,
   };
 }

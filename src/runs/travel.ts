@@ -21,7 +21,7 @@ import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./crea
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
-import { takenUp } from "./past.ts";
+import { takenUp, takenUpBy } from "./past.ts";
 import { existingRun, runOf } from "./rows.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -70,7 +70,7 @@ function forkable({ iteration, ended_at }: RunRow): string {
 }
 
 /** The new run, for the session it is to work in. */
-async function taking(
+export async function taking(
   storage: Storage,
   payloads: Payloads,
   prepare: Prepare,
@@ -105,6 +105,13 @@ function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): vo
   });
 }
 
+function takenAlready({ id }: RunRow, by: string): HoldfastError {
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was taken up by ${JSON.stringify(by)}`, {
+    details: { kind: "run", id, by },
+    hint: `Retry ${JSON.stringify(by)} once it has ended: it knows what has been done since. If it was deleted, fork.`,
+  });
+}
+
 const OVER: ReadonlySet<string> = new Set(["failed", "cancelled"]);
 
 export async function retryRun(storage: Storage, payloads: Payloads, run: string, input?: RetryInput): Promise<Run> {
@@ -113,7 +120,7 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
   const limits = checkLimits(given.limits, "retry.limits");
   const row = await existingRun(storage, checkId(run, "run"));
   if (!OVER.has(row.status)) throw notFailed(row);
-  if (row.nested !== 0) throw isNested(row);
+  if (row.parent !== null) throw isNested(row);
   refuseNarrow(row, limits);
   return payloads.preparing(async (prepare) => {
     const taken = { row, iteration: row.iteration, id, limits, isRetry: true };
@@ -121,6 +128,9 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
     return decide<Run>(storage, async () => {
       await refuseTaken(storage, birth);
       const past = await takenUp(storage, row);
+      const newest = await storage.query("runs.newest", row.session);
+      const by = await takenUpBy(storage, row);
+      if (by !== null) throw takenAlready(row, by);
       const session = await existingSession(storage, row.session);
       if (session.branch !== row.branch) throw hasMoved(row);
       const at = storage.environment.now();
@@ -129,6 +139,8 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
         ...[{ check: "session.branch", key: [session.id], expect: session.branch } as const, atVersion(row)],
         // They stay: what they had done is taken for done.
         ...past.map(atVersion),
+        // Nobody else takes it up meanwhile: what it had done would be gone on from twice.
+        { check: "runs.newest", key: [row.session], expect: newest[0]?.value ?? null } as const,
         ...(begun.commit.guards ?? []),
       ];
       return {
@@ -257,7 +269,7 @@ function notFailed({ id, status }: RunRow): HoldfastError {
 function isNested({ id, parent }: RunRow): HoldfastError {
   return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} works for ${JSON.stringify(parent)}`, {
     details: { kind: "run", id, parent },
-    hint: "Do it to that one: its child is spawned again.",
+    hint: "Do it to that one: it takes up its children. runs.fork() goes on from an iteration of any run.",
   });
 }
 

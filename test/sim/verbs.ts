@@ -31,7 +31,6 @@ class Person {
   readonly #roll: () => number;
   #left = VERBS;
   #isPatient = true;
-  readonly #retried = new Set<string>();
 
   constructor(seed: number) {
     this.#roll = dice(seed, "verbs");
@@ -74,12 +73,8 @@ class Person {
       ...[() => runs.cancel(id), () => runs.cancel(id), () => runs.pause(id, 1), () => runs.unpause(id)],
       ...[() => runs.signal(id, "go", this.#left), () => runs.signal(id, "go"), () => runs.recover(id)],
     ];
-    const retry = () => {
-      this.#retried.add(id);
-      return runs.retry(id, { id: next });
-    };
-    // Once: who takes up the same run a second time does again what the first had done since.
-    const over: Verb[] = this.#retried.has(id) ? [() => runs.delete(id)] : [retry, retry, retry, () => runs.delete(id)];
+    const retry = () => runs.retry(id, { id: next });
+    const over: Verb[] = [retry, retry, retry, () => runs.delete(id)];
     const any: Verb[] = [
       () => runs.fork(id, { id: next, session: `of ${next}`, iteration: back }),
       () => runs.rewind(id, { id: next, iteration: Math.max(1, back) }),

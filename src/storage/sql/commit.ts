@@ -252,7 +252,13 @@ function sessionOf(row: Row, standing?: BranchStanding): Located {
 }
 
 /** What anyone who uses a session may change without a guard of their own. */
-const MOVING: ReadonlySet<string> = new Set(["state.version", "session.branch", "session.head", "run.active"]);
+const MOVING: ReadonlySet<string> = new Set([
+  "state.version",
+  "session.branch",
+  "session.head",
+  "run.active",
+  "runs.newest",
+]);
 
 type Verdict = "accepted" | "later" | Refusal;
 

@@ -7,6 +7,10 @@ const COLUMNS =
   "r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at";
 const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no`;
 
+/** With which event the newest run of a session began. */
+const NEWEST =
+  "SELECT (SELECT max(r.first_seq) FROM runs r WHERE r.session_no = s.no) AS value FROM sessions s WHERE s.id = ?";
+
 /** What ended it badly, or keeps it from going on, is told by its last event. */
 const LISTED =
   `SELECT ${COLUMNS}, CASE WHEN r.status IN ('failed', 'cancelled') OR r.status = 'running' AND r.owner IS NULL ` +
@@ -75,6 +79,10 @@ export const queries = {
   "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
   "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND "),
   "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
+  "runs.createdAfter":
+    `SELECT ${EVENT}, e.run FROM events e ${BLOB} WHERE e.session_no = ? AND e.seq > ? AND e.type = 'run/created' ` +
+    "ORDER BY e.seq LIMIT ?",
+  "runs.newest": NEWEST,
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
   /** What somebody could work on by now, or is working on; not what is held (core/held.ts). */
   "runs.owned":
@@ -112,6 +120,7 @@ export const guards = {
   "run.epoch": "SELECT epoch AS value FROM runs WHERE id = ?",
   "run.beat": "SELECT beat AS value FROM runs WHERE id = ?",
   /** The root run that has not ended. */
+  "runs.newest": NEWEST,
   "run.active":
     "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value " +
     "FROM sessions s WHERE s.id = ?",

@@ -238,6 +238,10 @@ SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, 
 SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at, CASE WHEN r.status IN ('failed', 'cancelled') OR r.status = 'running' AND r.owner IS NULL THEN (SELECT e.body FROM events e WHERE e.session_no = r.session_no AND e.seq = r.seq) END AS ending FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND r.no < ? AND (CAST(? AS TEXT) IS NULL OR s.id = ?) AND (CAST(? AS TEXT) IS NULL OR a.id = ?) AND (CAST(? AS TEXT) IS NULL OR r.status = ?) AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT CAST(? AS INTEGER);
 -- runs.byStatus
 SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at, CASE WHEN r.status IN ('failed', 'cancelled') OR r.status = 'running' AND r.owner IS NULL THEN (SELECT e.body FROM events e WHERE e.session_no = r.session_no AND e.seq = r.seq) END AS ending FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE s.deleted_at IS NULL AND r.status = ? AND r.no < ? AND (CAST(? AS TEXT) IS NULL OR s.id = ?) AND (CAST(? AS TEXT) IS NULL OR a.id = ?) AND (CAST(? AS TEXT) IS NULL OR r.status = ?) AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT CAST(? AS INTEGER);
+-- runs.after
+SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.session_no = ? AND r.first_seq > ? ORDER BY r.first_seq LIMIT CAST(? AS INTEGER);
+-- runs.newest
+SELECT (SELECT max(r.first_seq) FROM runs r WHERE r.session_no = s.no) AS value FROM sessions s WHERE s.id = ?;
 -- runs.children
 SELECT r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, r.agent_version, r.toolset, r.status, r.version, r.epoch, r.beat, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, r.ended_at FROM runs r JOIN sessions s ON s.no = r.session_no JOIN agents a ON a.no = r.agent_no WHERE r.parent = ? ORDER BY r.no;
 -- runs.owned
@@ -869,6 +873,8 @@ SELECT version AS value FROM runs WHERE id = ?;
 SELECT epoch AS value FROM runs WHERE id = ?;
 -- run.beat
 SELECT beat AS value FROM runs WHERE id = ?;
+-- runs.newest
+SELECT (SELECT max(r.first_seq) FROM runs r WHERE r.session_no = s.no) AS value FROM sessions s WHERE s.id = ?;
 -- run.active
 SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value FROM sessions s WHERE s.id = ?;
 -- checkpoint.last

@@ -88,7 +88,8 @@ function ofRun(run: Run, events: readonly LogEvent[]): readonly string[] {
   if (isOver || ends.length > 0) return [`the run ${run.id} (${run.status}) has ${ends.length} terminal events`];
   if (run.waitsFor.some(({ kind }) => kind === "decision")) return [];
   const waits = run.waitsFor.length === 0 ? "" : ` for ${JSON.stringify(run.waitsFor)}`;
-  return [`the run ${run.id} never ended: it is ${run.status}${waits}, owned by ${run.owner ?? "nobody"}`];
+  const why = run.error === null ? "" : `; ${run.error.code}: ${run.error.message}`;
+  return [`the run ${run.id} never ended: it is ${run.status}${waits}, owned by ${run.owner ?? "nobody"}${why}`];
 }
 
 /** Done twice only where a person chose that or the tool allows it; recorded as done only where it was. */
