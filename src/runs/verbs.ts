@@ -97,6 +97,7 @@ export async function pauseRun(storage: Storage, payloads: Payloads, run: string
   const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
   return moved(storage, payloads, checkId(run, "run"), (row, at) => {
     refuseEnded(row, "there is nothing to pause");
+    if (row.cancel === 1) throw isLeaving(row);
     if (isAtWork(row)) return { type: "run/pausing", at, changes: { pause_at: at + length } };
     const changes = { status: "paused", owner: null, wake_at: at + length, waits: null };
     return { type: "run/paused", at, data: { asked: true }, changes };
@@ -154,4 +155,11 @@ export async function steps(storage: Storage, id: string, iteration: number | un
   return [...records.values()]
     .filter((one) => iteration === undefined || one.iteration === iteration)
     .map((one) => stepOf(row.session, row.id, one));
+}
+
+function isLeaving({ id, status }: RunRow): HoldfastError {
+  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} is to be cancelled`, {
+    details: { kind: "run", id, status },
+    hint: "It ends as soon as its worker hears of it.",
+  });
 }

@@ -370,6 +370,90 @@ export const leftCases: readonly Case[] = [
       assert.deepEqual((await check({ mode: "deep" })).issues, []);
     },
   ),
+  prove("RU11 a run is taken up once, also when who took it up was deleted", NEEDS, async (given) => {
+    const { runs } = given;
+    const world = new World();
+    let broken = 2;
+    const works = agent(
+      async (it) => {
+        await it.tool("pay", 1);
+        await it.tool("fail");
+        return it.done(await it.tool("pay", 2));
+      },
+      {
+        tools: {
+          pay: world.tool("pay"),
+          fail: world.tool("fail", () => {
+            if (broken-- > 0) throw new Error("not yet");
+            return null;
+          }),
+        },
+      },
+    );
+    await runs.execute(works, { session: "s", id: "r1" });
+    await runs.retry("r1", { id: "r2" });
+    await refuses("Conflict", () => runs.delete("r1"));
+    assert.equal((await runs.resume(works, "r2")).status, "failed");
+    await refuses("Conflict", () => runs.retry("r1", { id: "r3" }));
+    await runs.retry("r2", { id: "r4" });
+    await refuses("Conflict", () => runs.delete("r1"));
+    assert.equal((await runs.resume(works, "r4")).status, "completed");
+    for (const id of ["r4", "r2"]) assert.equal(await runs.delete(id), true);
+    await refuses("Conflict", () => runs.retry("r1", { id: "r5" }));
+    assert.deepEqual(
+      world.effects.filter(({ tool }) => tool === "pay").map(({ input }) => input),
+      [1, 2],
+    );
+  }),
+  ...[false, true].map((sameSession) =>
+    prove(
+      `RU11 a child that was cancelled with its parent is taken up with it, ${sameSession ? "in its session" : "in one of its own"}`,
+      NEEDS,
+      async (given) => {
+        const { runs } = given;
+        const world = new World();
+        const held = gate();
+        const helps = agent(
+          async (it) => {
+            await it.message({ role: "user", content: "I help" });
+            for (const n of [1, 2, 3]) await it.tool("pay", n);
+            return it.done("helped");
+          },
+          { id: "helper", tools: { pay: world.tool("pay", (n) => (n === 2 ? held.pass() : n)) } },
+        );
+        const asks = agent(async (it) => it.done((await it.spawn(helps, { sameSession, forget: sameSession })).value));
+        const working = runs.execute(asks, { session: "s", id: "r1", leaseMs: 300 });
+        await held.reached;
+        await runs.cancel("r1");
+        const first = await working;
+        assert.equal(first.status, "cancelled");
+        held.open();
+        await runs.retry("r1", { id: "r2" });
+        const worker = runs.createWorker({ agents: [asks, helps], pollMs: 20 });
+        worker.start();
+        let [question] = await runs.pending();
+        while (question === undefined) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          [question] = await runs.pending();
+        }
+        assert.deepEqual([question.step.name, question.input], ["pay", 2]);
+        await runs.answer(question.id, { verdict: "result", result: "paid" });
+        let done = present(await runs.result("r2"));
+        while (done.run.endedAt === null) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          done = present(await runs.result("r2"));
+        }
+        await worker.stop();
+        assert.deepEqual([done.status, done.value], ["completed", "helped"]);
+        assert.deepEqual(
+          world.effects.map(({ input }) => input),
+          [1, 2, 3],
+          "each once",
+        );
+        await endedOnce(given, done.run);
+      },
+    ),
+  ),
   prove("RU3 costs that no number holds end nothing", NEEDS, async (given) => {
     const { runs } = given;
     const costly = agent(
