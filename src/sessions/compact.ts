@@ -15,6 +15,7 @@ import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { appendCommit, prepareMessage } from "../history/append.ts";
 import { readyMessage } from "../history/content.ts";
+import { compactionNow } from "./context.ts";
 import { onHead } from "./guards.ts";
 import { decideHead, prepareHead } from "./publish.ts";
 import { lastMessageRows } from "./view-messages.ts";
@@ -92,7 +93,13 @@ async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }:
 }
 
 async function lastToCompact(storage: Storage, session: SessionRow, keep: number): Promise<MessageId> {
-  const rows = await lastMessageRows(storage, session, keep + 1);
+  const lineage = await lineageOf(storage, session);
+  const compaction = await compactionNow(storage, lineage);
+  // The summary there is stands before what is kept, wherever it was written: somebody else may just have made it.
+  const shown = (await lastMessageRows(storage, session, keep + 2)).filter(
+    (row) => rowId(row.session, row.seq) !== compaction?.summary,
+  );
+  const rows = shown.slice(-(keep + 1));
   const row = rows[0];
   if (row !== undefined && rows.length === keep + 1) return { session: row.session, seq: row.seq };
   throw new HoldfastError(

@@ -42,7 +42,7 @@ export async function contextAt(
   return { ...joined(summary, made, count), compaction };
 }
 
-async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {
+export async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {
   for (const { no, branch, upTo } of lineage) {
     const [head] = await storage.query("head.before", no, branch, upTo);
     if (head !== undefined) return rootOf(head).compaction;

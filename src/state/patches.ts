@@ -15,10 +15,6 @@ import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
 /** Patches of one decision; more would hold the event loop longer than others can bear. */
 const MOST_TOGETHER = 64;
 
-/** Races lost to other handles before a decision steps back for a while, so that many of them starve none. */
-const EAGER_ATTEMPTS = 3;
-const LONGEST_BACKOFF_MS = 250;
-
 /** Keys of answers made before others get a turn of the event loop. */
 const MOST_KEYS = 10_000;
 
@@ -80,12 +76,8 @@ export class Patches {
     }
     if (group.length === 0) return;
     const patches = group.map(({ patch }) => patch);
-    let attempts = 0;
     try {
-      const answers = await decide(this.#storage, async () => {
-        if (attempts++ >= EAGER_ATTEMPTS) await this.#stepBack(attempts - EAGER_ATTEMPTS);
-        return this.#rule(session, patches);
-      });
+      const answers = await decide(this.#storage, () => this.#rule(session, patches));
       for (const [i, answer] of answers.entries()) {
         if ("error" in answer) group[i]?.asked.reject(answer.error);
         else group[i]?.asked.resolve(answer);
@@ -93,12 +85,6 @@ export class Patches {
     } catch (error) {
       for (const one of group) one.asked.reject(error);
     }
-  }
-
-  #stepBack(times: number): Promise<void> {
-    const { environment } = this.#storage;
-    const spread = (environment.random(1)[0] ?? 0) / 255;
-    return environment.sleep(Math.min(2 ** times, LONGEST_BACKOFF_MS) * spread);
   }
 
   async #rule(

@@ -97,6 +97,14 @@ export const compactCases: readonly Case[] = [
     },
   ),
 
+  prove("SE6 how many are kept is counted without the summary there is", NEEDS, async (given) => {
+    const { heads } = given.lineage;
+    await say(given.history, "s", "0", "1", "2", "3", "4");
+    for (const summary of ["first", "second"]) {
+      await heads.compact("s", { agent: "ada", summary, keep: 2 });
+      assert.deepEqual(await shown(given, "s"), [summary, "3", "4"]);
+    }
+  }),
   prove("SE6 of two compactions at once neither takes what no summary covers", [...NEEDS, "another"], async (given) => {
     const both = [given.lineage.heads, (await given.another()).heads];
     for (const round of range(10)) {
