@@ -85,17 +85,19 @@ async function throwaway(storage: Storage, row: RunRow, at: number): Promise<For
 async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<Cancelled, "forgotten">> {
   const [first] = child.parent === null ? [] : await storage.query("run.get", child.parent);
   if (first === undefined) return { events: [], guards: [] };
-  // Who takes up its parent may wait until it has ended, and nobody else begins to meanwhile.
-  const [newest] = await storage.query("runs.newest", first.session);
-  const parent = (await neededBy(storage, first)) ?? first;
-  const guards: Guard[] = [atVersion(parent)];
-  if (first.ended_at !== null) {
-    guards.push({ check: "runs.newest", key: [first.session], expect: newest?.value ?? null });
-  }
+  const [parent, guards] = first.ended_at === null ? [first, [atVersion(first)]] : await heirOf(storage, first);
   if (!waitsFor(parent, { kind: "run", run: child.id })) return { events: [], guards };
   const { event } = moveRun(parent, {
     ...{ type: "run/woken", at, data: { child: child.id } },
     changes: { status: "running", wake_at: 0, waits: null },
   });
   return { events: [event], guards };
+}
+
+/** Who takes up a parent that has ended may wait until its child has; nobody else begins to meanwhile. */
+async function heirOf(storage: Storage, parent: RunRow): Promise<readonly [RunRow, readonly Guard[]]> {
+  const [newest] = await storage.query("runs.newest", parent.session);
+  const heir = (await neededBy(storage, parent)) ?? parent;
+  const guard: Guard = { check: "runs.newest", key: [parent.session], expect: newest?.value ?? null };
+  return [heir, [atVersion(heir), guard]];
 }

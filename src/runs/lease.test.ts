@@ -2,9 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../test/engines.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { open } from "../open.ts";
+import { open, openOn } from "../open.ts";
+import type { Driver } from "../storage/sql/driver.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
-import { agent } from "../testing/suites/runs-agents.ts";
+import { bound } from "../testing/sim/driver.ts";
+import { agent, gate, World } from "../testing/suites/runs-agents.ts";
 import { claimRun, freeRun, heartbeat } from "./lease.ts";
 import { existingRun } from "./rows.ts";
 
@@ -35,6 +37,36 @@ for (const engine of ENGINES) {
       expect(await existingRun(storage, "r")).toMatchObject({ owner: "first", epoch: held.epoch });
       expect(await claimRun(storage, await existingRun(storage, "r"), "second")).toMatchObject({ owner: "second" });
       expect(await heartbeat(storage, held, FOREVER)).toBe("lost");
+    });
+
+    test("RU3 whoever begins a run and then stands still longer than its lease does nothing of it", async () => {
+      const world = new World();
+      const held = gate();
+      let begun = 0;
+      const pays = agent(
+        async (it) => {
+          if (++begun === 1) await held.pass();
+          return it.done(await it.tool("pay"));
+        },
+        { tools: { pay: world.tool("pay") } },
+      );
+      const other = await open(ground.url);
+      let working: Promise<unknown> | null = null;
+      const read: Driver["read"] = async (sql, params) => {
+        // Its first look at the run that is there: by then another has taken it, and is at work.
+        if (working === null && params[0] === "late" && (await other.runs.get("late")) !== null) {
+          working = other.runs.resume(pays, "late");
+          await held.reached;
+        }
+        return ground.driver.read(sql, params);
+      };
+      const { runs } = await openOn({ ...bound(ground.driver), read }, {});
+      const late = runs.execute(pays, { session: "t", id: "late", leaseMs: 100 });
+      await expect(late).rejects.toMatchObject({ code: "LeaseLost" });
+      held.open();
+      expect(await working).toMatchObject({ status: "completed" });
+      expect([begun, world.count("pay")]).toEqual([1, 1]);
+      await other.close();
     });
   });
 }
