@@ -6,6 +6,17 @@ import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";
 
+/** Until it is mended. */
+function cardThatFails() {
+  return {
+    isBroken: true,
+    pay() {
+      if (this.isBroken) throw new Error("timeout");
+      return "by card";
+    },
+  };
+}
+
 /** Charges three times; holds at the second, and minds no signal. */
 function charging(world: World): { readonly charges: AgentDefinition; readonly held: ReturnType<typeof gate> } {
   const held = gate();
@@ -148,21 +159,17 @@ export const leftCases: readonly Case[] = [
   prove("RU11 a failure that the run had lived with is not tried again by who takes it up", NEEDS, async (given) => {
     const { runs } = given;
     const world = new World();
-    let isBroken = true;
-    const fails = () => {
-      if (isBroken) throw new Error("timeout");
-      return "by card";
-    };
+    const card = cardThatFails();
     const pays = agent(
       async (it) => {
         const way = await it.tool("card").catch(() => it.tool("bank"));
-        if (isBroken) throw new Error("a mistake of its own");
+        if (card.isBroken) throw new Error("a mistake of its own");
         return it.done(way);
       },
-      { tools: { card: world.tool("card", fails), bank: world.tool("bank", () => "by bank") } },
+      { tools: { card: world.tool("card", () => card.pay()), bank: world.tool("bank", () => "by bank") } },
     );
     await runs.execute(pays, { session: "s", id: "r1" });
-    isBroken = false;
+    card.isBroken = false;
     await runs.retry("r1", { id: "r2" });
     const done = await runs.resume(pays, "r2");
     assert.deepEqual([done.value, world.count("card"), world.count("bank")], ["by bank", 1, 1]);
@@ -174,11 +181,7 @@ export const leftCases: readonly Case[] = [
     async (given) => {
       const { runs } = given;
       const world = new World();
-      let isBroken = true;
-      const fails = () => {
-        if (isBroken) throw new Error("timeout");
-        return "by card";
-      };
+      const card = cardThatFails();
       const pays = agent(
         async (it) => {
           const [way] = await it.parallel(
@@ -192,14 +195,14 @@ export const leftCases: readonly Case[] = [
         },
         {
           tools: {
-            card: world.tool("card", fails),
+            card: world.tool("card", () => card.pay()),
             note: world.tool("note", () => new Promise((done) => setTimeout(done, 50, 1))),
           },
         },
       );
       const first = await runs.execute(pays, { session: "s", id: "r1" });
       assert.equal(first.error?.message, "could not pay");
-      isBroken = false;
+      card.isBroken = false;
       await runs.retry("r1", { id: "r2" });
       const done = await runs.resume(pays, "r2");
       assert.deepEqual([done.value, world.count("card"), world.count("note")], ["by card", 2, 1]);
@@ -242,26 +245,6 @@ export const leftCases: readonly Case[] = [
       assert.deepEqual([status, world.count("pay")], ["waiting", 1]);
     },
   ),
-  prove("RU4 any text that JSON can hold is an argument like others", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new World();
-    const held = gate();
-    const odd = { text: "lone \ud800 and \u0000", "\udfff": 1, __proto__: null };
-    const asks = agent(
-      async (it) => {
-        const got = await it.tool("echo", odd);
-        await it.tool("wait");
-        return it.done(got);
-      },
-      { tools: { echo: world.tool("echo"), wait: world.tool("wait", () => held.pass(), { effect: "idempotent" }) } },
-    );
-    await runs.start(asks, { session: "s", id: "r" });
-    await cutOff(runs, asks, "r", held.reached);
-    held.open();
-    const done = await runs.resume(asks, "r");
-    assert.equal(done.error?.code, "InvalidJson", "the second tool gave nothing");
-    assert.deepEqual([world.count("echo"), world.effects[0]?.input], [1, { text: odd.text, "\udfff": 1 }]);
-  }),
   prove(
     "RU6 a tool that is cut off by the signal is in doubt, not failed: a worker that stops politely is like one that dies",
     NEEDS,
@@ -298,55 +281,6 @@ export const leftCases: readonly Case[] = [
       await endedOnce(given, done.run);
     },
   ),
-  prove("RU6 an answer says all of it: what a step gave is given, or it is no answer", NEEDS, async ({ runs }) => {
-    const held = gate();
-    const pays = agent(async (it) => it.done(await it.tool("pay")), { tools: { pay: { execute: () => held.pass() } } });
-    await runs.start(pays, { session: "s", id: "r" });
-    await cutOff(runs, pays, "r", held.reached);
-    await runs.resume(pays, "r");
-    const [question] = await runs.pending();
-    const { id } = present(question);
-    await refuses("InvalidArgument", () => runs.answer(id, { verdict: "result" } as never));
-    await refuses("InvalidArgument", () => runs.answer(id, { verdict: "fail", result: 1 } as never));
-    await runs.answer(id, { verdict: "result", result: null });
-    assert.equal((await runs.resume(pays, "r")).status, "completed");
-  }),
-  prove("RU3 no model is asked any more once the run has spent what it may", NEEDS, async (given) => {
-    const { runs } = given;
-    let asked = 0;
-    const greedy = agent(
-      async (it) => {
-        for (let n = 0; n < 10; n++) await it.model(n);
-        return it.done();
-      },
-      {
-        models: {
-          m: {
-            call: () => {
-              asked++;
-              return { output: 1, inputTokens: 10, outputTokens: 5, costUsd: 0.02 };
-            },
-          },
-        },
-      },
-    );
-    for (const [limits, most] of [
-      [{ costUsd: 0.05 }, 3],
-      [{ tokens: 30 }, 2],
-    ] as const) {
-      asked = 0;
-      const { run, status } = await runs.execute(greedy, { session: `s ${most}`, limits });
-      assert.deepEqual([status, run.stopReason, asked], ["failed", `limit:${Object.keys(limits)[0]}`, most]);
-      assert.deepEqual([run.tokens, Math.round((run.costUsd ?? 0) * 100)], [most * 15, most * 2], "all of it is told");
-      await endedOnce(given, run);
-      await refuses("InvalidArgument", () => runs.retry(run.id, { limits }));
-      await refuses("InvalidArgument", () => runs.retry(run.id));
-      // What was answered is not asked anew by who takes it up.
-      const wider = await runs.retry(run.id, { limits: { costUsd: 1, tokens: 1000 } });
-      assert.equal((await runs.resume(greedy, wider.id)).status, "completed");
-      assert.equal(asked, 10);
-    }
-  }),
   prove(
     "RU2 SE10 a child in a fork of its session leaves none of its messages, and the store is sound",
     NEEDS,
@@ -454,16 +388,4 @@ export const leftCases: readonly Case[] = [
       },
     ),
   ),
-  prove("RU3 costs that no number holds end nothing", NEEDS, async (given) => {
-    const { runs } = given;
-    const costly = agent(
-      async (it, n: number) => {
-        await it.model(n);
-        return n === 3 ? it.done() : it.next(n + 1);
-      },
-      { initial: () => 1, models: { m: { call: () => ({ output: 1, costUsd: 1.5e308 }) } } },
-    );
-    const { status, run } = await runs.execute(costly, { session: "s" });
-    assert.deepEqual([status, run.costUsd], ["completed", Number.MAX_VALUE]);
-  }),
 ];
