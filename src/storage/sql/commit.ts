@@ -173,6 +173,11 @@ function place({ check }: Guard): number {
   return check === "store.turn" ? 1 : check === "invocation.waits" ? 2 : 0;
 }
 
+/** Whoever asks for a run's version may change its lease with it. */
+function leaseOf({ check, key, expect }: Guard): string[] {
+  return check === "run.version" ? [guardKey({ check: "run.epoch", key, expect })] : [];
+}
+
 /** The name a guard keeps free of sessions. */
 function namedBy({ check, key, expect }: Guard): string[] {
   return check === "session.id" && expect === null ? [String(key[0])] : [];
@@ -288,7 +293,7 @@ function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
     const creates = (commit.sessions ?? []).filter((use) => use.mode !== "still" && !snapshot.sessions.has(use.id));
     if (creates.some((use) => named.has(use.id))) return "later";
     for (const name of names) named.add(name);
-    for (const key of [...guards, ...sessions]) touched.add(key);
+    for (const key of [...guards, ...sessions, ...(commit.guards ?? []).flatMap(leaseOf)]) touched.add(key);
     for (const use of creates) created.add(use.id);
     return "accepted";
   });

@@ -4,6 +4,7 @@ import { ENGINES, type Ground } from "../../../test/engines.ts";
 import type { Commit, Guard, Outcome } from "../../contracts/storage.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { open } from "../../open.ts";
+import { claimRun } from "../../runs/lease.ts";
 import { SqlStorage } from "./store.ts";
 
 const at = 1;
@@ -84,6 +85,21 @@ for (const engine of ENGINES) {
       expect(took([added])).toEqual(["done"]);
       expect(took([await storage.commit(move(first + 1))])).toEqual(["guard"]);
       expect(await version()).toBe(first + 2);
+    });
+
+    test("RU2 who had a lease adds nothing behind who takes it, not in one batch with it either", async () => {
+      const [row] = await storage.query("run.get", RUN);
+      if (row === undefined) throw new Error("no run");
+      const step: Commit = {
+        sessions: [{ id: "s", mode: "existing", at }],
+        guards: [atEpoch(row.epoch)],
+        events: [{ session: "s", type: "annotation", at }],
+      };
+      const taken = claimRun(storage, row, "somebody");
+      const beside = [step, step].map((one) => storage.commit(one));
+      expect((await taken).epoch).toBe(row.epoch + 1);
+      expect(took(await Promise.all(beside))).toEqual(["guard", "guard"]);
+      expect(took([await storage.commit(step)])).toEqual(["guard"]);
     });
 
     test("RU2 what others did to the run in between is asked for", async () => {
