@@ -77,6 +77,8 @@ export interface Compaction {
   readonly summary: string;
   /** The last message it stands for. */
   readonly upTo: string;
+  /** Earlier summaries that come after that, with what was kept: contexts leave them out. */
+  readonly over?: readonly string[];
 }
 
 export interface HeadInput {

@@ -330,8 +330,8 @@ export interface HeadDraft {
   /** Commitments. The variables are those of the snapshot that the event before it adds. */
   readonly commits: { readonly final: string | null; readonly vars: string | null; readonly summary: string | null };
   readonly columns: Pick<HeadRow, "final" | "salt" | "final_summary" | "fingerprint" | "turn_seq" | "cache_id">;
-  /** The message that the event before it adds stands for all messages up to this one. */
-  readonly compactsUpTo: string | null;
+  /** What the message stands for that the event before it adds. */
+  readonly compacts: Omit<Compaction, "summary"> | null;
 }
 
 /** A head as a commit has published it. */

@@ -91,14 +91,14 @@ export interface Place {
 }
 
 export function completeHead(draft: HeadDraft, place: Place, standing: BranchStanding): PublishedHead {
-  const { status, commits, columns, compactsUpTo } = draft;
+  const { status, commits, columns, compacts } = draft;
   const { session, no, branch, seq, chain, at } = place;
   const { basis, source, counts, compaction } = standing.head === null ? inherited(draft) : continued(standing.head);
   const root = encodeRoot({
     counts: addCounts(addCounts(counts, standing.since), draft.adds),
     ...{ final: commits.final, vars: commits.vars, summary: commits.summary },
     ...{ fingerprint: columns.fingerprint, cacheId: columns.cache_id },
-    compaction: compactsUpTo === null ? compaction : { summary: rowId(session, seq - 1), upTo: compactsUpTo },
+    compaction: compacts === null ? compaction : { summary: rowId(session, seq - 1), ...compacts },
   });
   const id = headId({ session, branch, seq, chain, basis: basis?.id ?? null, source, status, root });
   return {
@@ -132,7 +132,12 @@ const compaction: Column<Compaction | null> = {
   read(value) {
     if (value === null || value === undefined) return null;
     const found = value as Readonly<Record<string, unknown>>;
-    const sound = typeof found.summary === "string" && typeof found.upTo === "string";
+    const { over = [] } = found;
+    const sound =
+      typeof found.summary === "string" &&
+      typeof found.upTo === "string" &&
+      Array.isArray(over) &&
+      over.every((one) => typeof one === "string");
     return sound ? (found as unknown as Compaction) : undefined;
   },
 };

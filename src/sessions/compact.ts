@@ -2,7 +2,7 @@
 // the summary had read so far and no further, so what it stands for is settled by the first read: whatever is tried again,
 // nothing that came later goes with it.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Head } from "../contracts/lineage.ts";
+import type { Compaction, Head } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
@@ -49,14 +49,12 @@ export async function compact(storage: Storage, prepare: Prepare, id: string, in
   const prepared = await prepareHead(storage, prepare, expected);
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
-    // What is kept is kept as asked; a summary that somebody else stored since is not among it.
-    const isAlone = asked.upTo === null && session.head === first.head;
-    const upTo = await coveredUpTo(storage, session, boundary, isAlone);
+    const compacts = await covering(storage, session, boundary);
     const at = storage.environment.now();
     const append = appendCommit({ session: id, agent, run: undefined, at }, [message]);
     // Another compaction meanwhile stands for some of the same messages: then this one stands for it, too.
     const guards = [onHead(session)];
-    return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, upTo }, guards });
+    return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, compacts }, guards });
   });
 }
 
@@ -96,8 +94,9 @@ async function lastToCompact(storage: Storage, session: SessionRow, keep: number
   const lineage = await lineageOf(storage, session);
   const compaction = await compactionNow(storage, lineage);
   // The summary there is stands before what is kept, wherever it was written: somebody else may just have made it.
-  const shown = (await lastMessageRows(storage, session, keep + 2)).filter(
-    (row) => rowId(row.session, row.seq) !== compaction?.summary,
+  const summaries = summariesOf(compaction);
+  const shown = (await lastMessageRows(storage, session, keep + 1 + summaries.length)).filter(
+    (row) => !summaries.includes(rowId(row.session, row.seq)),
   );
   const rows = shown.slice(-(keep + 1));
   const row = rows[0];
@@ -112,29 +111,49 @@ async function lastToCompact(storage: Storage, session: SessionRow, keep: number
   );
 }
 
+/** The newest first. */
+function summariesOf(compaction: Compaction | null): readonly string[] {
+  return compaction === null ? [] : [compaction.summary, ...(compaction.over ?? [])];
+}
+
+/** All it stands for: what is up to there, and the summaries that say no more than that, of which some come later. */
+async function covering(
+  storage: Storage,
+  session: SessionRow,
+  boundary: Boundary,
+): Promise<Omit<Compaction, "summary">> {
+  const lineage = await lineageOf(storage, session);
+  const last = await coveredUpTo(storage, lineage, session, boundary);
+  const now = await compactionNow(storage, lineage);
+  const isMore = now !== null && isBehind(lineage, parseRowId(now.upTo, "compaction.upTo"), last);
+  const over = (isMore ? (now.over ?? []) : summariesOf(now))
+    .filter((one) => isBehind(lineage, parseRowId(one, "compaction.summary"), last))
+    .slice(0, AT_ONCE);
+  const upTo = rowId(last.session, last.seq);
+  return over.length === 0 ? { upTo } : { upTo, over };
+}
+
 /** The boundary, or the last of the summaries directly behind it that say no more than what it covers. */
 async function coveredUpTo(
   storage: Storage,
+  lineage: readonly Segment[],
   session: SessionRow,
   { no, branch, id }: Boundary,
-  isAlone: boolean,
-): Promise<string> {
-  const lineage = await lineageOf(storage, session);
+): Promise<MessageId> {
   const found = lineage.findIndex((one) => one.no === no && one.branch === branch && holds(one, id));
   if (found === -1) throw leftBehind(session, id);
   let last = id;
-  if (isAlone) return rowId(last.session, last.seq);
   for (const [i, segment] of lineage
     .slice(0, found + 1)
     .toReversed()
     .entries()) {
     for (const row of await nextRows(storage, segment, i === 0 ? id.seq : 0)) {
       const upTo = await summedUpTo(storage, segment, row);
-      if (upTo === null || isBehind(lineage, upTo, last)) return rowId(last.session, last.seq);
+      if (upTo === null || isBehind(lineage, upTo, last)) return last;
       last = { session: row.session, seq: row.seq };
     }
   }
-  return rowId(last.session, last.seq);
+  return last;
 }
 
 /** Enough for all who compact at once; of more, the rest stays in the context. */

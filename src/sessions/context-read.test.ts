@@ -89,7 +89,10 @@ async function stored(hf: Holdfast, session: string, who: string | undefined) {
     return { id, agent, role, content, repaired: false } satisfies ContextMessage;
   });
   const summary = plain.find(({ id }) => id === compaction?.summary);
-  const messages = plain.filter((one) => one !== summary && (who === undefined || one.agent === who));
+  const over = compaction?.over ?? [];
+  const messages = plain.filter(
+    (one) => one !== summary && !over.includes(one.id) && (who === undefined || one.agent === who),
+  );
   return { summary, messages, isWhole: compaction === null || ids.includes(compaction.upTo) };
 }
 

@@ -15,6 +15,7 @@ const PAGE = 2048;
 export interface Behind {
   readonly stretches: readonly { readonly segment: Segment; readonly after: number }[];
   readonly summary: string | undefined;
+  readonly over: readonly string[];
   /** Only this agent's. */
   readonly agent: string | undefined;
 }
@@ -27,18 +28,22 @@ export function behind(lineage: readonly Segment[], compaction: Compaction | nul
     from === null ? -1 : lineage.findLastIndex(({ session, upTo }) => session === from.session && from.seq <= upTo);
   const reached = lineage.slice(0, oldest === -1 ? undefined : oldest + 1);
   const stretches = reached.map((segment, i) => ({ segment, after: i === oldest ? (from?.seq ?? 0) : 0 }));
-  return { stretches, agent, summary: compaction?.summary };
+  return { stretches, agent, summary: compaction?.summary, over: compaction?.over ?? [] };
 }
 
-function isWanted({ agent, summary }: Behind, row: MessageAtRow): boolean {
+function isWanted({ agent, summary, over }: Behind, row: MessageAtRow): boolean {
   if (row.erased_seq !== null || (agent !== undefined && row.agent !== agent)) return false;
-  return rowId(row.session, row.seq) !== summary;
+  const id = rowId(row.session, row.seq);
+  return id !== summary && !over.includes(id);
 }
 
 /** The summary's own row, unless it was erased. */
 export async function summaryRow(storage: Storage, asked: Behind): Promise<MessageAtRow | undefined> {
-  if (asked.summary === undefined) return undefined;
-  const { session, seq } = parseRowId(asked.summary, "compaction.summary");
+  return asked.summary === undefined ? undefined : rowAt(storage, asked, asked.summary);
+}
+
+async function rowAt(storage: Storage, asked: Behind, id: string): Promise<MessageAtRow | undefined> {
+  const { session, seq } = parseRowId(id, "compaction.summary");
   for (const { segment, after } of asked.stretches) {
     if (segment.session !== session || seq > segment.upTo || seq <= after) continue;
     const { no, branch, horizon } = segment;
@@ -88,6 +93,9 @@ export async function countRows(storage: Storage, asked: Behind): Promise<number
       if (isAsked && !isHidden(segment, { agent, run })) count += n;
     }
   }
-  const isSummaryIn = (await summaryRow(storage, asked))?.agent;
-  return isSummaryIn === undefined || (asked.agent !== undefined && asked.agent !== isSummaryIn) ? count : count - 1;
+  for (const id of [...(asked.summary === undefined ? [] : [asked.summary]), ...asked.over]) {
+    const by = (await rowAt(storage, asked, id))?.agent;
+    if (by !== undefined && (asked.agent === undefined || asked.agent === by)) count--;
+  }
+  return count;
 }

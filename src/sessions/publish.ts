@@ -59,7 +59,7 @@ export interface Plan {
   readonly at: number;
   readonly turnSeq?: number;
   /** A message before the head that stands for all up to another, by its id. */
-  readonly compaction?: { readonly append: Commit; readonly upTo: string };
+  readonly compaction?: { readonly append: Commit; readonly compacts: NonNullable<HeadDraft["compacts"]> };
   /** Rows that the head's own event writes, of agents named here. */
   readonly ends?: readonly Write[];
   readonly agents?: readonly string[];
@@ -151,7 +151,7 @@ export function headEvent(
     ...(turnSeq === undefined ? {} : { data: { turn: turnSeq } }),
     ...(final === null ? {} : { payloads: { final } }),
     head: {
-      ...{ status, inherits, compactsUpTo: compaction?.upTo ?? null },
+      ...{ status, inherits, compacts: compaction?.compacts ?? null },
       adds: { messages: compaction === undefined ? 0 : 1, snapshots: vars === null ? 0 : 1 },
       commits: { final: committed(final), vars: committed(vars), summary: committed(summary) },
       columns: {
