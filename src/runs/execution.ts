@@ -174,6 +174,9 @@ export class Execution {
     const records = known === null ? await recordsFor(storage, row, this.#retried) : [];
     const loaded = known === null ? await this.#load() : { state: known.state };
     if ("error" in loaded) return { verdict: "fail", error: loaded.error };
+    const { signal } = this.#abort;
+    // Somebody may have stopped it before there was anything to leave; what can be left is waited for, from here on.
+    if (signal.aborted) return { left: true };
     const left = Promise.withResolvers<End>();
     const life: Life = { isLeft: false };
     this.#leave = (error) => {
@@ -185,9 +188,6 @@ export class Execution {
       this.#leave?.(error);
       return new Promise(() => {});
     };
-    const { signal } = this.#abort;
-    // Somebody may have stopped it before there was anything to leave.
-    if (signal.aborted) return { left: true };
     const suspension = new Suspension(this.#writer, leave, signal);
     const context = this.#context(iteration, records, suspension, leave, life);
     const running = (async (): Promise<Verdict> => {

@@ -5,6 +5,7 @@ import type { Plant, Simulation } from "../../src/testing/sim/simulate.ts";
 import { clerk, waiter } from "./agents.ts";
 import type { Edit } from "./mutants.ts";
 import * as plants from "./plants.ts";
+import { SLOW } from "./scenarios.ts";
 import { helper, trader } from "./trader.ts";
 import { forWhat, people } from "./verbs.ts";
 
@@ -93,6 +94,12 @@ export const CANARIES: readonly Canary[] = [
   { name: "an answer that begins the iteration anew", plant: plants.answeredAnew, make: dying, from: 51 },
   { name: "a failure lived with that is tried again", plant: plants.livedWithAgain, make: meddling, from: 49 },
   { name: "a child that two work on", plant: plants.workedOnTwice, make: sluggish },
+  {
+    name: "a lease taken beside who had it",
+    plant: plants.takenBeside,
+    make: (seed) => SLOW.make(seed, 0.25),
+    from: 280,
+  },
   { name: "sleep instead of the end", plant: plants.sleepsOnCancel, make: meddling },
   { name: "what one run was allowed, allowed to the next", plant: plants.allowedForEver, make: dying, from: 57 },
 ];

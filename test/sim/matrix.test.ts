@@ -30,4 +30,27 @@ describe("crash matrix", () => {
     expect(problems).toEqual([]);
     expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(25);
   });
+
+  test("RU6 an agent that does something else each time is told with why, and not for ever", async () => {
+    let times = 0;
+    const fickle: AgentDefinition = {
+      ...{ id: "fickle", version: "1", tools: { pay: { execute: () => "paid" } } },
+      async iterate(iteration) {
+        await iteration.message({ role: "user", content: `try ${times++}` });
+        await iteration.tool("pay");
+        return iteration.done();
+      },
+    };
+    const simulation: Simulation = {
+      ...{ seed: SEED, agents: [fickle], limits: { quietMs: 120_000 } },
+      async scenario(client) {
+        await client.start("fickle", { id: "run", session: "s" });
+        await client.until("run", ({ endedAt, error }) => endedAt !== null || error !== null);
+      },
+    };
+    const { points, problems } = await crashMatrix(simulation);
+    expect(problems.find((problem) => problem.includes("pay was never done"))).toMatch(/NonDeterminism/);
+    expect(problems.at(-1)).toMatch(/of \d+ points were not played: 5 had problems/);
+    expect(points.length).toBeGreaterThan(25);
+  });
 });

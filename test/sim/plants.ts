@@ -150,6 +150,11 @@ export const workedOnTwice: readonly Edit[] = [
   { file: "runs/children.ts", from: "now.epoch === BORN", to: "true" },
 ];
 
+/** Who takes a lease, and who had it, in one batch: each by what was there before. */
+export const takenBeside: readonly Edit[] = [
+  { file: "storage/sql/commit.ts", from: 'check === "run.version" ?', to: 'String(check) === "" ?' },
+];
+
 /** A run goes to sleep although somebody wants it cancelled. */
 export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/suspension.ts", from: "cancel === 1", to: "false" }];
 

@@ -1,9 +1,11 @@
 // The named simulations: the eight of the requirements, and more of what runs can do. Each is made anew for a seed and a
 // rate of faults, and must hold at every rate.
+import { dice } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { boss, carrier, clerk, juggler, sleeper, waiter } from "./agents.ts";
 import { mixed } from "./rates.ts";
-import { people } from "./verbs.ts";
+import { helper, KIND_NAMES, trader } from "./trader.ts";
+import { finish, forWhat, people } from "./verbs.ts";
 
 export interface Scenario {
   readonly name: string;
@@ -203,4 +205,31 @@ export const REQUIRED: readonly Scenario[] = [
 
 export const VERBS: Scenario = { name: "verbs", rate: 0.1, make: people };
 
-export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([...REQUIRED, VERBS].map((one) => [one.name, one]));
+/**
+ * Workers that stand still for longer than their leases last, and then go on: all that is between a run and two who work on
+ * it is the fence, also where both are one process.
+ */
+export const SLOW: Scenario = {
+  ...{ name: "slow-worker", rate: 0.25 },
+  make: (seed, rate) => {
+    const roll = dice(seed, "slow");
+    const two = [0, 1].map(() => KIND_NAMES[Math.floor(roll() * KIND_NAMES.length)] ?? "nest");
+    // A worker is beside itself where it has children.
+    return seed % 2 === 0 ? slow(seed, rate, 1, ["nest", "help", "nest", "help"]) : slow(seed, rate, 2, two);
+  },
+};
+
+function slow(seed: number, rate: number, workers: number, kinds: readonly string[]): Simulation {
+  return {
+    ...{ seed, agents: [trader, helper], workers, leaseMs: 2000, pollMs: 500, purpose: forWhat, limits: QUIET },
+    faults: [{ kind: "latency", probability: rate, ms: 30_000 }],
+    async scenario(client) {
+      await client.start("trader", { id: "run", session: SESSION, input: kinds });
+      await finish(client);
+    },
+  };
+}
+
+export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(
+  [...REQUIRED, VERBS, SLOW].map((one) => [one.name, one]),
+);

@@ -86,7 +86,7 @@ class Person {
 }
 
 /** Signals whatever waits for one, until all is over. */
-async function finish(client: Client): Promise<void> {
+export async function finish(client: Client): Promise<void> {
   for (;;) {
     const { items } = await client.patiently(() => client.store.runs.list({ limit: 100 }));
     const alive = items.filter(({ endedAt }) => endedAt === null);

@@ -1,7 +1,11 @@
 // The crash matrix: a simulation is played once to learn of every commit there is, then once for each of them and each way
 // in which it can fail. Nothing is left to chance, so a point that does not come up is a fault of the matrix.
+import type { Run } from "../../contracts/runs.ts";
 import type { FaultKind } from "./faults.ts";
 import { type Simulated, type Simulation, simulate } from "./simulate.ts";
+
+/** After so many the matrix is no better than a few of them. */
+const MOST_FAILED = 5;
 
 /** A failure that can be caught, before and after the commit; a death, before, amid and after it. */
 export const WAYS = [
@@ -29,7 +33,12 @@ export async function crashMatrix(simulation: Simulation): Promise<Matrix> {
     WAYS.map((way): MatrixPoint => ({ commit, way, process, events })),
   );
   const problems = calm.problems.map((problem) => `undisturbed: ${problem}`);
-  for (const point of points) {
+  let failed = 0;
+  for (const [i, point] of points.entries()) {
+    if (failed === MOST_FAILED) {
+      problems.push(`${points.length - i} of ${points.length} points were not played: ${failed} had problems`);
+      break;
+    }
     const { way, commit, process, events } = point;
     const fault = { kind: way, probability: 1, afterN: commit, maxTriggers: 1 };
     const simulated = await simulate({
@@ -37,6 +46,7 @@ export async function crashMatrix(simulation: Simulation): Promise<Matrix> {
       faults: [{ ...fault, filter: ({ what }) => what === "commit" }],
     });
     const found = [...simulated.problems, ...missing(simulated, way), ...differing(calm, simulated)];
+    if (found.length > 0) failed++;
     const name = `${way} at commit ${commit} (${process}: ${events.join(", ") || "no events"})`;
     problems.push(...found.map((problem) => `${name}: ${problem}`));
   }
@@ -47,11 +57,18 @@ function missing({ fired }: Simulated, way: FaultKind): readonly string[] {
   return fired[way] === 1 ? [] : ["it never came up"];
 }
 
-function differing(calm: Simulated, { effects }: Simulated): readonly string[] {
+function differing(calm: Simulated, { effects, runs }: Simulated): readonly string[] {
   const now = new Map(effects.map((effect) => [effect.key, effect]));
-  const lost = calm.effects.filter(({ key }) => !now.has(key)).map(({ tool }) => `${tool} was never done`);
+  const lost = calm.effects
+    .filter(({ key }) => !now.has(key))
+    .map(({ tool, run }) => `${tool} was never done${why(runs.find(({ id }) => id === run))}`);
   const known = new Set(calm.effects.map(({ key }) => key));
   const added = effects.filter(({ key }) => !known.has(key)).map(({ tool }) => `${tool} was done under another key`);
   const again = effects.filter(({ times, mayRepeat }) => times > 1 && !mayRepeat);
   return [...lost, ...added, ...again.map(({ tool, times }) => `${tool} was done ${times} times`)];
+}
+
+function why(run: Run | undefined): string {
+  if (run === undefined) return ": there is no such run";
+  return run.error === null ? "" : `: its run is ${run.status}, ${run.error.code}: ${run.error.message}`;
 }

@@ -53,6 +53,8 @@ export interface Simulated {
   /** Over the logs of all sessions. */
   readonly eventsHash: string;
   readonly effects: readonly Effect[];
+  /** As they were at the end, with why they failed or never ended. */
+  readonly runs: readonly Run[];
   /** Who committed after whom, as one hash. */
   readonly interleaving: string;
   readonly commits: readonly Committed[];
@@ -290,6 +292,7 @@ class Simulator {
     const order = this.#commits.map(({ process }) => process).join(" ");
     return {
       ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#world.effects() },
+      runs: found.runs,
       ...{ interleaving: sha256Hex(order).slice(0, 16), commits: this.#commits, steps, ms },
       ...{ fired: this.#faults.fired(), log },
     };
