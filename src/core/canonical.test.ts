@@ -39,6 +39,11 @@ describe("canonical JSON", () => {
     );
   });
 
+  test("LG2 a text that looks like an escape is none", () => {
+    expect(canonicalJson({ a: "\\ud800", b: "\u{1F600}" })).toBe('{"a":"\\\\ud800","b":"\u{1F600}"}');
+    expect(canonicalJson({ a: 1, b: undefined, c: -0 })).toBe('{"a":1,"c":0}');
+  });
+
   test("LG2 gives one text per value, whatever the order of insertion", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
@@ -56,6 +61,9 @@ describe("canonical JSON", () => {
     ["a BigInt", 1n],
     ["a lone surrogate", "\ud800"],
     ["a lone surrogate in a key", { "\udc00": 1 }],
+    ["a lone surrogate in a field", { a: "\ud800" }],
+    ["infinity in a field", { a: 1, b: Number.NEGATIVE_INFINITY }],
+    ["a function in a field", { a: 1, b: () => 1 }],
     ["undefined in a list", [undefined]],
   ])("LG2 refuses %s", (_, value) => {
     expect(() => canonicalJson(value)).toThrow(NotCanonical);

@@ -45,6 +45,11 @@ function orderedArray(items: readonly unknown[], depth: number, quote: Quote): s
 }
 
 function orderedObject(object: object, depth: number, quote: Quote): string {
+  if (isFlat(object as Readonly<Record<string, unknown>>)) {
+    const text = JSON.stringify(object);
+    // A lone surrogate is the only thing it writes as \ud…; a text may say that itself.
+    if (quote === JSON.stringify || !text.includes("\\ud")) return text;
+  }
   const keys = sorted(Object.keys(object));
   const values = object as Readonly<Record<string, unknown>>;
   let text = "";
@@ -54,6 +59,22 @@ function orderedObject(object: object, depth: number, quote: Quote): string {
     text += `${text === "" ? "{" : ","}${named(key, quote)}${ordered(value, depth + 1, quote)}`;
   }
   return text === "" ? "{}" : `${text}}`;
+}
+
+/** Names in order, and behind each something that JSON.stringify writes as it is to be: what we make ourselves, as a rule. */
+function isFlat(object: Readonly<Record<string, unknown>>): boolean {
+  let before = "";
+  for (const key in object) {
+    if (key < before) return false;
+    before = key;
+    const value = object[key];
+    if (typeof value === "number" ? !Number.isFinite(value) : !isWord(value)) return false;
+  }
+  return true;
+}
+
+function isWord(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "boolean" || value === null;
 }
 
 /** Names of fields, quoted: there are few of them, and each is written often. */

@@ -3,7 +3,7 @@
 import type { Compaction, Counts, Head, HeadStatus } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { HeadDraft, PublishedHead } from "../contracts/storage.ts";
-import { encodeText, sha256, toHex, toRef } from "./bytes.ts";
+import { encodeText, sha256, sha256Hex, toHex, toRef } from "./bytes.ts";
 import { canonicalJson } from "./canonical.ts";
 import { commitment } from "./chain.ts";
 import { addCounts } from "./counts.ts";
@@ -24,11 +24,31 @@ export interface Root {
  * Without what is null or none: there is a root for every head, so it is short. Its counter is the head's own seq. Heads
  * of version 1 were made before roots said anything of the summary and the cache id.
  */
-export function encodeRoot({ counts, summary, cacheId, ...rest }: Root, v: 1 | 2 = 2): Uint8Array {
-  const said = (facts: object) =>
-    Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== null && fact !== 0));
-  const more = v === 1 ? {} : said({ summary, cacheId });
-  return encodeText(canonicalJson({ v, counts: said(counts), ...said(rest), ...more } as never));
+export function encodeRoot(root: Root, v: 1 | 2 = 2): Uint8Array {
+  const { counts, compaction, final, fingerprint, vars } = root;
+  const { summary, cacheId } = v === 1 ? { summary: null, cacheId: null } : root;
+  // Canonical JSON: the names stand in its order here, because a head is made with every checkpoint.
+  let text = "{";
+  if (cacheId !== null) text += `"cacheId":${canonicalJson(cacheId)},`;
+  if (compaction !== null) text += `"compaction":${canonicalJson(compaction)},`;
+  text += `"counts":{${encodeCounts(counts)}},`;
+  if (final !== null) text += `"final":${canonicalJson(final)},`;
+  if (fingerprint !== null) text += `"fingerprint":${canonicalJson(fingerprint)},`;
+  if (summary !== null) text += `"summary":${canonicalJson(summary)},`;
+  text += `"v":${v}`;
+  if (vars !== null) text += `,"vars":${canonicalJson(vars)}`;
+  return encodeText(`${text}}`);
+}
+
+function encodeCounts({ calls, evals, invocations, messages, snapshots, turns }: Counts): string {
+  let text = "";
+  if (calls !== 0) text += `,"calls":${calls}`;
+  if (evals !== 0) text += `,"evals":${evals}`;
+  if (invocations !== 0) text += `,"invocations":${invocations}`;
+  if (messages !== 0) text += `,"messages":${messages}`;
+  if (snapshots !== 0) text += `,"snapshots":${snapshots}`;
+  if (turns !== 0) text += `,"turns":${turns}`;
+  return text.slice(1);
 }
 
 export function committed(payload: { readonly sha256: Uint8Array; readonly salt: Uint8Array } | null): string | null {
@@ -68,14 +88,28 @@ export interface Identity {
   readonly root: Uint8Array;
 }
 
-export function headId({ chain, root, ...rest }: Identity): string {
-  const text = canonicalJson({ ...rest, chain: toHex(chain), root: toHex(sha256(root)) } as never);
-  return `hd-${toHex(sha256(encodeText(text)))}`;
+export function headId({ basis, branch, chain, root, seq, session, source, status }: Identity): string {
+  // Canonical JSON, like the root.
+  const from =
+    source === null
+      ? "null"
+      : `{"branch":${source.branch},"seq":${source.seq},"session":${canonicalJson(source.session)}}`;
+  const text =
+    `{"basis":${canonicalJson(basis)},"branch":${branch},"chain":"${toHex(chain)}","root":"${sha256Hex(root)}",` +
+    `"seq":${seq},"session":${canonicalJson(session)},"source":${from},"status":${canonicalJson(status)}}`;
+  return `hd-${sha256Hex(text)}`;
+}
+
+/** A head, and what the next one goes on from. */
+export interface StandingHead {
+  readonly id: string;
+  readonly counts: Counts;
+  readonly compaction: Compaction | null;
 }
 
 /** What a branch holds at the moment of a commit: its newest head, and what came after it. */
 export interface BranchStanding {
-  readonly head: { readonly id: string; readonly root: Uint8Array } | null;
+  readonly head: StandingHead | null;
   readonly since: Counts;
 }
 
@@ -90,20 +124,30 @@ export interface Place {
   readonly at: number;
 }
 
-export function completeHead(draft: HeadDraft, place: Place, standing: BranchStanding): PublishedHead {
+export interface CompleteHead {
+  readonly row: PublishedHead;
+  readonly stands: StandingHead;
+}
+
+export function completeHead(draft: HeadDraft, place: Place, standing: BranchStanding): CompleteHead {
   const { status, commits, columns, compacts } = draft;
   const { session, no, branch, seq, chain, at } = place;
-  const { basis, source, counts, compaction } = standing.head === null ? inherited(draft) : continued(standing.head);
+  const before = standing.head === null ? inherited(draft) : continued(standing.head);
+  const { basis, source } = before;
+  const counts = addCounts(addCounts(before.counts, standing.since), draft.adds);
+  const compaction = compacts === null ? before.compaction : { summary: rowId(session, seq - 1), ...compacts };
   const root = encodeRoot({
-    counts: addCounts(addCounts(counts, standing.since), draft.adds),
+    ...{ counts, compaction },
     ...{ final: commits.final, vars: commits.vars, summary: commits.summary },
     ...{ fingerprint: columns.fingerprint, cacheId: columns.cache_id },
-    compaction: compacts === null ? compaction : { summary: rowId(session, seq - 1), ...compacts },
   });
   const id = headId({ session, branch, seq, chain, basis: basis?.id ?? null, source, status, root });
   return {
-    ...{ id, session, session_no: no, branch, seq, basis: basis?.id ?? null, status, chain, root, at, ...columns },
-    snapshot_seq: commits.vars === null ? null : seq - 1,
+    row: {
+      ...{ id, session, session_no: no, branch, seq, basis: basis?.id ?? null, status, chain, root, at, ...columns },
+      snapshot_seq: commits.vars === null ? null : seq - 1,
+    },
+    stands: { id, counts, compaction },
   };
 }
 
@@ -112,8 +156,8 @@ function inherited({ inherits }: HeadDraft): NonNullable<HeadDraft["inherits"]> 
   return inherits;
 }
 
-function continued(basis: NonNullable<BranchStanding["head"]>): NonNullable<HeadDraft["inherits"]> {
-  return { basis, source: null, ...rootOf(basis) };
+function continued(head: StandingHead): NonNullable<HeadDraft["inherits"]> {
+  return { basis: head, source: null, counts: head.counts, compaction: head.compaction };
 }
 
 const COUNTS = ["messages", "turns", "evals", "calls", "snapshots", "invocations"] as const;

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeJson } from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
@@ -17,11 +17,16 @@ import { carried, carriedBlobs } from "./moves.ts";
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const NO_RUN = "";
 
-export function checkpointBytes(state: unknown, { created_at }: RunRow): Uint8Array {
+/** As it is kept, and as it will be read. */
+export function keptState(
+  state: unknown,
+  { created_at }: RunRow,
+): { readonly bytes: Uint8Array; readonly state: Json } {
   // A property that is undefined would be left out.
   if (state === undefined) throw noState("next() was given");
   try {
-    return encodeJson({ state, startedAt: created_at }, "state", "payloadBytes");
+    const kept = copyJson({ state, startedAt: created_at }, "state");
+    return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
   } catch (error) {
     // Named as the agent has it, without what it is kept in.
     copyJson(state, "state");

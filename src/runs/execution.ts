@@ -10,7 +10,7 @@ import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
-import { checkpointBytes, eventOf, loadState, noState } from "./checkpoints.ts";
+import { eventOf, keptState, loadState, noState } from "./checkpoints.ts";
 import { spawnRun } from "./children.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { type Ended, endingWith } from "./ending.ts";
@@ -59,6 +59,8 @@ export class Execution {
   #leave: ((error?: unknown) => void) | null = null;
   #input: Json = null;
   #retried: JsonObject | null = null;
+  /** They stay as they are. */
+  #most: RunLimits | null = null;
   #isDraining = false;
   readonly #children = new Set<Promise<void>>();
   #poke: AbortController | null = null;
@@ -157,7 +159,8 @@ export class Execution {
   }
 
   #limits(): RunLimits {
-    return JSON.parse(decodeText(this.row.limits)) as RunLimits;
+    this.#most ??= JSON.parse(decodeText(this.row.limits)) as RunLimits;
+    return this.#most;
   }
 
   #deadline(): number {
@@ -258,13 +261,13 @@ export class Execution {
 
   /** The verdict that the run failed when its state cannot be kept. */
   async #checkpoint(state: unknown): Promise<Extract<Verdict, { verdict: "fail" }> | null> {
-    let bytes: Uint8Array;
+    let kept: ReturnType<typeof keptState>;
     try {
-      bytes = checkpointBytes(state, this.row);
+      kept = keptState(state, this.row);
     } catch (error) {
       return { verdict: "fail", error };
     }
-    await this.#carrying(bytes, (payload) =>
+    await this.#carrying(kept.bytes, (payload) =>
       this.#writer.move((row) => {
         const iteration = row.iteration + 1;
         const at = this.#host.storage.environment.now();
@@ -284,8 +287,7 @@ export class Execution {
     );
     this.#inherits = null;
     this.#spending = new Spending();
-    const { state: kept } = JSON.parse(decodeText(bytes)) as { readonly state: Json };
-    this.#next = { checkpoint: this.row.checkpoint_seq, state: kept };
+    this.#next = { checkpoint: this.row.checkpoint_seq, state: kept.state };
     return null;
   }
 

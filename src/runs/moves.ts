@@ -22,6 +22,8 @@ export interface Move {
 
 export interface Moved {
   readonly event: EventDraft;
+  /** What whoever holds it asks for next. */
+  readonly holds: readonly Guard[];
   /** The row afterwards, given the event's seq. */
   readonly row: (seq: number) => RunRow;
 }
@@ -38,6 +40,7 @@ export function moveRun(row: RunRow, move: Move): Moved {
   };
   return {
     event,
+    holds: [atEpoch(next), atVersion(next)],
     row: (seq) => ({ ...next, seq, checkpoint_seq: checkpoint === true ? seq : next.checkpoint_seq }),
   };
 }
@@ -61,7 +64,9 @@ function update(row: RunRow, next: RunRow, checkpointSeq: Cell): Write {
 }
 
 export function said(changes: Changes): JsonObject {
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Record<string, Json>;
+  const made: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(changes)) if (value !== undefined) made[name] = value;
+  return made;
 }
 
 /** The part of a draft that a payload in its own row makes. */
@@ -72,8 +77,11 @@ export function carried(
   return { journal: payload[1], payloads: { [payload[0]]: payload[1] } };
 }
 
+const NOTHING: Pick<Commit, "blobs" | "writes" | "uses"> = {};
+
 /** What the commit needs besides, for payloads that are blobs. */
 export function carriedBlobs(payloads: readonly PreparedPayload[]): Pick<Commit, "blobs" | "writes" | "uses"> {
+  if (payloads.every(({ blobs, writes, uses }) => blobs.length + writes.length + uses.length === 0)) return NOTHING;
   return {
     blobs: payloads.flatMap(({ blobs }) => blobs),
     writes: payloads.flatMap(({ writes }) => writes),

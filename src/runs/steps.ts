@@ -112,7 +112,7 @@ export class Steps {
     beside: Around = {},
   ): Promise<Json> {
     const identity = this.identify(asked);
-    let record = await this.recorded(identity);
+    let record = this.#records.size === 0 ? undefined : await this.recorded(identity);
     // What was said when it was intended counts too: then somebody relied on it.
     const isSafe = mayRepeat && record?.data.repeatable === true;
     if (record?.status === "started" && !isSafe && !record.isAllowed) record = await this.#outside.ask(record);

@@ -16,7 +16,7 @@ import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
-import { checkpointBytes, loadEventPayload } from "./checkpoints.ts";
+import { keptState, loadEventPayload } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { atWork } from "./lease.ts";
@@ -83,7 +83,7 @@ export async function taking(
     return prepare(encodeJson(kept, "state", "payloadBytes"), JSON_IN_ROW);
   };
   let kept: PreparedPayload | null = null;
-  if (state !== undefined) kept = await prepare(checkpointBytes(state, row), JSON_IN_ROW);
+  if (state !== undefined) kept = await prepare(keptState(state, row).bytes, JSON_IN_ROW);
   else if (place !== null) kept = await copy(place.seq);
   return {
     ...{ id, session, agent: row.agent, agentVersion: row.agent_version, toolset: row.toolset },

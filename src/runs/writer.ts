@@ -62,11 +62,7 @@ export class Writer {
       const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
       // The epoch too: then the steps that follow need not ask for it again.
       const { guards = [], ...beside } = change.beside ?? {};
-      const next = moved.row(0);
-      const asked = {
-        ...{ ...beside, guards: [atEpoch(this.#row), ...guards] },
-        holds: [atEpoch(next), atVersion(next)],
-      };
+      const asked = { ...beside, guards: [atEpoch(this.#row), ...guards], holds: moved.holds };
       const outcome = await this.#commit(this.#commitOf(events, asked, atVersion(this.#row)));
       if (outcome.ok) {
         this.#row = moved.row(outcome.events[change.before?.length ?? 0]?.seq ?? 0);

@@ -6,7 +6,7 @@ import type { Commit, Found, Guard, Outcome, Refusal, SessionUse } from "../../c
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import { IN_PART } from "../../core/existing.ts";
-import type { BranchStanding } from "../../core/head.ts";
+import { type BranchStanding, rootOf, type StandingHead } from "../../core/head.ts";
 import { isReserved } from "../../core/locator.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
@@ -117,7 +117,7 @@ function standAlone(batch: readonly Commit[]): boolean {
   const sessions = new Set<string>();
   const moved = new Set<string>();
   for (const commit of batch) {
-    const moves = commit.guards?.some(({ check }) => check !== "run.epoch") || publishes(commit).length > 0;
+    const moves = changes(commit);
     for (const { id } of commit.sessions ?? []) {
       if (moved.has(id) || (moves && sessions.has(id))) return false;
       sessions.add(id);
@@ -125,6 +125,12 @@ function standAlone(batch: readonly Commit[]): boolean {
     }
   }
   return true;
+}
+
+function changes({ guards, events }: Commit): boolean {
+  for (const { check } of guards ?? []) if (check !== "run.epoch") return true;
+  for (const { head } of events ?? []) if (head !== undefined) return true;
+  return false;
 }
 
 /** Plain loops here and in what writes: this is the way of every append. */
@@ -233,8 +239,13 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
 function standingOf(row: Row): BranchStanding {
   const { head_id, head_root, messages, turns, evals, calls, snapshots, invocations } =
     row as unknown as BranchStandingRow;
-  const head = head_id === null || head_root === null ? null : { id: head_id, root: head_root };
+  const head = head_id === null || head_root === null ? null : standingHead(head_id, head_root);
   return { head, since: { messages, turns, evals, calls, snapshots, invocations } };
+}
+
+function standingHead(id: string, root: Uint8Array): StandingHead {
+  const { counts, compaction } = rootOf({ id, root });
+  return { id, counts, compaction };
 }
 
 function livesUntil(row: Row): number {

@@ -13,11 +13,11 @@ const MOST_AGENTS = 100;
 interface Known {
   position: Position;
   readonly agents: Map<string, number>;
-  /** Guards that held at the position. */
-  held: ReadonlyMap<string, Guard["expect"]>;
+  /** Guards that held at the position: a few. */
+  held: readonly Guard[];
 }
 
-const NONE: Known["held"] = new Map();
+const NONE: Known["held"] = [];
 
 export class Memory {
   readonly #sessions = new Map<string, Known>();
@@ -35,8 +35,11 @@ export class Memory {
         copyNumbers(commit, known.agents, agents);
       }
     }
-    const held = (id: string, guard: Guard) =>
-      isVouched(guard) && this.#sessions.get(id)?.held.get(nameOf(guard)) === guard.expect;
+    const held = (id: string, guard: Guard) => {
+      if (!isVouched(guard)) return false;
+      const known = this.#sessions.get(id);
+      return known !== undefined && isHeld(known.held, guard);
+    };
     return { sessions, agents, held };
   }
 
@@ -92,13 +95,19 @@ function dropOldest(known: Map<string, unknown>, most: number): void {
  */
 function heldAfter(held: Known["held"], { guards, holds }: Commit, isFirst: boolean): Known["held"] {
   if (guards === undefined || guards.length === 0) return held;
-  if (holds !== undefined) return isFirst ? new Map(holds.map((one) => [nameOf(one), one.expect])) : NONE;
-  const asked = guards.filter(({ check }) => check === "run.epoch");
-  if (!isFirst || asked.length === 0) return NONE;
-  if (asked.length === guards.length && asked.every((one) => held.get(nameOf(one)) === one.expect)) return held;
-  return new Map(asked.map((one) => [nameOf(one), one.expect]));
+  if (holds !== undefined) return isFirst ? holds : NONE;
+  if (!isFirst) return NONE;
+  // A step: it asks for what is known to hold, and nothing else.
+  const [only] = guards;
+  if (guards.length === 1 && only?.check === "run.epoch") return isHeld(held, only) ? held : guards;
+  return guards.filter(({ check }) => check === "run.epoch");
 }
 
-function nameOf({ check, key }: Guard): string {
-  return `${check} ${key.length === 1 ? key[0] : key.join(" ")}`;
+function isHeld(held: Known["held"], { check, key, expect }: Guard): boolean {
+  for (const one of held) {
+    // Of a run's guards the key is its id.
+    if (one.check === check && one.key[0] === key[0] && one.key.length === 1 && key.length === 1)
+      return one.expect === expect;
+  }
+  return false;
 }

@@ -1,9 +1,9 @@
 // How a branch stands after an event, told from what the event writes: its newest head, and how many rows came since. What
 // cannot be told from it makes the standing unknown, and whoever publishes the next head counts.
 import type { Counts } from "../../contracts/lineage.ts";
-import type { Commit, EventDraft, PublishedHead, StatementName, Write } from "../../contracts/storage.ts";
+import type { Commit, EventDraft, StatementName, Write } from "../../contracts/storage.ts";
 import { addCounts, NONE } from "../../core/counts.ts";
-import type { BranchStanding } from "../../core/head.ts";
+import type { BranchStanding, StandingHead } from "../../core/head.ts";
 
 /** Neither rows that heads count nor heads. */
 const BESIDE: ReadonlySet<StatementName> = new Set<StatementName>([
@@ -13,11 +13,11 @@ const BESIDE: ReadonlySet<StatementName> = new Set<StatementName>([
 export function standingAfter(
   before: BranchStanding | undefined,
   draft: EventDraft,
-  published: PublishedHead | undefined,
+  published: StandingHead | undefined,
 ): BranchStanding | undefined {
   if (draft.branches === true) return undefined;
   if (draft.head !== undefined && published !== undefined) {
-    return { head: { id: published.id, root: published.root }, since: NONE };
+    return { head: published, since: NONE };
   }
   if (before === undefined) return undefined;
   let since = draft.message === undefined ? before.since : addCounts(before.since, { messages: 1 });

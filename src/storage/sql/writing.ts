@@ -12,7 +12,7 @@ import type {
   WrittenEvent,
 } from "../../contracts/storage.ts";
 import { envelope, nextHash } from "../../core/chain.ts";
-import { type BranchStanding, completeHead } from "../../core/head.ts";
+import { type BranchStanding, type CompleteHead, completeHead } from "../../core/head.ts";
 import { restore } from "./archive.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
@@ -55,7 +55,7 @@ interface LiveSession {
   position: Position;
   touchedAt: number | null;
   /** The head that was published. */
-  head?: PublishedHead;
+  head?: CompleteHead;
 }
 
 export function write(
@@ -158,7 +158,7 @@ class Batch {
       chain: hash,
       messages: before.messages + (draft.messages ?? 0),
       stateSeq: draft.state === true ? seq : before.stateSeq,
-      standing: standingAfter(before.standing, draft, session.head),
+      standing: standingAfter(before.standing, draft, session.head?.stands),
     };
     session.touchedAt = draft.at;
     const row: Param[] = [before.no, seq, branch, draft.at, body, hash];
@@ -168,21 +168,25 @@ class Batch {
       row.push(draft.type);
       this.script.row(ADD_EVENT, row);
     }
-    if (draft.head !== undefined && session.head !== undefined) this.script.row(PUBLISH_HEAD, headRow(session.head));
+    if (draft.head !== undefined && session.head !== undefined)
+      this.script.row(PUBLISH_HEAD, headRow(session.head.row));
     if (draft.writes !== undefined) {
       const { no } = before;
       const context: Context = { agent: this.#agent, sessionNo: this.#sessionNo, session: no, branch, seq };
       for (const one of draft.writes) this.script.write(one, context);
     }
     const written = { session: draft.session, seq, hash };
-    return given.head === undefined || session.head === undefined ? written : { ...written, head: session.head };
+    return given.head === undefined || session.head === undefined ? written : { ...written, head: session.head.row };
   }
 
   /** The event with the head it publishes, or names, which stands where the event does. */
   #headed(live: LiveSession, draft: EventDraft, head: HeadDraft | undefined): EventDraft {
     if (head === undefined) {
       if (live.head === undefined) throw new Error("bug: an event names a head that its commit has not published");
-      return { ...draft, data: { ...draft.data, head: live.head.id } };
+      const { row } = live.head;
+      const move: Write = { op: "run", statement: "session.headTo", params: [row.id, { slot: "session" }] };
+      const writes = row.status === "complete" ? [...(draft.writes ?? []), move] : draft.writes;
+      return { ...draft, data: { ...draft.data, head: row.id }, ...(writes === undefined ? {} : { writes }) };
     }
     // As the commit found it: what its own events add, who made it has counted.
     const { standing } = live.was;
@@ -191,8 +195,8 @@ class Batch {
     }
     const { no, branch, seq, chain } = live.position;
     const place = { session: draft.session, no, branch, seq: seq + 1, chain, at: draft.at };
-    const row = completeHead(head, place, standing);
-    live.head = row;
+    live.head = completeHead(head, place, standing);
+    const { row } = live.head;
     const move: Write = { op: "run", statement: "session.headTo", params: [row.id, { slot: "session" }] };
     const writes = row.status === "complete" ? [...(draft.writes ?? []), move] : draft.writes;
     return { ...draft, data: { ...draft.data, head: row.id }, ...(writes === undefined ? {} : { writes }) };
@@ -228,7 +232,9 @@ class Batch {
   }
 }
 
-function headRow({ basis, ...columns }: PublishedHead): readonly Param[] {
-  const given = { ...columns, basis_no: basis } as Readonly<Record<string, Param | undefined>>;
-  return PUBLISH_HEAD.columns.map(({ name }) => given[name] ?? null);
+const HEAD_COLUMNS = PUBLISH_HEAD.columns.map(({ name }) => (name === "basis_no" ? "basis" : name));
+
+function headRow(head: PublishedHead): readonly Param[] {
+  const given = head as unknown as Readonly<Record<string, Param | undefined>>;
+  return HEAD_COLUMNS.map((name) => given[name] ?? null);
 }
