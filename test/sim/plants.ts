@@ -152,7 +152,7 @@ export const workedOnTwice: readonly Edit[] = [
 
 /** Who takes a lease, and who had it, in one batch: each by what was there before. */
 export const takenBeside: readonly Edit[] = [
-  { file: "storage/sql/commit.ts", from: 'check === "run.version" ?', to: 'String(check) === "" ?' },
+  { file: "storage/sql/judge.ts", from: 'check === "run.version" ?', to: 'String(check) === "" ?' },
 ];
 
 /** A run goes to sleep although somebody wants it cancelled. */

@@ -2,14 +2,14 @@
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
 
 import type { BranchStandingRow } from "../../contracts/lineage-queries.ts";
-import type { Commit, Found, Guard, Outcome, Refusal, SessionUse } from "../../contracts/storage.ts";
+import type { Commit, Found, Guard, Outcome, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import { IN_PART } from "../../core/existing.ts";
 import { type BranchStanding, rootOf, type StandingHead } from "../../core/head.ts";
-import { isReserved } from "../../core/locator.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
+import { guardKey, judge, type Located, namedBy, publishes, type Snapshot, type Verdict } from "./judge.ts";
 import { Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS, QUERIES } from "./statements.ts";
@@ -48,22 +48,6 @@ export const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
 export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
   `(SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 ${LOOKUP}`;
-
-interface Located {
-  readonly position: Position;
-  /** Why it takes nothing: it was deleted, or is here only as far as others inherit it. */
-  readonly gone: "session-deleted" | "session-partial" | null;
-}
-
-interface Snapshot {
-  readonly sessions: Map<string, Located>;
-  readonly agents: Map<string, number>;
-  /** Names in question that are aliases: no session may be created under one. */
-  readonly aliases: ReadonlySet<string>;
-  /** Until when each blob in question lives. */
-  readonly blobs: Map<string, number>;
-  readonly guards: Map<string, Param>;
-}
 
 export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<BatchResult> {
   const snapshot = yield* readSnapshot(batch, dialect);
@@ -151,10 +135,6 @@ function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembe
   return true;
 }
 
-function publishes({ events }: Commit): string[] {
-  return (events ?? []).flatMap(({ session, head }) => (head === undefined ? [] : [session]));
-}
-
 function sessionIds(batch: readonly Commit[]): string[] {
   return [...new Set(batch.flatMap((commit) => (commit.sessions ?? []).map((use) => use.id)))];
 }
@@ -167,26 +147,12 @@ function agentIds(batch: readonly Commit[]): string[] {
   return [...new Set(named)];
 }
 
-function guardKey(guard: Guard): string {
-  return JSON.stringify([guard.check, ...guard.key.map((part) => (part instanceof Uint8Array ? toHex(part) : part))]);
-}
-
 /**
  * Who has the store's turn has locked all other rows by then, so that nobody waits for one of them who is waited for; what
  * is asked in turn is asked behind it, of what those before have done.
  */
 function place({ check }: Guard): number {
   return check === "store.turn" ? 1 : check === "invocation.waits" ? 2 : 0;
-}
-
-/** Whoever asks for a run's version may change its lease with it. */
-function leaseOf({ check, key, expect }: Guard): string[] {
-  return check === "run.version" ? [guardKey({ check: "run.epoch", key, expect })] : [];
-}
-
-/** The name a guard keeps free of sessions. */
-function namedBy({ check, key, expect }: Guard): string[] {
-  return check === "session.id" && expect === null ? [String(key[0])] : [];
 }
 
 function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapshot> {
@@ -265,75 +231,6 @@ function sessionOf(row: Row, standing?: BranchStanding): Located {
     },
     gone: row.deleted_at === null ? null : Number(row.version) === IN_PART ? "session-partial" : "session-deleted",
   };
-}
-
-/** What anyone who uses a session may change without a guard of their own. */
-const MOVING: ReadonlySet<string> = new Set([
-  "state.version",
-  "session.branch",
-  "session.head",
-  "run.active",
-  "runs.newest",
-]);
-
-type Verdict = "accepted" | "later" | Refusal;
-
-/**
- * Guards were read before anything of the batch was written, so a commit with guards must not share the batch with an
- * earlier one that may change what it relied on: it waits for the next, and is the first there. Whoever changes a guarded
- * row guards it too; only what MOVING names is changed without asking, and a session's creation by anyone who uses it. The
- * same holds for a commit that publishes a head: what the head counts was read beside the guards.
- */
-function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
-  const touched = new Set<string>();
-  const created = new Set<string>();
-  const named = new Set<string>();
-  return batch.map((commit) => {
-    const guards = (commit.guards ?? []).map(guardKey);
-    const names = (commit.guards ?? []).flatMap(namedBy);
-    const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
-    const alone =
-      (commit.guards ?? []).some(({ check }) => MOVING.has(check)) ||
-      publishes(commit).length > 0 ||
-      (commit.sessions ?? []).some((use) => use.mode === "create" || use.mode === "restore");
-    if (guards.some((key) => touched.has(key))) return "later";
-    if (names.some((name) => created.has(name))) return "later";
-    if (alone && sessions.some((key) => touched.has(key))) return "later";
-    const refusal = refuse(commit, snapshot, created);
-    if (refusal !== null) return refusal;
-    const creates = (commit.sessions ?? []).filter((use) => use.mode !== "still" && !snapshot.sessions.has(use.id));
-    if (creates.some((use) => named.has(use.id))) return "later";
-    for (const name of names) named.add(name);
-    for (const key of [...guards, ...sessions, ...(commit.guards ?? []).flatMap(leaseOf)]) touched.add(key);
-    for (const use of creates) created.add(use.id);
-    return "accepted";
-  });
-}
-
-function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>): Refusal | null {
-  for (const use of commit.sessions ?? []) {
-    if (use.mode === "still") continue;
-    const found = snapshot.sessions.get(use.id);
-    const exists = found !== undefined || created.has(use.id);
-    if (found?.gone) return { reason: found.gone, session: use.id };
-    if ((use.mode === "create" || use.mode === "restore") && exists)
-      return { reason: "session-exists", session: use.id };
-    if (use.mode === "existing" && !exists) return { reason: "session-missing", session: use.id };
-    if (!exists && snapshot.aliases.has(use.id)) return { reason: "session-alias", session: use.id };
-    // Archives keep the ids they have.
-    if (!exists && use.mode !== "restore" && isReserved(use.id)) return { reason: "session-reserved", session: use.id };
-  }
-  // Before the blobs: a blob may be gone because what the decision relied on is, and then that must be decided again.
-  for (const guard of commit.guards ?? []) {
-    const actual = snapshot.guards.get(guardKey(guard)) ?? null;
-    if (actual !== guard.expect) return { reason: "guard", guard, actual: actual as number | string | null };
-  }
-  for (const [sha256, , holds] of commit.uses ?? []) {
-    const until = snapshot.blobs.get(toHex(sha256));
-    if (until === undefined) return { reason: holds === "parts" ? "parts-missing" : "blob-missing", sha256 };
-    if (holds === undefined && until <= (commit.sessions?.[0]?.at ?? 0)) return { reason: "blob-expired", sha256 };
-  }
-  return null;
 }
 
 /**

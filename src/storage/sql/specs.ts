@@ -103,7 +103,6 @@ function eventSpec(name: string, columns: readonly BulkColumn[]): BulkSpec {
   return { name, table: "events", verb: "insert", columns, key: [], suffix: "" };
 }
 
-export const ADD_EVENT = eventSpec("events.add", [...EVENT, text("type")]);
 /** Messages that are all short: nothing is looked up for them. */
 export const ADD_WORDS = eventSpec("events.addWords", MESSAGE);
 /** Messages of any length: the last parameter is the sha256 of the blob that holds the content, or NULL. */
@@ -112,12 +111,12 @@ export const ADD_MESSAGE = eventSpec("events.addMessage", [
   { name: "content", type: "bytes", value: BLOB_NUMBER },
 ]);
 
-const JOURNAL = [...EVENT, text("type"), text("run"), bytes("sha256"), bytes("salt"), bytes("words")];
-/** Events of runs, whose payload stands in their row. */
-export const ADD_JOURNAL = eventSpec("events.addJournal", JOURNAL);
-/** The same where one of them is longer: the last parameter is the sha256 of its blob, or NULL. */
-export const ADD_LONG_JOURNAL = eventSpec("events.addLongJournal", [
-  ...JOURNAL,
+const OTHER = [...EVENT, text("type"), text("run"), bytes("sha256"), bytes("salt"), bytes("words")];
+/** Events that are no messages. The payload of those of runs stands in their row. */
+export const ADD_EVENT = eventSpec("events.add", OTHER);
+/** The same where that is longer: the last parameter is the sha256 of its blob. */
+export const ADD_LONG_EVENT = eventSpec("events.addLong", [
+  ...OTHER,
   { name: "content", type: "bytes", value: BLOB_NUMBER },
 ]);
 

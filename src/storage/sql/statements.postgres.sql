@@ -1300,10 +1300,6 @@ DELETE FROM blob_segments USING unnest($1::bytea[], $2::bigint[]) AS u(c0, c1) W
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
 -- blobs.store × 2
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, 0, (SELECT n FROM counters WHERE name = 'gc') FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
--- events.add × 1
-INSERT INTO events (session_no, seq, branch, at, body, hash, type) VALUES ($1, $2, $3, $4, $5, $6, $7);
--- events.add × 2
-INSERT INTO events (session_no, seq, branch, at, body, hash, type) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[]) AS u(c0, c1, c2, c3, c4, c5, c6);
 -- events.addWords × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES ($1, $2, $3, $4, $5, $6, 'message/added', $7, $8, $9, $10, $11, $12, $13, $14);
 -- events.addWords × 2
@@ -1312,13 +1308,13 @@ INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, rol
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES ($1, $2, $3, $4, $5, $6, 'message/added', $7, $8, $9, $10, $11, $12, $13, $14, (SELECT no FROM blobs WHERE sha256 = $15));
 -- events.addMessage × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, 'message/added', u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, (SELECT no FROM blobs WHERE sha256 = u.c14) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14);
--- events.addJournal × 1
+-- events.add × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
--- events.addJournal × 2
+-- events.add × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10);
--- events.addLongJournal × 1
+-- events.addLong × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT no FROM blobs WHERE sha256 = $12));
--- events.addLongJournal × 2
+-- events.addLong × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, (SELECT no FROM blobs WHERE sha256 = u.c11) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11);
 -- heads.publish × 1
 INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES ($1, $2, $3, $4, (SELECT no FROM heads WHERE id = $5), $6, $7, $8, (SELECT no FROM blobs WHERE sha256 = $9), $10, $11, $12, $13, $14, $15, $16);

@@ -1300,10 +1300,6 @@ DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
 -- blobs.store × 2
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
--- events.add × 1
-INSERT INTO events (session_no, seq, branch, at, body, hash, type) VALUES (?, ?, ?, ?, ?, ?, ?);
--- events.add × 2
-INSERT INTO events (session_no, seq, branch, at, body, hash, type) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
 -- events.addWords × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
 -- events.addWords × 2
@@ -1312,13 +1308,13 @@ INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, rol
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
 -- events.addMessage × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
--- events.addJournal × 1
+-- events.add × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
--- events.addJournal × 2
+-- events.add × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
--- events.addLongJournal × 1
+-- events.addLong × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
--- events.addLongJournal × 2
+-- events.addLong × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
 -- heads.publish × 1
 INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, (SELECT no FROM heads WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);

@@ -17,16 +17,7 @@ import { restore } from "./archive.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
 import { type Context, Script } from "./script.ts";
-import {
-  ADD_EVENT,
-  ADD_JOURNAL,
-  ADD_LONG_JOURNAL,
-  ADD_MESSAGE,
-  ADD_WORDS,
-  PUBLISH_HEAD,
-  PUT_BLOB,
-  USE_BLOB,
-} from "./specs.ts";
+import { ADD_EVENT, ADD_LONG_EVENT, ADD_MESSAGE, ADD_WORDS, PUBLISH_HEAD, PUT_BLOB, USE_BLOB } from "./specs.ts";
 import { isPlain, standingAfter } from "./standing.ts";
 
 /** Where a session's log stands: read inside the transaction, or remembered and fenced. */
@@ -163,11 +154,7 @@ class Batch {
     session.touchedAt = draft.at;
     const row: Param[] = [before.no, seq, branch, draft.at, body, hash];
     if (draft.message !== undefined) this.#message(row, draft, draft.message);
-    else if (draft.journal !== undefined) this.#journal(row, draft, draft.journal);
-    else {
-      row.push(draft.type);
-      this.script.row(ADD_EVENT, row);
-    }
+    else this.#journal(row, draft, draft.journal);
     if (draft.head !== undefined && session.head !== undefined)
       this.script.row(PUBLISH_HEAD, headRow(session.head.row));
     if (draft.writes !== undefined) {
@@ -210,12 +197,14 @@ class Batch {
     this.script.row(this.#messageSpec, row);
   }
 
-  #journal(row: Param[], { run, type }: EventDraft, carried: CarriedPayload | null): void {
-    row.push(type, run ?? null, carried?.sha256 ?? null, carried?.salt ?? null, carried?.words ?? null);
-    if (carried === null || carried.words !== null) this.script.row(ADD_JOURNAL, row);
+  /** Any other event; those of a run name it, and may carry something. */
+  #journal(row: Param[], { run, type }: EventDraft, carried: CarriedPayload | null | undefined): void {
+    const named = carried === undefined ? null : (run ?? null);
+    row.push(type, named, carried?.sha256 ?? null, carried?.salt ?? null, carried?.words ?? null);
+    if (carried === null || carried === undefined || carried.words !== null) this.script.row(ADD_EVENT, row);
     else {
       row.push(carried.sha256);
-      this.script.row(ADD_LONG_JOURNAL, row);
+      this.script.row(ADD_LONG_EVENT, row);
     }
   }
 

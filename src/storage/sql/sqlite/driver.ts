@@ -31,8 +31,8 @@ export interface SqliteOptions {
   readonly environment: Environment;
 }
 
-/** Rows per multi-row insert; the rest goes one by one, so that there are two constant texts per table. */
-const WIDE = 16;
+/** Rows of one insert, as many as there are: a few constant texts per table. */
+const WIDTHS = [16, 2, 1];
 const POLL_MS = 20;
 /** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;
@@ -47,7 +47,7 @@ class SqliteDriver implements Driver {
   /** Written by the transaction under way. */
   #rows = 0;
   readonly #lookups = new Map<string, string>();
-  readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly wide: string | null }>();
+  readonly #bulks = new Map<BulkSpec, readonly { readonly width: number; readonly text: string }[]>();
 
   constructor(options: SqliteOptions, writer: Connection, reader: Connection) {
     this.#options = options;
@@ -129,23 +129,18 @@ class SqliteDriver implements Driver {
   #bulk(spec: BulkSpec, rows: readonly (readonly Param[])[]): void {
     let texts = this.#bulks.get(spec);
     if (texts === undefined) {
-      const wide = spec.verb === "insert" ? sqlite.renderBulk(spec, WIDE) : null;
-      texts = { one: sqlite.renderBulk(spec, 1), wide };
+      const widths = spec.verb === "insert" ? WIDTHS : [1];
+      texts = widths.map((width) => ({ width, text: sqlite.renderBulk(spec, width) }));
       this.#bulks.set(spec, texts);
     }
     const hasBody = spec.table === "blobs" || spec.table === "segment_frames";
     this.#rows += hasBody ? rows.length * FRAMES_PER_BODY : rows.length;
     let done = 0;
-    if (texts.wide !== null) {
-      for (; rows.length - done >= WIDE; done += WIDE) {
-        const params: Param[] = [];
-        for (let i = done; i < done + WIDE; i++) for (const param of rows[i] ?? []) params.push(param);
-        this.#writer.run(texts.wide, params);
+    for (const { width, text } of texts) {
+      for (; rows.length - done >= width; done += width) {
+        const changed = this.#writer.run(text, width === 1 ? (rows[done] ?? []) : joined(rows, done, width));
+        if (spec.verb === "fence" && changed !== 1) throw new StaleFence();
       }
-    }
-    for (; done < rows.length; done++) {
-      const changed = this.#writer.run(texts.one, rows[done] ?? []);
-      if (spec.verb === "fence" && changed !== 1) throw new StaleFence();
     }
   }
 
@@ -247,6 +242,12 @@ class SqliteDriver implements Driver {
     if (this.#reader !== this.#writer && this.#reader.db.isOpen) this.#reader.db.close();
     if (this.#writer.db.isOpen) this.#writer.db.close();
   }
+}
+
+function joined(rows: readonly (readonly Param[])[], from: number, width: number): readonly Param[] {
+  const params: Param[] = [];
+  for (let i = from; i < from + width; i++) for (const param of rows[i] ?? []) params.push(param);
+  return params;
 }
 
 const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";
