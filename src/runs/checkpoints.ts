@@ -160,9 +160,25 @@ export async function loadCheckpoint(
   return row === undefined ? null : checkpointOf(payloads, row);
 }
 
+/** Its event, which says of which iteration it is: the row that finds it is only as good as that. */
+export function checkpointEvent(row: CheckpointRow): Entry {
+  const { session, seq, agent, run, iteration } = row;
+  const entry = entryOf(session, row);
+  const isOwn = run !== NO_RUN || entry.agent === agent;
+  if (entry.data.iteration === iteration && isOwn) return entry;
+  throw new HoldfastError(
+    "StoreCorrupted",
+    `the checkpoint at event ${seq} of ${JSON.stringify(session)} is not what its row says`,
+    {
+      details: { kind: "checkpoint", session, seq, iteration },
+      hint: "holdfast check names what does not agree; restore the store from a backup.",
+    },
+  );
+}
+
 async function checkpointOf(payloads: Payloads, row: CheckpointRow): Promise<Checkpoint> {
   const { session, agent, run, iteration, at } = row;
-  const kept = (await payloadOf(payloads, session, entryOf(session, row))) as JsonObject;
+  const kept = (await payloadOf(payloads, session, checkpointEvent(row))) as JsonObject;
   const found = decodeRow({ kind: "checkpoint", session, seq: row.seq }, kept ?? {}, KEPT);
   return {
     ...{ session, agent, run: run === NO_RUN ? null : run, iteration, state: kept.state ?? null },

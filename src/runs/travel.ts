@@ -16,13 +16,14 @@ import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
-import { keptState, loadEventPayload } from "./checkpoints.ts";
+import { checkpointEvent, keptState, loadEventPayload } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { takenUp, takenUpBy } from "./past.ts";
 import { existingRun, runOf } from "./rows.ts";
+import { verifyTaken } from "./verify.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
@@ -47,6 +48,7 @@ async function placeOf(storage: Storage, row: RunRow, iteration: number): Promis
   if (iteration === 0) return null;
   const [point] = await storage.query("checkpoint.at", row.session, row.agent, row.id, iteration);
   if (point === undefined) throw noIteration(row, iteration);
+  checkpointEvent(point);
   if (point.type === "checkpoint/taken") return { seq: point.seq, head: null };
   const [head] = await storage.query("head.before", row.session_no, point.branch, point.seq + 1);
   if (head === undefined) throw noIteration(row, iteration);
@@ -77,6 +79,7 @@ export async function taking(
   { row, iteration, state, id, limits, isRetry }: Taken,
   session: string,
 ): Promise<Birth> {
+  await verifyTaken(storage, row);
   const place = await placeOf(storage, row, iteration);
   const copy = async (seq: number) => {
     const kept = await loadEventPayload(storage, payloads, row.session, seq);

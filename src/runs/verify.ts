@@ -35,6 +35,14 @@ export async function verifyRun(storage: Storage, row: RunRow, how: Verified): P
   return told.first;
 }
 
+/** The log that another run takes something from: who works on it may go on meanwhile, so its row is not compared. */
+export async function verifyTaken(storage: Storage, row: RunRow): Promise<void> {
+  const report = await verifyChain(storage, row.session, undefined, undefined);
+  if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
+  const [first] = await storage.query("run.events", row.session_no, row.id, row.first_seq - 1, row.first_seq, 1);
+  if (first?.type !== "run/created") throw corrupted(row, "the run's first_seq is not what the log says", row.first_seq);
+}
+
 /** Its row, signals, questions and checkpoints beside its journal; the log itself was verified. */
 export async function compareRun(storage: Storage, row: RunRow, journal: readonly Entry[]): Promise<void> {
   const told = new Told(row);

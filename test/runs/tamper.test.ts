@@ -178,6 +178,35 @@ describe("tampering", () => {
     expect(world.effects.length).toBe(effects);
   });
 
+  test("RU9 nothing is taken from a run whose log, checkpoint or first event was tampered with", async () => {
+    const ground = await cutOffStore(await inMemory());
+    const { runs } = await openOn(ground.driver, { durability: "normal" });
+    const [row] = await ground.driver.read(`SELECT * FROM runs WHERE id = '${RUN}'`, []);
+    const iteration = Number(row?.iteration);
+    expect(iteration).toBeGreaterThan(0);
+    const ofEvent = `session_no = ${row?.session_no} AND seq = ${row?.checkpoint_seq}`;
+    const damages = [
+      `UPDATE events SET words = CAST('{"state":0,"startedAt":1}' AS BLOB) WHERE ${ofEvent}`,
+      `UPDATE events SET hash = zeroblob(32) WHERE ${ofEvent}`,
+      `UPDATE checkpoints SET iteration = iteration + 7 WHERE ${ofEvent}`,
+      `UPDATE runs SET first_seq = first_seq + 1 WHERE id = '${RUN}'`,
+    ];
+    for (const damage of damages) {
+      await ground.all([damage]);
+      const before = await ground.driver.read("SELECT count(*) AS n FROM events", []);
+      for (const take of [
+        () => runs.fork(RUN, { iteration: damage.includes("+ 7") ? iteration + 7 : iteration }),
+        () => runs.rewind(RUN, { iteration: damage.includes("+ 7") ? iteration + 7 : iteration }),
+      ]) {
+        const code = await refusal(take, null);
+        expect([damage, ["ExecutionCorrupted", "StoreCorrupted"].includes(code)]).toEqual([damage, true]);
+      }
+      expect(await ground.driver.read("SELECT count(*) AS n FROM events", [])).toEqual(before);
+      await ground.mend();
+    }
+    expect(await runs.fork(RUN, { iteration })).toMatchObject({ iteration });
+  });
+
   for (const [name, make, whole, real] of [
     ["SQLite", inMemory, 0, 300],
     ["PostgreSQL", onPostgres, 300, 40],
