@@ -146,7 +146,8 @@ async function recount(
     break;
   }
   // What a deleted session left behind is not all that there was.
-  return { before, counts: inherits ? ((stored.counts as unknown as Counts | undefined) ?? since) : since };
+  const said = plainObject.read(stored.counts) as Partial<Counts> | undefined;
+  return { before, counts: inherits && said !== undefined ? addCounts(NONE, said) : since };
 }
 
 async function isDeleted(storage: Storage, id: string): Promise<boolean> {

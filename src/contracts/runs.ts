@@ -29,6 +29,8 @@ export type Waits =
 export interface RunError {
   readonly code: string;
   readonly message: string;
+  /** What to do about it, where Holdfast knows. */
+  readonly hint?: string;
 }
 
 export interface Run {

@@ -14,7 +14,12 @@ export function errorOf(thrown: unknown): RunError {
   };
   const code = typeof given.code === "string" ? given.code : typeof given.name === "string" ? given.name : "Error";
   const message = typeof given.message === "string" ? given.message : String(given.message ?? "");
-  return { code: clip(code.toWellFormed(), 80), message: clip(message.toWellFormed(), MOST_CHARS) };
+  // Only ours: what others call a hint may be anything.
+  const hint = thrown instanceof HoldfastError ? thrown.hint : undefined;
+  return {
+    ...{ code: clip(code.toWellFormed(), 80), message: clip(message.toWellFormed(), MOST_CHARS) },
+    ...(hint === undefined ? {} : { hint: clip(hint.toWellFormed(), MOST_CHARS) }),
+  };
 }
 
 function clip(text: string, most: number): string {

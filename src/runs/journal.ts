@@ -161,5 +161,6 @@ export function stepOf(session: string, run: string, record: Record): Step {
 /** Code and the beginning of the message stand in the event, the rest is what it carries. */
 export function errorIn(data: JsonObject): RunError {
   const error = plainObject.read(data.error) ?? {};
-  return { code: String(error.code ?? "Error"), message: String(error.message ?? "") };
+  const said = { code: String(error.code ?? "Error"), message: String(error.message ?? "") };
+  return typeof error.hint === "string" ? { ...said, hint: error.hint } : said;
 }

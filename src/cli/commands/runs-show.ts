@@ -98,6 +98,7 @@ function describe(
       ["agent", `${run.agent} ${run.agentVersion}`],
       ["parent", run.parent ?? ""],
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
+      ["hint", run.error?.hint ?? ""],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],
       ["worker", run.owner ?? ""],
       ["iteration", iterationWords(run)],
