@@ -40,7 +40,8 @@ export async function verifyTaken(storage: Storage, row: RunRow): Promise<void> 
   const report = await verifyChain(storage, row.session, undefined, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
   const [first] = await storage.query("run.events", row.session_no, row.id, row.first_seq - 1, row.first_seq, 1);
-  if (first?.type !== "run/created") throw corrupted(row, "the run's first_seq is not what the log says", row.first_seq);
+  if (first?.type !== "run/created")
+    throw corrupted(row, "the run's first_seq is not what the log says", row.first_seq);
 }
 
 /** Its row, signals, questions and checkpoints beside its journal; the log itself was verified. */
