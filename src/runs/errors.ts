@@ -69,7 +69,7 @@ export function leaseLost({ id, epoch }: Pick<RunRow, "id" | "epoch">): Holdfast
 export function nonDeterminism(run: string, where: string, then: string, now: string): HoldfastError {
   return new HoldfastError(
     "NonDeterminism",
-    `at ${where} the run ${JSON.stringify(run)} did ${then} before the interruption, and does ${now} now`,
+    `at ${where} the run ${JSON.stringify(run)} did ${then} before the interruption, and ${now} now`,
     {
       details: { run, step: where, recorded: then, asked: now },
       hint: "Let an iteration depend on its state, its input and the results of its steps only: use now() and random().",

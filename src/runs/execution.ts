@@ -192,11 +192,12 @@ export class Execution {
       return new Promise(() => {});
     };
     const suspension = new Suspension(this.#writer, leave, signal);
-    const context = this.#context(iteration, records, suspension, leave, life);
+    const { context, steps } = this.#context(iteration, records, suspension, leave, life);
     const running = (async (): Promise<Verdict> => {
       const verdict = await (async () => checkVerdict(await this.#agent.iterate(context, loaded.state)))().catch(
         (error: unknown): Verdict => ({ verdict: "fail", error }),
       );
+      await steps.close();
       await suspension.over();
       return verdict;
     })();
@@ -209,7 +210,7 @@ export class Execution {
     suspension: Suspension,
     leave: (error?: unknown) => Promise<never>,
     life: Life,
-  ): Iteration {
+  ): { readonly context: Iteration; readonly steps: Steps } {
     const { storage, payloads, tokens } = this.#host;
     const writer = this.#writer;
     const { row } = writer;
@@ -230,7 +231,7 @@ export class Execution {
     const waiting = new Waiting(writer, steps, suspension, leave, signal);
     const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own));
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
-    return createIteration({
+    const context = createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
       now: () => storage.environment.now(),
       isOver: () => suspension.isOver,
@@ -242,6 +243,7 @@ export class Execution {
       waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
       spawn: (asked, agent, options) => spawnRun(parent, asked, agent, options),
     });
+    return { context, steps };
   }
 
   /** The state to start with; what the agent makes of its input may be none. */

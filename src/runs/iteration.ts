@@ -59,11 +59,13 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   let count = 0;
   let drawn = 0;
   const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => {
-    if (setting.isOver()) throw iterationOver(iteration);
+    const path = `${prefix}${count + 1}`;
+    if (setting.isOver() || steps.isClosed(path)) throw iterationOver(iteration);
     const what = GIVEN[kind]?.(name) ?? kind;
     const value = copyJson(given === undefined ? null : given, what);
     const input = encodeCopy(value, what, "payloadBytes");
-    return { path: `${prefix}${++count}`, kind, name, input, value };
+    count++;
+    return { path, kind, name, input, value };
   };
   const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
     setting.isLeft() ? NEVER : work(asked);

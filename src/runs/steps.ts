@@ -57,6 +57,9 @@ export interface Around {
   readonly before?: () => Promise<void> | undefined;
 }
 
+/** Turns of the event loop in which nothing more is asked for: what follows from one answer takes one, or two. */
+const IDLE_TURNS = 5;
+
 /** What nobody waits for any more. */
 export const NEVER = new Promise<never>(() => {});
 
@@ -66,12 +69,45 @@ export class Steps {
   readonly #iteration: number;
   /** The newest attempt at each place. */
   readonly #records = new Map<string, Record>();
+  /** What the journal has and nobody has asked for yet. What failed has happened to nobody. */
+  readonly #unasked = new Map<string, Record>();
+  /** Payloads that are being read. */
+  #reading = 0;
+  #isClosing = false;
 
   constructor(writer: Writer, outside: Outside, iteration: number, records: Iterable<Record>) {
     this.#writer = writer;
     this.#outside = outside;
     this.#iteration = iteration;
     for (const record of records) this.#records.set(record.path, record);
+    for (const [path, record] of this.#records) if (record.status !== "failed") this.#unasked.set(path, record);
+  }
+
+  /** The verdict is given: nothing begins any more; what was begun before an interruption is asked for again. */
+  isClosed(path: string): boolean {
+    return this.#isClosing && !this.#records.has(path);
+  }
+
+  /**
+   * After the verdict: NonDeterminism when it was given without something that was begun before an interruption, for
+   * nobody would ever ask what became of that. Work beside the verdict is given the turns that it needs to come so far.
+   */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const { environment } = this.#writer.storage;
+    for (let idle = 0; this.#unasked.size > 0 && idle < IDLE_TURNS; ) {
+      const before = this.#unasked.size;
+      await new Promise<void>((turn) => environment.defer(turn));
+      idle = this.#reading > 0 || this.#unasked.size < before ? 0 : idle + 1;
+    }
+    const [left] = this.#unasked.values();
+    if (left !== undefined) await this.#otherwise(left, "gives its verdict without that");
+  }
+
+  #otherwise({ kind, name, path }: Record, now: string): Promise<never> {
+    return this.#outside.leave(
+      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, worded(kind, name), now),
+    );
   }
 
   get payloads(): Payloads {
@@ -89,13 +125,11 @@ export class Steps {
     const found = this.#records.get(identity.path);
     if (found === undefined) return undefined;
     const { kind, name, digest, path } = identity;
+    this.#unasked.delete(path);
     if (found.kind === kind && found.name === name && found.digest === digest) return found;
-    const then = `${found.kind} ${found.name}`;
-    const now = `${kind} ${name}`;
-    const where = `${this.#iteration}/${path}`;
-    return this.#outside.leave(
-      nonDeterminism(this.#writer.row.id, where, then, then === now ? `${now} with other arguments` : now),
-    );
+    const now = worded(kind, name);
+    const isOther = found.kind !== kind || found.name !== name;
+    return this.#otherwise(found, `does ${now}${isOther ? "" : " with other arguments"}`);
   }
 
   key({ path, kind, name, digest }: Identity, attempt: number): string {
@@ -169,7 +203,14 @@ export class Steps {
 
   payload({ end }: Record): Promise<Json> {
     if (end === null) throw new Error("bug: a step without an end has no payload");
-    return this.#guarded(() => payloadOf(this.#outside.payloads, this.#writer.row.session, end));
+    return this.#guarded(async () => {
+      this.#reading++;
+      try {
+        return await payloadOf(this.#outside.payloads, this.#writer.row.session, end);
+      } finally {
+        this.#reading--;
+      }
+    });
   }
 
   /** Its end, with the intent it had or without one; `writes` go with the event. */
@@ -307,6 +348,11 @@ export class Steps {
       return this.#outside.leave(error);
     }
   }
+}
+
+/** Where there is one of a kind, it has no name of its own. */
+function worded(kind: string, name: string): string {
+  return kind === name ? kind : `${kind} ${name}`;
 }
 
 /** A return that was forgotten would be taken for an answer. */
