@@ -32,6 +32,7 @@ export { TASK_STATUSES } from "./contracts/tasks.ts";
 export type * from "./contracts/trace.ts";
 export type * from "./contracts/vectors.ts";
 export { defineAgent } from "./runs/agents.ts";
+export { StepFailed } from "./runs/errors.ts";
 export { fileBlobs } from "./storage/blobs/file.ts";
 
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */

@@ -202,7 +202,10 @@ export interface Iteration<State = Json, Input = Json> {
   pause(minutes?: number): Promise<void>;
   /** The payload of the oldest signal of this name that nobody took; null when the time is over. */
   waitFor<Out = Json>(signal: string, options?: { readonly timeoutMs?: number }): Promise<Out | null>;
-  spawn(agent: AnyAgent, options?: SpawnOptions): Promise<RunResult>;
+  spawn<ChildState, ChildInput>(
+    agent: AgentDefinition<ChildState, ChildInput>,
+    ...options: MaySpare<SpawnOptions<ChildInput>>
+  ): Promise<RunResult>;
   /** Steps of each branch are numbered for themselves, whichever is faster. */
   parallel<T extends readonly unknown[]>(
     ...branches: { readonly [K in keyof T]: (iteration: Iteration<State, Input>) => Promise<T[K]> }
@@ -212,8 +215,12 @@ export interface Iteration<State = Json, Input = Json> {
   fail(error: unknown): Verdict;
 }
 
-export interface SpawnOptions {
-  readonly input?: unknown;
+/** What has nothing that must be said can be left out. */
+export type MaySpare<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
+
+export type SpawnOptions<Input = Json> = SpawnSetting & InputOf<Input>;
+
+export interface SpawnSetting {
   readonly session?: string;
   /** Works in this session under its own agent and run; `forget`: its messages are cleared when it ends. */
   readonly sameSession?: boolean;

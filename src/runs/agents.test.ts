@@ -32,6 +32,8 @@ const counter = defineAgent<State, Input>({
   },
 });
 
+const plain0 = defineAgent({ id: "plain0", version: "1", iterate: (it) => it.done() });
+
 const plain = defineAgent({
   id: "plain",
   version: "1",
@@ -43,6 +45,12 @@ const plain = defineAgent({
     expectTypeOf(tool).returns.resolves.toEqualTypeOf<Json>();
     expectTypeOf(signal).returns.resolves.toEqualTypeOf<Json>();
     const child = await it.spawn(counter, { input: { most: 3 } });
+    // @ts-expect-error a child is given what it says it takes
+    const wrong = () => it.spawn(counter, { input: { moost: 3 } });
+    // @ts-expect-error and something, when it takes something
+    const none = () => it.spawn(counter);
+    const any = () => it.spawn(plain0);
+    expectTypeOf([wrong, none, any]).toBeArray();
     return it.done(child.value);
   },
 });

@@ -68,14 +68,18 @@ export function checkLimits(value: unknown, what: string): RunLimits {
 }
 
 export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch = false }: ResumeOptions): void {
-  const mismatch = (what: string, then: string, now: string) =>
+  const mismatch = (what: string, then: string, now: string, hint: string) =>
     new HoldfastError("AgentMismatch", `the run ${JSON.stringify(row.id)} was begun by ${what} ${then}, not ${now}`, {
       details: { run: row.id, what, recorded: then, given: now },
-      hint: "Resume it with the agent that began it, or with allowMismatch: true.",
+      hint,
     });
-  if (row.agent !== agent.id) throw mismatch("the agent", row.agent, agent.id);
+  const own = "Resume it with the agent that began it";
+  if (row.agent !== agent.id) throw mismatch("the agent", row.agent, agent.id, `${own}: no other can.`);
   if (allowMismatch) return;
-  if (row.agent_version !== agent.version) throw mismatch("version", row.agent_version, agent.version);
+  if (row.agent_version !== agent.version) {
+    const hint = `${own}; if the change does it no harm, with allowMismatch: true.`;
+    throw mismatch("version", row.agent_version, agent.version, hint);
+  }
   const toolset = toolsetOf(agent);
   if (!sameBytes(row.toolset, toolset)) throw otherTools(row, agent, toolset);
 }

@@ -28,7 +28,9 @@ function clip(text: string, most: number): string {
 
 /** What a step that failed throws into the iteration, also when it is replayed. */
 export class StepFailed extends Error {
+  /** Of what was thrown, or its name; `Denied`: a person said that it did not happen and shall not. */
   readonly code: string;
+  /** Iteration and place. */
   readonly step: string;
 
   constructor({ code, message }: RunError, step: string) {

@@ -105,7 +105,7 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       const asked = ask("wait", checkId(name, "signal"), until ?? null);
       return (await step(asked, () => setting.waitFor(asked, name, until))) as Out | null;
     },
-    spawn: async (child, options = {}) => {
+    spawn: async (child, ...[options = {}]: readonly [options?: SpawnOptions]) => {
       if (typeof child !== "object" || child === null) throw invalid("agent", "what defineAgent() gives", child);
       const definition = checkAgent(child);
       const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);

@@ -226,7 +226,8 @@ async function resume(
   checkSame(first, agent, given);
   const row = await awaitFree(storage, run);
   if (row === null) throw atWork(await existingRun(storage, run));
-  refuseEnded(row, "there is nothing to resume");
+  // Whoever was at work has ended it meanwhile.
+  if (row.ended_at !== null) return resultOf(storage, payloads, row);
   // Before its time is believed, too: a run that seems to sleep forever would be lost.
   await verifyRun(storage, row, verify);
   if (isHeld(row)) await admitRun(storage, row);

@@ -31,6 +31,19 @@ describe("crash matrix", () => {
     expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(25);
   });
 
+  test("RU7 what a step is given may be the time: that is no difference", async () => {
+    const timely: AgentDefinition = {
+      ...{ id: "timely", version: "1", tools: { mail: { execute: () => "sent" } } },
+      async iterate(iteration) {
+        await iteration.tool("mail", { at: await iteration.now() });
+        return iteration.done(1);
+      },
+    };
+    const { points, problems } = await crashMatrix(running(timely, null, 1));
+    expect(problems).toEqual([]);
+    expect(points.length).toBeGreaterThan(20);
+  });
+
   test("RU6 an agent that does something else each time is told with why, and not for ever", async () => {
     let times = 0;
     const fickle: AgentDefinition = {

@@ -88,8 +88,15 @@ function ofRun(run: Run, events: readonly LogEvent[]): readonly string[] {
   if (isOver || ends.length > 0) return [`the run ${run.id} (${run.status}) has ${ends.length} terminal events`];
   if (run.waitsFor.some(({ kind }) => kind === "decision")) return [];
   const waits = run.waitsFor.length === 0 ? "" : ` for ${JSON.stringify(run.waitsFor)}`;
-  const why = run.error === null ? "" : `; ${run.error.code}: ${run.error.message}`;
+  const why = trouble(run, events);
   return [`the run ${run.id} never ended: it is ${run.status}${waits}, owned by ${run.owner ?? "nobody"}${why}`];
+}
+
+/** What keeps it from going on: now, or whenever it was given back. */
+function trouble(run: Run, events: readonly LogEvent[]): string {
+  const given = events.filter(({ type, data, run: of }) => type === "run/released" && of === run.id && data.error);
+  const error = run.error ?? (given.at(-1)?.data.error as unknown as Run["error"]) ?? null;
+  return error === null ? "" : `; it was given back ${given.length} times: ${error.code}: ${error.message}`;
 }
 
 /** Done twice only where a person chose that or the tool allows it; recorded as done only where it was. */

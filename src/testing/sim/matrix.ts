@@ -3,6 +3,7 @@
 import type { Run } from "../../contracts/runs.ts";
 import type { FaultKind } from "./faults.ts";
 import { type Simulated, type Simulation, simulate } from "./simulate.ts";
+import type { Effect } from "./world.ts";
 
 /** After so many the matrix is no better than a few of them. */
 const MOST_FAILED = 5;
@@ -58,14 +59,28 @@ function missing({ fired }: Simulated, way: FaultKind): readonly string[] {
 }
 
 function differing(calm: Simulated, { effects, runs }: Simulated): readonly string[] {
-  const now = new Map(effects.map((effect) => [effect.key, effect]));
-  const lost = calm.effects
-    .filter(({ key }) => !now.has(key))
-    .map(({ tool, run }) => `${tool} was never done${why(runs.find(({ id }) => id === run))}`);
-  const known = new Set(calm.effects.map(({ key }) => key));
-  const added = effects.filter(({ key }) => !known.has(key)).map(({ tool }) => `${tool} was done under another key`);
+  const [then, now] = [byPlace(calm.effects), byPlace(effects)];
+  const lost = [...then].flatMap(([place, { n, one }]) =>
+    n <= (now.get(place)?.n ?? 0)
+      ? []
+      : [`${one.tool} was never done at ${place}${why(runs.find(({ id }) => id === one.run))}`],
+  );
+  const added = [...now].flatMap(([place, { n, one }]) => {
+    const most = then.get(place)?.n ?? 0;
+    return n <= most ? [] : [`${one.tool} was done at ${place} under ${n} keys, ${most} undisturbed`];
+  });
   const again = effects.filter(({ times, mayRepeat }) => times > 1 && !mayRepeat);
   return [...lost, ...added, ...again.map(({ tool, times }) => `${tool} was done ${times} times`)];
+}
+
+/** Not by their keys: what a step is given may be the time, and that is another. */
+function byPlace(effects: readonly Effect[]): ReadonlyMap<string, { readonly n: number; readonly one: Effect }> {
+  const places = new Map<string, { readonly n: number; readonly one: Effect }>();
+  for (const one of effects) {
+    const place = `${one.iteration}/${one.path} (${one.tool})`;
+    places.set(place, { n: (places.get(place)?.n ?? 0) + 1, one: places.get(place)?.one ?? one });
+  }
+  return places;
 }
 
 function why(run: Run | undefined): string {

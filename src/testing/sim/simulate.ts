@@ -69,6 +69,7 @@ export interface Simulated {
 /** Short, against how often workers look: most of a simulation would be waiting otherwise. */
 const LEASE_MS = 10_000;
 const POLL_MS = 3000;
+const HANDS: ReadonlySet<string> = new Set(["run/claimed", "run/released"]);
 /** Whoever steals a lease takes time to pass so much faster than it does. */
 const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
 /** A pause takes an hour at most. */
@@ -238,8 +239,8 @@ class Simulator {
 
   #committed(commit: Committed): void {
     this.#commits.push(commit);
-    // Signs of life have no events.
-    if (commit.events.length > 0) this.#scheduler.stirred();
+    // Signs of life have no events; and a run that goes from hand to hand does not go on.
+    if (commit.events.some((type) => !HANDS.has(type))) this.#scheduler.stirred();
     this.#scheduler.note(`${commit.process} commits ${commit.events.join(", ") || "without events"}`);
     for (const listener of this.#listeners) {
       if (listener.process.isDead) this.#listeners.delete(listener);

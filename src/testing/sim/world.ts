@@ -1,7 +1,16 @@
 // The world outside the store, as the tools and models of agents change it: it counts what was really done under each key,
 // and makes them fail.
 import type { Json } from "../../contracts/json.ts";
-import type { AgentDefinition, AnyAgent, Iteration, Model, ModelReply, StepCall, Tool } from "../../contracts/runs.ts";
+import type {
+  AgentDefinition,
+  AnyAgent,
+  Iteration,
+  Model,
+  ModelReply,
+  SpawnOptions,
+  StepCall,
+  Tool,
+} from "../../contracts/runs.ts";
 import type { FaultKind, Faults } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 
@@ -74,7 +83,8 @@ export class World {
   #seen(process: Process, iteration: Iteration): Iteration {
     return {
       ...iteration,
-      spawn: (child, options) => iteration.spawn(this.agentIn(process, child), options),
+      spawn: (child, ...[options]: readonly [options?: SpawnOptions]) =>
+        iteration.spawn(this.agentIn(process, child as AnyAgent), options),
       parallel: <T extends readonly unknown[]>(
         ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
       ) => {
