@@ -1,6 +1,8 @@
 // Canonical JSON (RFC 8785): one byte sequence per value, so that it can be hashed. Keys are sorted by UTF-16 code
 // units, numbers print as ECMAScript prints them, nothing is escaped that need not be.
 
+import { LIMITS } from "../contracts/limits.ts";
+
 export class NotCanonical extends Error {}
 
 /** Throws NotCanonical for what JSON cannot say: lone surrogates, NaN, infinities, undefined, functions, cycles. */
@@ -13,10 +15,13 @@ export function orderedJson(value: unknown): string {
   return ordered(value, 0, JSON.stringify);
 }
 
+/** What callers may give, and what we put around it. */
+const DEEPEST = LIMITS.jsonDepth + 16;
+
 type Quote = (text: string) => string;
 
 function ordered(value: unknown, depth: number, quote: Quote): string {
-  if (depth > 512) throw new NotCanonical("nested deeper than 512 levels");
+  if (depth > DEEPEST) throw new NotCanonical(`nested deeper than ${DEEPEST} levels`);
   switch (typeof value) {
     case "string":
       return quote(value);
@@ -63,6 +68,7 @@ function orderedObject(object: object, depth: number, quote: Quote): string {
 
 /** Names in order, and behind each something that JSON.stringify writes as it is to be: what we make ourselves, as a rule. */
 function isFlat(object: Readonly<Record<string, unknown>>): boolean {
+  if (typeof object.toJSON === "function") return false;
   let before = "";
   for (const key in object) {
     if (key < before) return false;

@@ -46,6 +46,8 @@ export interface Birth {
     /** null: from the beginning. */
     readonly state: PreparedPayload | null;
     readonly isRetry: boolean;
+    /** Whose chance it goes on with, when what that one had done counts as done. */
+    readonly chance: string;
   };
 }
 
@@ -96,8 +98,8 @@ export function beginRun(birth: Birth, at: number): Begun {
   };
 }
 
-function fromData({ run, session, iteration, isRetry }: NonNullable<Birth["from"]>): JsonObject {
-  return { run, session, iteration, ...(isRetry ? { retry: true } : {}) };
+function fromData({ run, session, iteration, isRetry, chance }: NonNullable<Birth["from"]>): JsonObject {
+  return { run, session, iteration, ...(isRetry ? { chance, retry: true } : {}) };
 }
 
 /** The checkpoint of another run as its own. */

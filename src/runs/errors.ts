@@ -7,6 +7,15 @@ import type { RunError } from "../contracts/runs.ts";
 const MOST_CHARS = 500;
 
 export function errorOf(thrown: unknown): RunError {
+  try {
+    return saidBy(thrown);
+  } catch {
+    return { code: "Error", message: "what was thrown cannot be read" };
+  }
+}
+
+/** Anything can be thrown, also what throws when it is looked at. */
+function saidBy(thrown: unknown): RunError {
   const given = (typeof thrown === "object" && thrown !== null ? thrown : { message: thrown }) as {
     readonly code?: unknown;
     readonly name?: unknown;

@@ -21,7 +21,7 @@ import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
 import { type Changes, carriedBlobs } from "./moves.ts";
-import { recordsFor, retriedBy } from "./past.ts";
+import { chanceOf, recordsFor, retriedBy } from "./past.ts";
 import { type Outside, Steps } from "./steps.ts";
 import { Suspension } from "./suspension.ts";
 import type { Tokens } from "./tokens.ts";
@@ -59,6 +59,7 @@ export class Execution {
   #leave: ((error?: unknown) => void) | null = null;
   #input: Json = null;
   #retried: JsonObject | null = null;
+  #chance = "";
   /** They stay as they are. */
   #most: RunLimits | null = null;
   #isDraining = false;
@@ -103,6 +104,7 @@ export class Execution {
       this.#inherits = await inheritedBy(storage, this.#session);
       const created = await eventOf(storage, this.row.session, this.row.first_seq);
       this.#retried = retriedBy(created);
+      this.#chance = chanceOf(this.row.id, created);
       this.#input = await payloadOf(payloads, this.row.session, created);
       for (;;) {
         const stop = this.#reached();
@@ -233,6 +235,7 @@ export class Execution {
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
     const context = createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
+      chance: this.#chance,
       now: () => storage.environment.now(),
       isOver: () => suspension.isOver,
       isLeft: () => life.isLeft,

@@ -35,6 +35,8 @@ const LONGEST_SLEEP = 366 * 24 * 60 * MINUTE;
 /** What an iteration is in, and the verbs that need more than its steps. */
 export interface Setting {
   readonly run: string;
+  /** Of what random() gives. */
+  readonly chance: string;
   readonly session: string;
   readonly iteration: number;
   readonly input: Json;
@@ -71,59 +73,74 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
     setting.isLeft() ? NEVER : work(asked);
   return {
     ...{ run, session, iteration, input, signal },
-    async tool<Out>(name: string, given?: unknown) {
-      const tool = found(agent.tools, name, "tool");
-      const asked = ask("tool", name, given);
-      const mayRepeat = tool.effect === "idempotent";
-      const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-      return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
-    },
-    async model(request, name) {
-      const models = Object.keys(agent.models ?? {});
-      const chosen = name ?? (models.length === 1 ? models[0] : undefined);
-      if (chosen === undefined) throw unnamed(models);
-      const model = found(agent.models, chosen, "model");
-      return step(ask("model", chosen, request), (asked) => setting.model(asked, chosen, model));
-    },
-    message: async (message) => step(ask("message", "message", message), (asked) => setting.message(asked, message)),
-    now: async () => Number(await step(ask("now", "now", null), (asked) => steps.record(asked, setting.now))),
+    tool: <Out>(name: string, given?: unknown) =>
+      heard(async () => {
+        const tool = found(agent.tools, name, "tool");
+        const asked = ask("tool", name, given);
+        const mayRepeat = tool.effect === "idempotent";
+        const effect = (value: Json, call: StepCall) => tool.execute(value, call);
+        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
+      }),
+    model: (request, name) =>
+      heard(async () => {
+        const models = Object.keys(agent.models ?? {});
+        const chosen = name ?? (models.length === 1 ? models[0] : undefined);
+        if (chosen === undefined) throw unnamed(models);
+        const model = found(agent.models, chosen, "model");
+        return step(ask("model", chosen, request), (asked) => setting.model(asked, chosen, model));
+      }),
+    message: (message) =>
+      heard(async () => step(ask("message", "message", message), (asked) => setting.message(asked, message))),
+    now: () =>
+      heard(async () => Number(await step(ask("now", "now", null), (asked) => steps.record(asked, setting.now)))),
     random() {
-      const text = canonicalJson([run, iteration, prefix, ++drawn]);
+      const text = canonicalJson([setting.chance, iteration, prefix, ++drawn]);
       return new DataView(sha256(encodeText(text)).buffer).getUint32(0) / 2 ** 32;
     },
-    sleep: async (ms) => {
-      const length = checkInt(ms, "ms", 0, LONGEST_SLEEP);
-      return step(ask("sleep", "sleep", length), (asked) => setting.until(asked, length, false));
-    },
-    pause: async (minutes = 2) => {
-      const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
-      return step(ask("sleep", "pause", length), (asked) => setting.until(asked, length, true));
-    },
-    waitFor: async <Out>(name: string, options?: { readonly timeoutMs?: number }) => {
-      const { timeoutMs } = checkRecord(options, "options", ["timeoutMs"]);
-      const until = timeoutMs === undefined ? undefined : checkInt(timeoutMs, "timeoutMs", 0, LONGEST_SLEEP);
-      const asked = ask("wait", checkId(name, "signal"), until ?? null);
-      return (await step(asked, () => setting.waitFor(asked, name, until))) as Out | null;
-    },
-    spawn: async (child, ...[options = {}]: readonly [options?: SpawnOptions]) => {
-      if (typeof child !== "object" || child === null) throw invalid("agent", "what defineAgent() gives", child);
-      const definition = checkAgent(child);
-      const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
-      const asked = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
-      return step(asked, () => setting.spawn(asked, definition, options));
-    },
-    parallel: async <T extends readonly unknown[]>(
+    sleep: (ms) =>
+      heard(async () => {
+        const length = checkInt(ms, "ms", 0, LONGEST_SLEEP);
+        return step(ask("sleep", "sleep", length), (asked) => setting.until(asked, length, false));
+      }),
+    pause: (minutes = 2) =>
+      heard(async () => {
+        const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
+        return step(ask("sleep", "pause", length), (asked) => setting.until(asked, length, true));
+      }),
+    waitFor: <Out>(name: string, options?: { readonly timeoutMs?: number }) =>
+      heard(async () => {
+        const { timeoutMs } = checkRecord(options, "options", ["timeoutMs"]);
+        const until = timeoutMs === undefined ? undefined : checkInt(timeoutMs, "timeoutMs", 0, LONGEST_SLEEP);
+        const asked = ask("wait", checkId(name, "signal"), until ?? null);
+        return (await step(asked, () => setting.waitFor(asked, name, until))) as Out | null;
+      }),
+    spawn: (child, ...[options = {}]: readonly [options?: SpawnOptions]) =>
+      heard(async () => {
+        if (typeof child !== "object" || child === null) throw invalid("agent", "what defineAgent() gives", child);
+        const definition = checkAgent(child);
+        const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
+        const asked = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
+        return step(asked, () => setting.spawn(asked, definition, options));
+      }),
+    parallel: <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
-    ) => {
-      const place = `${prefix}${++count}`;
-      return (await Promise.all(
-        branches.map((branch, i) => branch(createIteration(setting, `${place}.${i + 1}.`))),
-      )) as unknown as T;
-    },
+    ) =>
+      heard(async () => {
+        const place = `${prefix}${++count}`;
+        const each = branches.map(async (branch, i) => branch(createIteration(setting, `${place}.${i + 1}.`)));
+        return (await Promise.all(each)) as unknown as T;
+      }),
     next: (state): Verdict => ({ verdict: "next", state }),
     done: (value): Verdict => ({ verdict: "done", value }),
     fail: (error): Verdict => ({ verdict: "fail", error }),
   };
+}
+
+/** A step that nobody waits for may fail: that is recorded, and no reason to end the process. */
+function heard<T>(work: () => Promise<T>): Promise<T> {
+  const answer = work();
+  answer.catch(() => {});
+  return answer;
 }
 
 function found<T>(all: Readonly<Record<string, T>> | undefined, name: string, what: string): T {

@@ -15,6 +15,12 @@ export function retriedBy({ data }: Pick<Entry, "data">): JsonObject | null {
   return from?.retry === true ? from : null;
 }
 
+/** Whose draws are its own: of the first of those that took up one another. random() gives the same to all of them. */
+export function chanceOf(run: string, created: Pick<Entry, "data">): string {
+  const chance = retriedBy(created)?.chance;
+  return typeof chance === "string" ? chance : run;
+}
+
 /** What the journal has of the iteration that is next. */
 export async function recordsFor(
   storage: Storage,

@@ -196,7 +196,9 @@ async function execute(shop: Shop, given: AnyAgent, input: RunInput): Promise<Ru
   const session = checkId(checkRecord(input, "run").session, "run.session");
   const [active] = await storage.query("run.active", session);
   if (active !== undefined && isHeld(active)) throw runHeld(active);
-  if (active === undefined || (active.status !== "waiting" && active.status !== "paused")) {
+  const isAsleep = active !== undefined && (active.status === "waiting" || active.status === "paused");
+  // What is nested there works for a run that has ended: the session is not free before it has, too.
+  if (!isAsleep || active.nested !== 0) {
     const row = await createRun(storage, payloads, agent, input, { owner: shop.owner });
     const now = await existingRun(storage, row.id);
     // Somebody may have taken it from a process that stood still since.

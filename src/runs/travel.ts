@@ -16,12 +16,12 @@ import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
-import { checkpointEvent, keptState, loadEventPayload } from "./checkpoints.ts";
+import { checkpointEvent, eventOf, keptState, loadEventPayload } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
-import { takenUp, takenUpBy } from "./past.ts";
+import { chanceOf, takenUp, takenUpBy } from "./past.ts";
 import { existingRun, runOf } from "./rows.ts";
 import { verifyTaken } from "./verify.ts";
 
@@ -85,6 +85,7 @@ export async function taking(
     const kept = await loadEventPayload(storage, payloads, row.session, seq);
     return prepare(encodeJson(kept, "state", "payloadBytes"), JSON_IN_ROW);
   };
+  const chance = chanceOf(row.id, await eventOf(storage, row.session, row.first_seq));
   let kept: PreparedPayload | null = null;
   if (state !== undefined) kept = await prepare(keptState(state, row).bytes, JSON_IN_ROW);
   else if (place !== null) kept = await copy(place.seq);
@@ -92,7 +93,7 @@ export async function taking(
     ...{ id, session, agent: row.agent, agentVersion: row.agent_version, toolset: row.toolset },
     ...{ limits: { ...(jsonObject.read(row.limits) ?? {}), ...limits }, priority: row.priority },
     ...{ leaseMs: row.lease_ms, parent: null, nested: 0, owner: null, input: await copy(row.first_seq) },
-    from: { run: row.id, session: row.session, iteration, state: kept, isRetry },
+    from: { run: row.id, session: row.session, iteration, state: kept, isRetry, chance },
   };
 }
 

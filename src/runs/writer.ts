@@ -12,6 +12,8 @@ import { atEpoch, atVersion, type Move, type Moved, moveRun } from "./moves.ts";
 import { existingRun } from "./rows.ts";
 
 const MOST_TRIES = 8;
+/** What others may change beside it; what was decided on it is decided anew. */
+const ASKED_AGAIN: ReadonlySet<string> = new Set(["run.version", "runs.newest"]);
 const FIRST_WAIT_MS = 20;
 
 /** Besides the events: what they carry, and what else the commit relies on. */
@@ -69,7 +71,7 @@ export class Writer {
         return { ...moved, found: outcome.found ?? {} };
       }
       const { refused } = outcome;
-      if (refused.reason !== "guard" || refused.guard.check !== "run.version") throw this.#refused(refused);
+      if (refused.reason !== "guard" || !ASKED_AGAIN.has(refused.guard.check)) throw this.#refused(refused);
       await this.reload();
     }
   }

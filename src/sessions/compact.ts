@@ -147,7 +147,7 @@ async function coveredUpTo(
     .slice(0, found + 1)
     .toReversed()
     .entries()) {
-    for (const row of await nextRows(storage, segment, i === 0 ? id.seq : 0)) {
+    for await (const row of nextRows(storage, segment, i === 0 ? id.seq : 0)) {
       const upTo = await summedUpTo(storage, segment, row);
       if (upTo === null || isBehind(lineage, upTo, last)) return last;
       last = { session: row.session, seq: row.seq };
@@ -158,11 +158,17 @@ async function coveredUpTo(
 
 /** Enough for all who compact at once; of more, the rest stays in the context. */
 const AT_ONCE = 64;
+const PAGE = 256;
 
-async function nextRows(storage: Storage, segment: Segment, after: number): Promise<readonly MessageAtRow[]> {
+/** All that the stretch shows, however much it hides. */
+async function* nextRows(storage: Storage, segment: Segment, after: number): AsyncGenerator<MessageAtRow> {
   const { no, branch, upTo, horizon } = segment;
-  const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, AT_ONCE);
-  return rows.filter((row) => isShown(segment, row));
+  for (let last = after; ; ) {
+    const rows = await storage.query("messages.at", no, branch, last, upTo, horizon, PAGE);
+    for (const row of rows) if (isShown(segment, row)) yield row;
+    if (rows.length < PAGE) return;
+    last = rows.at(-1)?.seq ?? upTo;
+  }
 }
 
 /** Up to which message a summary stands, when the message is one: its head comes directly after it. */

@@ -173,6 +173,8 @@ export const MIGRATIONS: readonly Migration[] = [
          WHERE run IS NOT NULL AND agent_no IS NOT NULL AND erased_seq IS NULL`,
     ],
   },
+  // Who is at work in a session, a run's children there included.
+  { version: 7, up: ["CREATE INDEX runs_live ON runs (session_no, nested, no) WHERE ended_at IS NULL"] },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);

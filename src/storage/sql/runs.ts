@@ -74,7 +74,8 @@ export const queries = {
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
   "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = ?",
   "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
-  "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL AND r.nested = 0`,
+  /** The root; or, where that has ended, who works for it in the session and has yet to hear of it. */
+  "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1`,
   "runs.list": list("s.deleted_at IS NULL AND "),
   "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
   "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND "),
@@ -122,7 +123,7 @@ export const guards = {
   /** The root run that has not ended. */
   "runs.newest": NEWEST,
   "run.active":
-    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL AND r.nested = 0) AS value " +
+    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1) AS value " +
     "FROM sessions s WHERE s.id = ?",
   /** The last that a loop of somebody's saved. */
   "checkpoint.last":

@@ -97,6 +97,20 @@ export const compactCases: readonly Case[] = [
     },
   ),
 
+  prove("SE6 what a fork hides is no end of what it shows, however much it is", NEEDS, async (given) => {
+    const { heads, sessions } = given.lineage;
+    const [first] = await say(given.history, "s", "first");
+    const hidden = range(600).map((n) => ({ role: "user", content: `${n}` }) as const);
+    await given.history.appendMany({ session: "s", agent: "bob" }, hidden);
+    await say(given.history, "s", "behind");
+    await sessions.fork("s", { id: "f" });
+    await given.history.clear({ session: "f", agent: "bob" });
+    for (const summary of ["one", "two"]) {
+      await heads.compact("f", { agent: "ada", summary, upTo: present(first) });
+      assert.deepEqual(await shown(given, "f"), [summary, "behind"]);
+    }
+  }),
+
   prove("SE6 how many are kept is counted without the summary there is", NEEDS, async (given) => {
     const { heads } = given.lineage;
     await say(given.history, "s", "0", "1", "2", "3", "4");

@@ -106,6 +106,46 @@ export const familyCases: readonly Case[] = [
       assert.equal(world.count("pay"), 1, "by the child of the one that failed, before");
     },
   ),
+  prove(
+    "RU2 a session is not free before who works there for a run that has ended has heard of it",
+    [...NEEDS, "another"],
+    async (given) => {
+      const { runs } = given;
+      const elsewhere = (await given.another()).runs;
+      const held = gate();
+      const child = agent(
+        async (it) => {
+          await it.waitFor("go");
+          await it.tool("slow");
+          return it.next(null);
+        },
+        { id: "kid", tools: { slow: { execute: () => held.pass().then(() => 1) } } },
+      );
+      const parent = agent(async (it) => it.done((await it.spawn(child, { sameSession: true })).status));
+      await given.history.append({ session: "s", agent: "x" }, { role: "user", content: "one" });
+      const head = await given.lineage.heads.publish("s");
+      await given.history.append({ session: "s", agent: "x" }, { role: "user", content: "two" });
+      await given.lineage.heads.publish("s");
+      await runs.execute(parent, { session: "s", id: "top", leaseMs: 3000 });
+      const { id } = await kidOf(runs, "top");
+      await runs.signal(id, "go");
+      const working = elsewhere.resume(child, id);
+      await held.reached;
+      assert.equal((await runs.cancel("top")).status, "cancelled");
+      const busy = [
+        () => given.lineage.sessions.rewind({ session: "s", head: head.id }),
+        () => given.lineage.heads.publish("s"),
+        () => runs.execute(parent, { session: "s", id: "next" }),
+        () => runs.retry("top"),
+      ];
+      for (const one of busy) assert.equal((await refuses("SessionBusy", one)).details.run, id);
+      held.open();
+      assert.equal((await working).status, "cancelled");
+      await given.lineage.sessions.rewind({ session: "s", head: head.id });
+      assert.deepEqual(await texts(given, "s"), ["one"]);
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
   prove("RU8 a child in a session that is rewound ends with that", NEEDS, async (given) => {
     const { runs } = given;
     const parent = agent(

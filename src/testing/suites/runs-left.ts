@@ -73,6 +73,51 @@ async function takenUp(given: Given, limits: RunLimits, end: () => Promise<unkno
 }
 
 export const leftCases: readonly Case[] = [
+  // A rejection that nobody handles would end the process, and be told as such by whoever runs this.
+  prove("RU9 a step that nobody waits for and that fails ends nothing but itself", NEEDS, async (given) => {
+    const { runs } = given;
+    const world = new World();
+    const floats = agent(
+      async (it) => {
+        void it.tool("bad");
+        void it.tool("none");
+        void it.message(7 as never);
+        await it
+          .parallel(
+            async (one) => one.tool("bad"),
+            () => {
+              throw new Error("at once");
+            },
+          )
+          .catch(() => {});
+        await it.tool("good");
+        return it.done("well");
+      },
+      { tools: { bad: world.tool("bad", () => Promise.reject(new Error("bad"))), good: world.tool("good") } },
+    );
+    const { status, value, run } = await runs.execute(floats, { session: "s" });
+    assert.deepEqual([status, value], ["completed", "well"]);
+    await endedOnce(given, run);
+  }),
+  prove("RU9 whatever is thrown ends a step, or the run", NEEDS, async (given) => {
+    const strange = Object.defineProperty({}, "message", {
+      get: () => {
+        throw new Error("do not look");
+      },
+    });
+    for (const where of ["tool", "iterate"]) {
+      const throws = agent(
+        async (it) => {
+          if (where === "tool") await it.tool("t").catch(() => {});
+          throw strange;
+        },
+        { tools: { t: { execute: () => Promise.reject(strange) } } },
+      );
+      const { status, error, run } = await given.runs.execute(throws, { session: where });
+      assert.deepEqual([status, error?.code], ["failed", "Error"]);
+      await endedOnce(given, run);
+    }
+  }),
   prove("RU11 a run that is cancelled does nothing any more, whatever its tools mind", NEEDS, async (given) => {
     await takenUp(given, {}, () => given.runs.cancel("r1"), "cancelled");
   }),

@@ -1,5 +1,6 @@
 // Runs that are taken up, gone on from and deleted.
 import assert from "node:assert/strict";
+import type { Iteration } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
@@ -14,6 +15,52 @@ const counts = agent(
 );
 
 export const travelCases: readonly Case[] = [
+  prove("RU11 who takes up a run draws what that one drew", NEEDS, async (given) => {
+    const { runs } = given;
+    for (const n of [1, 2, 3, 4, 5, 6]) {
+      const world = new World();
+      let isBroken = 2;
+      const child = agent(
+        async (it) => {
+          const drawn = [it.random(), it.random()];
+          await it.tool("kid", drawn);
+          if (isBroken === 1) await it.tool("breaks");
+          return it.done(drawn);
+        },
+        {
+          id: "kid",
+          tools: { kid: world.tool("kid"), breaks: { execute: () => Promise.reject(new Error("broken")) } },
+        },
+      );
+      const lucky = agent(
+        async (it) => {
+          const isLeft = it.random() < 0.5;
+          const pay = (to: Iteration) => to.tool("pay", 5);
+          await it.parallel(
+            async (left) => isLeft && pay(left),
+            async (right) => !isLeft && pay(right),
+          );
+          await it.tool("send", it.random());
+          const { value } = await it.spawn(child);
+          await it.tool("last");
+          return it.done(value);
+        },
+        {
+          tools: {
+            ...{ pay: world.tool("pay"), send: world.tool("send") },
+            last: world.tool("last", () => (isBroken-- > 0 ? Promise.reject(new Error("broken")) : "end")),
+          },
+        },
+      );
+      let { run, status } = await runs.execute(lucky, { session: `s${n}` });
+      while (status === "failed") ({ run, status } = await runs.resume(lucky, (await runs.retry(run.id)).id));
+      assert.deepEqual([status, run.error], ["completed", null]);
+      assert.deepEqual(
+        ["pay", "send", "kid", "last"].map((name) => world.count(name)),
+        [1, 1, 1, 3],
+      );
+    }
+  }),
   prove(
     "RU11 a run that failed is taken up at the step it failed at; what it had done is not done again",
     NEEDS,
