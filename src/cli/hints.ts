@@ -18,7 +18,8 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /\bruns\.cancel\(\)/,
-    "let it end: `holdfast worker --agents FILE` goes on with it, and `holdfast runs show RUN` tells what it waits for, if anything; or end it: `holdfast runs cancel RUN`",
+    "let it end: `holdfast worker --agents FILE` goes on with it, `holdfast runs show RUN` tells how it stands; " +
+      "or end it: `holdfast runs cancel RUN`",
   ],
   [
     /\bretry\(…, \{ limits: \{ (\w+): ([\d.e+]+) \} \}\)/,
