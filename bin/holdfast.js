@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 // The `holdfast` command. An old Node must be able to read this file in order to be told that it is too old, so the
 // syntax here is that of Node 14, and everything else is imported only after the check.
-import { nodeRefusal } from "../dist/core/node.js";
+import { NEWER_NODE, nodeRefusal } from "../dist/core/node.js";
 
 const refusal = nodeRefusal();
 
 if (refusal !== undefined) {
   console.error(refusal);
+  console.error(`  hint: ${NEWER_NODE}`);
   process.exitCode = 1;
 } else {
   silenceSqliteWarning();

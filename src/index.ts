@@ -2,7 +2,7 @@
 // Node does not have, except through open().
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
-import { nodeRefusal } from "./core/node.ts";
+import { NEWER_NODE, nodeRefusal } from "./core/node.ts";
 
 export type * from "./contracts/agents.ts";
 export type * from "./contracts/archive.ts";
@@ -39,8 +39,7 @@ export { fileBlobs } from "./storage/blobs/file.ts";
 export async function open(url: string, options?: OpenOptions): Promise<Holdfast> {
   const refusal = nodeRefusal();
   if (refusal !== undefined) {
-    const hint = "Install a newer Node, such as the LTS from nodejs.org, and run the program with that.";
-    throw new HoldfastError("MissingDependency", refusal, { hint });
+    throw new HoldfastError("MissingDependency", refusal, { hint: `${NEWER_NODE}.` });
   }
   const composed = await import("./open.ts");
   return composed.open(url, options);

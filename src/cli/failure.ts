@@ -65,7 +65,9 @@ function describe(error: unknown, told: (text: string) => string): Failure {
 
 /** The run that an error is about, where its details name it. */
 function runOf({ details }: HoldfastError): string | undefined {
-  const run = details.run ?? (details.kind === "run" ? details.id : undefined);
+  // Of runs that took up one another the last is meant, unless it is gone.
+  const last = details.lastStatus === "deleted" ? undefined : details.last;
+  const run = last ?? details.run ?? (details.kind === "run" ? details.id : undefined);
   return typeof run === "string" && run !== "" ? run : undefined;
 }
 

@@ -13,10 +13,29 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
     "`holdfast runs retry RUN` takes it up where it ended; `holdfast runs fork RUN` goes on after one of its iterations",
   ],
   [
-    /\bruns\.cancel\(\).*\bruns\.signal\(\)/,
-    "`holdfast runs show RUN` tells what it waits for, `holdfast runs signal RUN NAME` hands it that; `holdfast runs cancel RUN` ends it",
+    /\bruns\.unpause\(\).*\bruns\.cancel\(\)/,
+    "if it does not go on where it came from, `holdfast runs unpause RUN` lets it go on here; `holdfast runs cancel RUN` ends it",
   ],
+  [
+    /\bruns\.cancel\(\)/,
+    "let it end: `holdfast worker --agents FILE` goes on with it, `holdfast runs show RUN` tells how it stands; " +
+      "or end it: `holdfast runs cancel RUN`",
+  ],
+  [
+    /\bretry\(…, \{ limits: \{ (\w+): ([\d.e+]+) \} \}\)/,
+    `give a wider one: \`holdfast runs retry RUN --limits '{"$1": $2}'\``,
+  ],
+  [/^Retry ".*": /, "`holdfast runs retry RUN` takes up that one: it knows what has been done since"],
+  [/\bruns\.decisions\(\)/, "`holdfast runs pending --answered` tells who answered, and what"],
   [/\bruns\.get\(\)/, "leave the id out, or take another; `holdfast runs show RUN` shows the one there is"],
+  [
+    /^(".*") has completed it\b/,
+    "$1 has completed it: there is nothing to retry; `holdfast runs fork RUN` goes on from one of its iterations",
+  ],
+  [
+    /^(".*") was deleted\b/,
+    "$1 was deleted; `holdfast runs fork RUN` goes on from one of its iterations, in a new session",
+  ],
   [/\bruns\.fork\(\)/, "`holdfast runs fork RUN` goes on from one of its iterations, in a new session"],
   [/\bruns\.pending\(\)/, "`holdfast runs pending` lists what is to be decided"],
   [/\bruns\.steps\(\)/, "`holdfast runs show RUN` shows what became of it"],
@@ -34,7 +53,11 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
 
 /** The same advice as a command, about the run if it is known; undefined when it names a call that no command stands for. */
 export function commandHint(hint: string, run?: string): string | undefined {
-  const known = COMMANDS.find(([call]) => call.test(hint));
-  if (known !== undefined) return run === undefined ? known[1] : known[1].replace(/\bRUN\b/g, () => quoted(run));
+  for (const [call, command] of COMMANDS) {
+    const match = call.exec(hint);
+    if (match === null) continue;
+    const told = command.replace(/\$(\d)/g, (_, group: string) => match[Number(group)] ?? "");
+    return run === undefined ? told : told.replace(/\bRUN\b/g, () => quoted(run));
+  }
   return /\w\(\)/.test(hint) ? undefined : hint;
 }

@@ -9,6 +9,8 @@ export interface OutStream {
 
 export interface InStream extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean;
+  /** Without: the terminal echoes what is typed, and hands it on line by line. */
+  setRawMode?(isRaw: boolean): unknown;
   /** Ends the wait for what nobody is going to say. */
   destroy?(): unknown;
 }

@@ -137,7 +137,9 @@ export function whyOf(run: Run, { nameOf = (id: string) => id, now }: Telling = 
   if (run.error !== null) return run.status === "cancelled" ? "" : run.error.message;
   if (run.endedAt !== null) return "";
   if (run.owner !== null) return "";
-  return run.wakesAt === null ? "needs a worker" : againAt(run.wakesAt, now);
+  if (run.wakesAt !== null) return againAt(run.wakesAt, now);
+  // One that has another agent, or another version of it, is not enough.
+  return `${now === undefined ? "needs a worker with" : "needs worker:"} ${run.agent} ${run.agentVersion}`;
 }
 
 function againAt(at: number, now: number | undefined): string {

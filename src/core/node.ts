@@ -9,3 +9,8 @@ export function nodeRefusal(): string | undefined {
   if (!tooOld) return undefined;
   return `holdfast needs Node 22.15 or newer; this is ${process.version} (${process.execPath})`;
 }
+
+/** What to do about it, wherever it is run. */
+export const NEWER_NODE =
+  "Install a newer Node, such as the LTS from nodejs.org; or one for this project alone, which npx then uses: " +
+  "npm install --save-dev node@24";

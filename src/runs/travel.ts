@@ -109,11 +109,34 @@ function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): vo
   });
 }
 
-function takenAlready({ id }: RunRow, by: string): HoldfastError {
-  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was taken up by ${JSON.stringify(by)}`, {
-    details: { kind: "run", id, by },
-    hint: `Retry ${JSON.stringify(by)} once it has ended: it knows what has been done since. If it was deleted, fork.`,
+/** Whoever wants it taken up means the last of those that took up one another: that one knows what has been done. */
+async function takenAlready(storage: Storage, { id }: RunRow, by: string): Promise<HoldfastError> {
+  const last = await lastAfter(storage, by);
+  const chain = by === last.id ? "" : `, and in the end by ${JSON.stringify(last.id)}`;
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was taken up by ${JSON.stringify(by)}${chain}`, {
+    details: { kind: "run", id, by, last: last.id, lastStatus: last.status },
+    hint: whatOf(last),
   });
+}
+
+interface Last {
+  readonly id: string;
+  readonly status: string;
+}
+
+async function lastAfter(storage: Storage, id: string): Promise<Last> {
+  const [row] = await storage.query("run.get", id);
+  if (row === undefined) return { id, status: "deleted" };
+  const next = await takenUpBy(storage, row);
+  return next === null ? row : lastAfter(storage, next);
+}
+
+function whatOf({ id, status }: Last): string {
+  const last = JSON.stringify(id);
+  if (OVER.has(status)) return `Retry ${last}: it is ${status}, and knows what has been done since.`;
+  if (status === "completed") return `${last} has completed it. runs.fork() goes on from one of its iterations.`;
+  if (status === "deleted") return `${last} was deleted. runs.fork() goes on from an iteration of one that is there.`;
+  return `${last} is ${status}: let it end; a worker goes on with it.`;
 }
 
 const OVER: ReadonlySet<string> = new Set(["failed", "cancelled"]);
@@ -134,7 +157,7 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
       const past = await takenUp(storage, row);
       const newest = await storage.query("runs.newest", row.session);
       const by = await takenUpBy(storage, row);
-      if (by !== null) throw takenAlready(row, by);
+      if (by !== null) throw await takenAlready(storage, row, by);
       const session = await existingSession(storage, row.session);
       if (session.branch !== row.branch) throw hasMoved(row);
       const at = storage.environment.now();

@@ -29,7 +29,7 @@ export function sessionBusy(session: string, run: string): HoldfastError {
     `${JSON.stringify(session)} has a run that has not ended: ${JSON.stringify(run)}`,
     {
       details: { session, run },
-      hint: "Wait until it ends, or end it with runs.cancel(); runs.signal() hands it what it waits for.",
+      hint: "Let it end: a worker goes on with it, as soon as what it waits for is there. Or end it with runs.cancel().",
     },
   );
 }

@@ -35,6 +35,11 @@ test("trace prints events with what caused them, of other sessions too", async (
   const events = JSON.parse((await cli("trace", "chat-2", "--json", "--type", "derivation/added")).stdout).events;
   expect(events).toMatchObject([{ id: "chat-2#2", causeEventIds: ["chat-1#5"], row: { kind: "derivation" } }]);
   expect((await cli("trace", "--causes", "chat-2#2")).stdout).toMatch(/chat-2#2[\s\S]*chat-1#5[\s\S]*chat-1#3/);
+  const walk = await cli("trace", "--causes", "chat-1#5");
+  const shown = [...walk.stdout.matchAll(/^chat-1#(\d+)/gm)].map(([, seq]) => Number(seq));
+  // Its turn and the message before it are equally near.
+  expect(shown).toEqual([5, 4, 3]);
+  expect(walk.stderr).toContain("nearest causes first, and of equally near ones the newest");
   const narrow = await capture(main, ["trace", "chat-1"], { cwd, columns: 48, env: { NO_COLOR: "1" } });
   expect(narrow.stdout).toMatch(/^EVENT +TYPE +WHAT +CAUSED BY.*\n[\s\S]*no room for TIME/m);
   expect((await cli("trace", "chat-1", "--type", "head/creatd")).stderr).toMatch(/no head\/creatd in .*head\/created/);

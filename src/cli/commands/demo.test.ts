@@ -20,16 +20,26 @@ afterEach(() => {
 
 const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
 
-/** Somebody at a terminal who types this. */
-async function* typed(text: string, thinksMs = 0): AsyncGenerator<string> {
-  if (thinksMs > 0) await sleep(thinksMs);
-  yield text;
+/** Somebody at a terminal who types the first of these at once, and each of the others when asked. */
+function person(lines: readonly string[], thinksMs = 0) {
+  const [early = "", ...answers] = lines;
+  const modes: boolean[] = [];
+  let asked = Promise.withResolvers<void>();
+  async function* typed(): AsyncGenerator<string> {
+    yield early;
+    for (const line of answers) {
+      await asked.promise;
+      asked = Promise.withResolvers();
+      await sleep(thinksMs);
+      yield line;
+    }
+  }
+  const stdin = Object.assign(typed(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
+  const seen = (text: string) => {
+    if (text.endsWith("Your answer: ")) setImmediate(() => asked.resolve());
+  };
+  return { columns: 80, env: { NO_COLOR: "1", USER: "ada" }, stdin, seen, modes };
 }
-const person = (text: string, thinksMs?: number) => ({
-  columns: 80,
-  env: { NO_COLOR: "1", USER: "ada" },
-  stdin: Object.assign(typed(text, thinksMs), { isTTY: true }),
-});
 
 describe("demo", () => {
   test("tells its story at 80 columns, holds, and cleans up", async () => {
@@ -52,7 +62,7 @@ describe("demo", () => {
 
   test("asks whoever sits at the terminal, and shows what comes of the answer", async () => {
     const [begun, thinksMs] = [performance.now(), 1500];
-    const again = await cli(["demo"], person("2\n", thinksMs));
+    const again = await cli(["demo"], person(["", "2\n"], thinksMs));
     const most = performance.now() - begun - thinksMs;
     const told = 1000 * Number(/claims checked in ([\d.]+) s/.exec(again.stdout)?.[1]);
     // To the tenth of a second, as it is told.
@@ -60,9 +70,21 @@ describe("demo", () => {
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("Your answer: ")]);
     expect(again.stdout).toContain("✓ B-102 was paid twice because you said so, under one idempotency key\n");
     expect(again.stdout).toContain(": retry, by ada");
-    const never = await cli(["demo"], person("3\n"));
+    const never = await cli(["demo"], person(["1\n", "3\n"]));
     expect([never.code, never.stdout]).toEqual([0, expect.stringContaining(": fail, by ada")]);
     expect(never.stdout).toContain("not paid: a person said");
+  });
+
+  test("asks again for what is none of the choices, and keeps what else is typed out of the drawing", async () => {
+    const ada = person(["", "7\n", "yes\n", "3\n"]);
+    const { code, stdout } = await cli(["demo"], ada);
+    expect([code, stdout.split("Your answer: ").length - 1]).toEqual([0, 3]);
+    expect(stdout).toContain("That is none of them: type 1, 2 or 3; Enter alone is 1.\n");
+    expect(stdout).toContain(": fail, by ada");
+    // Echoed only while it asks, and as it was found in the end.
+    expect(ada.modes).toEqual([true, false, true, false, true, false, true, false]);
+    const enter = await cli(["demo"], person(["", "\n"]));
+    expect([enter.code, enter.stdout]).toEqual([0, expect.stringContaining(": result, by ada")]);
   });
 
   test("--json tells what was checked; --store uses a store of yours, again and again", async () => {

@@ -7,6 +7,8 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
 import { type Act, perform } from "../demo/act.ts";
+import { Keyboard } from "../demo/keyboard.ts";
+import { asksSomebody } from "../demo/question.ts";
 import type { Stage } from "../demo/stage.ts";
 import { Story } from "../demo/story.ts";
 import { fileOf, tamper } from "../demo/tamper.ts";
@@ -43,8 +45,10 @@ export const demo: Command = {
     const directory = await mkdtemp(path.join(tmpdir(), "holdfast-demo-"));
     const stop = interruption(context.io);
     const keep = context.args.flag("keep");
+    const keyboard = new Keyboard(context.io.stdin);
     try {
-      const stage = makeStage(context, directory, stop.signal);
+      const stage = { ...makeStage(context, directory), keyboard, signal: stop.signal };
+      if (asksSomebody(context)) keyboard.open();
       const told = await tell(stage, context);
       // What whoever was asked took to answer is not the demo's time.
       const ms = Math.round(performance.now() - started) - told.act.decision.thoughtMs;
@@ -57,13 +61,14 @@ export const demo: Command = {
       }
       return holds ? EXIT.ok : EXIT.error;
     } finally {
+      keyboard.close();
       stop.release();
       if (!keep) await rm(directory, { recursive: true, force: true });
     }
   },
 };
 
-function makeStage(context: Context, directory: string, signal: AbortSignal): Stage {
+function makeStage(context: Context, directory: string): Omit<Stage, "keyboard" | "signal"> {
   const { args, io } = context;
   // $HOLDFAST_STORE is not meant: the demo writes to a store of yours only when you name it here.
   const named = args.text("store");
@@ -74,7 +79,7 @@ function makeStage(context: Context, directory: string, signal: AbortSignal): St
   const choice = chooseStore(named ?? path.join(directory, "agents.db"), args.text("blob-dir"), { ...io, env });
   const suffix = isTemporary ? "" : `-${path.basename(directory).slice(-6)}`;
   const book = path.join(directory, "bank.jsonl");
-  return { story: new Story(context, choice), choice, directory, book, isTemporary, suffix, signal };
+  return { story: new Story(context, choice), choice, directory, book, isTemporary, suffix };
 }
 
 interface Told {

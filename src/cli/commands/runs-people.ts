@@ -151,7 +151,10 @@ export const deny: Command = {
   name: "deny",
   summary: 'answer "it did not happen, and shall not"',
   usage: ["runs deny DECISION [--by NAME] [--note TEXT]"],
-  description: `Answers what a run asks: the step fails, and the agent goes on with that. ${ANSWERS} ${WHICH}`,
+  description:
+    "Answers what a run asks: the step fails, and the agent goes on with that. It is this run's step that is not done: when the " +
+    "run fails of it and is taken up with `holdfast runs retry`, the step is done anew, under a new key, and nobody is asked. " +
+    `${ANSWERS} ${WHICH}`,
   options: BY,
   operands: [{ name: "DECISION", need: "one" }],
   examples: [{ command: "holdfast runs deny chat-1#33 --note 'no longer wanted'", does: "it is not done" }],

@@ -14,7 +14,7 @@ export const start: Command = {
   name: "start",
   summary: "begin a run of an agent",
   usage: [
-    "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] [--now]",
+    "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] [--lease SECONDS] [--now]",
   ],
   description:
     `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that is not there ` +
@@ -27,6 +27,10 @@ export const start: Command = {
     id: { type: "text", value: "ID", summary: "the run's id (default: one is made up)" },
     priority: { type: "number", summary: "higher goes first (default 0)" },
     limits: { type: "text", value: "JSON", summary: 'such as \'{"iterations": 100, "costUsd": 5}\'' },
+    lease: {
+      ...{ type: "number", value: "SECONDS", min: 1, max: 3600 },
+      summary: "others take it over when its worker shows no sign of life for so long (default 30)",
+    },
     now: { type: "flag", summary: "work on it here" },
   },
   operands: [{ name: "AGENT", need: "one" }],
@@ -60,18 +64,15 @@ export const start: Command = {
 async function inputOf({ args, io }: Context): Promise<RunInput> {
   const session = args.text("session");
   if (session === undefined) throw new UsageError("name the session it works in: --session ID");
-  const [given, id, priority, limits] = [
-    args.text("input"),
-    args.text("id"),
-    args.number("priority"),
-    args.text("limits"),
-  ];
+  const [given, id, limits] = [args.text("input"), args.text("id"), args.text("limits")];
+  const [priority, lease] = [args.number("priority"), args.number("lease")];
   return {
     session,
     ...(given === undefined ? {} : { input: readJson(await readTextOperand(given, io), "--input") }),
     ...(id === undefined ? {} : { id }),
     ...(priority === undefined ? {} : { priority }),
     ...(limits === undefined ? {} : { limits: readObject(limits, "--limits") }),
+    ...(lease === undefined ? {} : { leaseMs: lease * 1000 }),
   };
 }
 

@@ -72,7 +72,8 @@ export const retry: Command = {
   usage: ["runs retry RUN [--limits JSON]"],
   description:
     "Begins a new run in the same session that goes on from the step the run failed at; what it had done is not done " +
-    `again. One that stopped at a limit needs a wider one, with --limits. ${RUN_HELP}`,
+    "again. The step it failed at is done anew under a new key, at once, also when it failed because a person denied it. " +
+    `One that stopped at a limit needs a wider one, with --limits. ${RUN_HELP}`,
   options: LIMITS_OPTION,
   operands: [{ name: "RUN", need: "one" }],
   examples: [

@@ -6,7 +6,7 @@ import type { Command, Context, Options } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { NEXT_WORKER, needRun, RUN_HELP, whyOf } from "../runs.ts";
-import { safe, wrap } from "../terminal.ts";
+import { quoted, safe, wrap } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
 interface Verb {
@@ -103,13 +103,18 @@ export const signal: Command = {
     const before = await needRun(holdfast, args.operand(0));
     const run = await holdfast.runs.signal(before.id, args.operand(1), payload);
     const woken = before.status === "waiting" && run.status === "running";
-    const now = woken
-      ? "goes on as soon as a worker takes it"
-      : `keeps it: it is ${run.status} ${whyOf(run)}`.trimEnd();
+    const now = woken ? "goes on as soon as a worker takes it" : `keeps ${quoted(args.operand(1))}: ${whileOf(run)}`;
     await output.answer(run, () => wrap(safe`run ${run.id} ${now}`, output.width));
     return undefined;
   },
 };
+
+/** Why it does not take the signal yet. */
+function whileOf(run: Run): string {
+  const why = whyOf(run);
+  if (run.status === "waiting") return `it waits for ${why}`;
+  return `it is ${run.status}${why === "" ? "" : ` (${why})`}`;
+}
 
 export const rm: Command = {
   name: "rm",

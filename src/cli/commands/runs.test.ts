@@ -271,6 +271,8 @@ describe("runs", () => {
       "3",
       "--limits",
       '{"tokens":9}',
+      "--lease",
+      "5",
     );
     expect(made).toMatchObject({
       id: "job",
@@ -278,8 +280,10 @@ describe("runs", () => {
       agent: "echo",
       priority: 3,
       limits: { tokens: 9 },
+      leaseMs: 5000,
       owner: null,
     });
+    expect(await refused(2, ...begin, "z", "--lease", "0")).toContain("--lease");
     expect((await hf.runs.get("job"))?.status).toBe("running");
     expect(await refused(4, ...begin, "a")).toContain("job");
     expect(await run(...begin, "b")).toMatch(/^run run_\w+ in session b begins as soon as a worker takes it\n/);
@@ -381,17 +385,24 @@ describe("people", () => {
     expect(await refused(2, "runs", "approve", id, "--result", "{")).toContain("--result is not JSON");
     expect(await refused(3, "runs", "approve", "desk#1")).toContain("`holdfast runs pending` lists");
     await run("runs", "deny", decisions[0].id);
-    expect(await refused(4, "runs", "approve", decisions[0].id)).toContain("was answered already");
+    expect(await refused(4, "runs", "approve", decisions[0].id)).toMatch(
+      /was answered already\n.*`holdfast runs pending --answered` tells who answered/,
+    );
   });
 });
 
 describe("verbs", () => {
   test("signal wakes what waits for it, and is kept for what does not", async () => {
     const { run: made } = await hf.runs.execute(waits, { session: "c" });
-    expect(await run("runs", "signal", made.id, "other", "1")).toContain("keeps it: it is waiting signal go");
+    expect(await run("runs", "signal", made.id, "other", "1")).toContain("keeps other: it waits for signal go\n");
     expect(await run("runs", "signal", made.id, "go", '{"yes":1}')).toContain("as soon as a worker takes it");
     expect((await hf.runs.resume(waits, made.id)).value).toEqual({ yes: 1 });
     expect(await refused(4, "runs", "signal", made.id, "go")).toContain("takes no signals any more");
+    const { id } = await hf.runs.start(counts, { session: "d" });
+    const kept = (await run("runs", "signal", id, "go")).replaceAll("\n", " ");
+    expect(kept).toContain("keeps go: it is running (needs a worker with counter 1)");
+    expect(await run("runs", "show", id)).toMatch(/status +running: needs a worker with counter 1\n/);
+    expect(await run("runs", "--session", "d")).toContain(" needs worker: counter 1 ");
   });
 
   test("pause, unpause, cancel and rm", async () => {
@@ -445,7 +456,9 @@ describe("verbs", () => {
     await hf.runs.execute(waits, { session: "b" });
     const busy = await refused(4, "runs", "retry", failed.id, "--limits", '{"iterations": 9}');
     expect(busy).toContain('"b" has a run that has not ended');
+    expect(busy).toContain("let it end: `holdfast worker --agents FILE` goes on with it");
     expect(busy).toContain("holdfast runs cancel run_");
+    expect(busy).not.toContain("signal");
     const taken = await refused(4, "runs", "fork", failed.id, "--session", "a");
     expect(taken).toContain("Take another id, or leave it out");
     expect(await refused(4, "runs", "rm", waiting.id, "--yes")).not.toContain("show delete");
@@ -462,6 +475,70 @@ describe("verbs", () => {
     expect(await refused(4, "runs", "retry", taken.id)).toContain(`\`holdfast runs fork ${taken.id}\``);
     const retried = await run("runs", "show", taken.id);
     expect(retried).toContain("begun by counter 1, taking up");
+  });
+
+  test("retry of what was taken up names the last that took it up, and what to do with that", async () => {
+    const { run: first } = await hf.runs.execute(counts, { session: "a", limits: { iterations: 1 } });
+    const again = async (id: string, iterations: number) => {
+      const taken = await hf.runs.retry(id, { limits: { iterations } });
+      return (await hf.runs.resume(counts, taken.id)).run;
+    };
+    const wide = ["--limits", '{"iterations": 9}'];
+    const second = await again(first.id, 2);
+    const failed = await refused(4, "runs", "retry", first.id, ...wide);
+    expect(failed).toContain(`was taken up by "${second.id}"\n`);
+    expect(failed).toContain(`\`holdfast runs retry ${second.id}\``);
+    const third = await again(second.id, 3);
+    expect(third.status).toBe("completed");
+    const over = await refused(4, "runs", "retry", first.id, ...wide);
+    expect(over).toContain(`was taken up by "${second.id}", and in the end by "${third.id}"\n`);
+    expect(over).toContain(
+      `"${third.id}" has completed it: there is nothing to retry; \`holdfast runs fork ${third.id}\``,
+    );
+    await hf.runs.delete(third.id);
+    const gone = await refused(4, "runs", "retry", first.id, ...wide);
+    expect(gone).toContain(`"${third.id}" was deleted; \`holdfast runs fork ${first.id}\``);
+  });
+
+  test("retry at a limit is told the command that widens it", async () => {
+    const { run: stopped } = await hf.runs.execute(counts, { session: "a", limits: { iterations: 1 } });
+    expect(await refused(2, "runs", "retry", stopped.id)).toContain(
+      `\`holdfast runs retry ${stopped.id} --limits '{"iterations": 2}'\``,
+    );
+    expect(await run("runs", "retry", stopped.id, "--limits", '{"iterations": 2}')).toContain("takes up");
+  });
+
+  test("retry after deny does the step anew, at once and under a new key, as the help says", async () => {
+    const paid: string[] = [];
+    const reached = Promise.withResolvers<void>();
+    const strict = defineAgent({
+      id: "strict",
+      version: "1",
+      tools: {
+        pay: {
+          execute: (_, { idempotencyKey }) => {
+            paid.push(idempotencyKey);
+            reached.resolve();
+            return paid.length === 1 ? new Promise(() => {}) : 1;
+          },
+        },
+      },
+      iterate: async (it) => it.done(await it.tool("pay")),
+    });
+    const { id } = await hf.runs.start(strict, { session: "a" });
+    const worker = hf.runs.createWorker({ agents: [strict] });
+    await worker.look();
+    await reached.promise;
+    await worker.stop({ graceMs: 0 });
+    await hf.runs.resume(strict, id);
+    await run("runs", "deny", id);
+    expect((await hf.runs.resume(strict, id)).status).toBe("failed");
+    const taken = await json("runs", "retry", id);
+    expect((await hf.runs.resume(strict, taken.id)).status).toBe("completed");
+    expect([paid.length, new Set(paid).size]).toEqual([2, 2]);
+    for (const verb of ["deny", "retry"]) {
+      expect((await run("runs", verb, "--help")).replaceAll(/\s+/g, " ")).toMatch(/is done anew,? under a new key/);
+    }
   });
 
   test("fork and rewind go on from an iteration, with another state", async () => {
@@ -514,7 +591,9 @@ describe("verbs", () => {
     expect(stdout).toMatch(new RegExp(`${id.slice(0, 12)} +desk +iteration 1 +2 steps +pay +will be asked\n`));
     expect(stderr.replaceAll(/\s+/g, " ")).toContain("people will be asked when a worker takes their run");
     expect(await run("runs", "pending")).toBe("nothing to decide\n");
-    expect(await run("runs", "show", id)).toContain("recovered: its worker was gone; for another to take");
+    expect((await run("runs", "show", id)).replaceAll(/\s+/g, " ")).toContain(
+      "recovered: its worker was gone; for another to take",
+    );
     expect((await cli(["trace", "desk"])).stdout).toContain("run recovered from a worker that was gone");
     await close();
   });

@@ -1,6 +1,6 @@
 // holdfast trace: a session's events with what each is about and what it was caused by; or what led to one of them.
 import { LIMITS } from "../../contracts/limits.ts";
-import type { TraceEvent } from "../../contracts/trace.ts";
+import type { Causes, TraceEvent } from "../../contracts/trace.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
@@ -18,7 +18,8 @@ export const trace: Command = {
   usage: ["trace SESSION[@HEAD] [--after SEQ] [--limit N] [--type TYPE]…", "trace --causes SESSION#SEQ [--limit N]"],
   description:
     "Prints a session's events, oldest first, each with one line that says what it is about and the events that caused " +
-    "it, of other sessions too. With --causes it walks back from one event: nearest causes first. It never shows text of " +
+    "it, of other sessions too. With --causes it walks back from one event: the nearest causes come " +
+    "first, and of equally near ones the newest. It never shows text of " +
     "messages or other payloads. At a head: what lies on the line that leads to it. " +
     LOCATOR_HELP,
   options: {
@@ -51,7 +52,9 @@ export const trace: Command = {
     if (event !== undefined) {
       if (after !== undefined || types.length > 0) throw new UsageError("--causes goes without --after and --type");
       const found = await holdfast.causes(event, atMost);
-      await output.answer(found, () => shown([found.event, ...found.causes], found.event.session, output));
+      const events = [found.event, ...found.causes].toSorted(nearestFirst(found));
+      await output.answer(found, () => shown(events, found.event.session, output));
+      if (found.causes.length > 1) await output.note("nearest causes first, and of equally near ones the newest");
       if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
       return undefined;
     }
@@ -77,6 +80,17 @@ export const trace: Command = {
 
 function shown(events: readonly TraceEvent[], session: string, output: Output): string[] {
   return table(columns(output, session, events), events, output.frame);
+}
+
+/** By the shortest way back from the event; of equally near ones the newest. */
+function nearestFirst({ event, causes }: Causes): (a: TraceEvent, b: TraceEvent) => number {
+  const walked = new Map([[event.id, 0]]);
+  // They come nearest first, so that each is known before its own causes are.
+  for (const { id, causeEventIds } of [event, ...causes]) {
+    for (const cause of causeEventIds) if (!walked.has(cause)) walked.set(cause, (walked.get(id) ?? 0) + 1);
+  }
+  const far = ({ id }: TraceEvent) => walked.get(id) ?? 0;
+  return (a, b) => far(a) - far(b) || b.at - a.at || b.seq - a.seq;
 }
 
 /**

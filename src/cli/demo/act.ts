@@ -85,7 +85,7 @@ async function takeOver({ story, signal }: Stage, crew: Crew, live: Live): Promi
 }
 
 async function decide(
-  { story, signal, book }: Stage,
+  { story, signal, book, keyboard }: Stage,
   context: Context,
   holdfast: Holdfast,
   run: Run,
@@ -105,7 +105,7 @@ async function decide(
     `The bank's book, which is outside the store, says: ${receipt}, ${bill}, ${eur} EUR. So it did happen.`,
   );
   const asked = performance.now();
-  const { verdict, isAsked } = await askWhether(context, `Did the payment of ${bill} happen?`, signal);
+  const { verdict, isAsked } = await askWhether(context, `Did the payment of ${bill} happen?`, keyboard, signal);
   const thoughtMs = isAsked ? Math.round(performance.now() - asked) : 0;
   if (!isAsked) await story.say("(Nobody is asked here, so the demo answers what the book says.)");
   const by = isAsked ? context.io.env.USER || "you" : "demo";

@@ -3,7 +3,7 @@
 import type { Answer } from "../../contracts/decisions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Context } from "../command.ts";
-import { firstLine } from "../confirm.ts";
+import type { Keyboard } from "./keyboard.ts";
 
 export interface Choice {
   readonly verdict: Answer["verdict"];
@@ -16,23 +16,36 @@ const CHOICES: readonly (readonly [string, string, Answer["verdict"]])[] = [
   ["2", "do it again", "retry"],
   ["3", "it shall not happen", "fail"],
 ];
+const WHEN_NOTHING_IS_SAID = "result";
+
+/** Whether there is somebody to ask, who wants to be. */
+export function asksSomebody({ args, io, output }: Context): boolean {
+  return !args.flag("yes") && !output.json && io.stdin.isTTY === true;
+}
 
 /** Without anybody to ask: what a person would say who looked at the bank's book. */
 export async function askWhether(
-  { args, io, output }: Context,
+  context: Context,
   question: string,
+  keyboard: Keyboard,
   signal: AbortSignal,
 ): Promise<Choice> {
-  if (args.flag("yes") || output.json || io.stdin.isTTY !== true) return { verdict: "result", isAsked: false };
+  if (!asksSomebody(context)) return { verdict: "result", isAsked: false };
+  const { output } = context;
   await output.lines(["", `   ${output.style.strong(question)}`]);
   await output.lines(CHOICES.map(([key, text]) => `     ${output.style.name(key)}  ${text}`));
-  await output.bytes("   Your answer: ");
-  const said = await Promise.race([firstLine(io.stdin), stopped(signal)]).catch((error: unknown) => {
-    io.stdin.destroy?.();
-    throw error;
-  });
+  for (;;) {
+    await output.bytes("   Your answer: ");
+    const said = await Promise.race([keyboard.line(), stopped(signal)]);
+    const verdict = said === null ? WHEN_NOTHING_IS_SAID : verdictOf(said);
+    if (verdict !== undefined) return { verdict, isAsked: true };
+    await output.lines(["   That is none of them: type 1, 2 or 3; Enter alone is 1."]);
+  }
+}
+
+function verdictOf(said: string): Answer["verdict"] | undefined {
   const key = said.trim();
-  return { verdict: CHOICES.find(([one]) => one === key)?.[2] ?? "result", isAsked: true };
+  return key === "" ? WHEN_NOTHING_IS_SAID : CHOICES.find(([one]) => one === key)?.[2];
 }
 
 function stopped(signal: AbortSignal): Promise<never> {

@@ -1,5 +1,6 @@
 // What every part of the demo stands on.
 import type { StoreChoice } from "../store.ts";
+import type { Keyboard } from "./keyboard.ts";
 import type { Story } from "./story.ts";
 
 export interface Stage {
@@ -11,5 +12,6 @@ export interface Stage {
   readonly isTemporary: boolean;
   /** Ids of a store that is not ours must not collide with what is there. */
   readonly suffix: string;
+  readonly keyboard: Keyboard;
   readonly signal: AbortSignal;
 }

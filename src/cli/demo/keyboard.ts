@@ -1,0 +1,70 @@
+// What is typed while the demo draws is not echoed into the drawing and answers nothing; only what is typed at a question does.
+import type { InStream } from "../io.ts";
+
+const CTRL_C = "\u0003";
+
+export class Keyboard {
+  readonly #stdin: InStream;
+  readonly #interrupt: () => void;
+  #isOpen = false;
+  /** The question somebody is at. */
+  #asked: { text: string; readonly answer: PromiseWithResolvers<string | null> } | null = null;
+  #isOver = false;
+
+  /** A terminal that does not echo does not make a signal of Ctrl-C either: `interrupt` stands for it. */
+  constructor(stdin: InStream, interrupt: () => void = () => process.kill(process.pid, "SIGINT")) {
+    this.#stdin = stdin;
+    this.#interrupt = interrupt;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#stdin.setRawMode?.(true);
+    this.#listen().then(
+      () => this.#over(),
+      () => this.#over(),
+    );
+  }
+
+  /** null: nobody will say anything any more. */
+  async line(): Promise<string | null> {
+    if (this.#isOver) return null;
+    const answer = Promise.withResolvers<string | null>();
+    this.#asked = { text: "", answer };
+    this.#stdin.setRawMode?.(false);
+    return answer.promise;
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#stdin.setRawMode?.(false);
+    // Whoever waits for keys keeps the process alive.
+    this.#stdin.destroy?.();
+  }
+
+  async #listen(): Promise<void> {
+    for await (const chunk of this.#stdin) {
+      const text = typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
+      if (this.#asked === null) {
+        if (text.includes(CTRL_C)) this.#interrupt();
+        continue;
+      }
+      this.#asked.text += text;
+      const [line, ...rest] = this.#asked.text.split("\n");
+      if (rest.length > 0) this.#answer(line ?? "");
+    }
+  }
+
+  #answer(line: string | null): void {
+    this.#stdin.setRawMode?.(true);
+    const asked = this.#asked;
+    this.#asked = null;
+    asked?.answer.resolve(line);
+  }
+
+  #over(): void {
+    this.#isOver = true;
+    this.#asked?.answer.resolve(null);
+    this.#asked = null;
+  }
+}
