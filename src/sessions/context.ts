@@ -31,15 +31,17 @@ export async function contextAt(
   const count = checkTokenizer(given.tokenizer);
   const at = head === null ? session : { no: session.no, branch: head.branch, seq: head.seq };
   const lineage = await lineageAt(storage, at);
-  const compaction = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
+  const made = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
+  const row = await summaryRow(storage, behind(lineage, made, agent));
+  // A summary that was erased stands for nothing: what there is of it is shown again.
+  const compaction = row === undefined ? null : made;
   const asked = behind(lineage, compaction, agent);
-  const row = await summaryRow(storage, asked);
   const [summary] = await read(row === undefined ? [] : [row], payloads);
-  const made =
+  const shown =
     budget === null
       ? await whole(storage, payloads, asked)
       : await tail(storage, payloads, asked, budget - tokensOf(summary, count), count);
-  return { ...joined(summary, made, count), compaction };
+  return { ...joined(summary, shown, count), compaction };
 }
 
 export async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {

@@ -97,6 +97,17 @@ export const compactCases: readonly Case[] = [
     },
   ),
 
+  prove("SE6 a summary that was erased stands for nothing any more", NEEDS, async (given) => {
+    await given.history.append({ session: "s", agent: "bob" }, { role: "user", content: "of bob" });
+    await given.lineage.heads.compact("s", { agent: "ada", summary: "in short" });
+    await given.history.append({ session: "s", agent: "bob" }, { role: "user", content: "later" });
+    assert.deepEqual(await shown(given, "s"), ["in short", "later"]);
+    await given.history.clear({ session: "s", agent: "ada" });
+    assert.deepEqual(await shown(given, "s"), ["of bob", "later"]);
+    const { compaction } = await given.lineage.sessions.context("s");
+    assert.equal(compaction, null);
+  }),
+
   prove("SE6 what a fork hides is no end of what it shows, however much it is", NEEDS, async (given) => {
     const { heads, sessions } = given.lineage;
     const [first] = await say(given.history, "s", "first");
