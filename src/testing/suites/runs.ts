@@ -1,6 +1,5 @@
 // Runs: iterations under a lease, what is recorded of them, and what happens when they are cut off, wait, or are told to.
 import assert from "node:assert/strict";
-import type { Json } from "../../contracts/json.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
@@ -8,6 +7,7 @@ import { boundsCases } from "./runs-bounds.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
 import { peopleCases } from "./runs-people.ts";
+import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
 import { waitingCases } from "./runs-waiting.ts";
 import { watchingCases } from "./runs-watching.ts";
@@ -22,6 +22,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...waitingCases,
       ...travelCases,
       ...watchingCases,
+      ...replayCases,
       ...peopleCases,
       ...leftCases,
       ...boundsCases,
@@ -448,120 +449,6 @@ const doubtCases: readonly Case[] = [
       await endedOnce(given, run);
     },
   ),
-  prove(
-    "RU4 other arguments at the same place are NonDeterminism, before any effect; the run is not lost",
-    NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new World();
-      const held = gate();
-      const made = (amount: number, name = "first") =>
-        agent(
-          async (it) => {
-            await it.tool(name, { amount });
-            return it.done(await it.tool("second", {}));
-          },
-          {
-            tools: {
-              first: world.tool("first"),
-              other: world.tool("other"),
-              second: world.tool("second", () => held.pass().then(() => "end"), { effect: "idempotent" }),
-            },
-          },
-        );
-      const { id } = await runs.start(made(1), { session: "s" });
-      await cutOff(runs, made(1), id, held.reached);
-      const before = world.effects.length;
-      const wrong = await refuses("NonDeterminism", () => runs.resume(made(2), id));
-      assert.match(wrong.message, /1\/1/);
-      await refuses("NonDeterminism", () => runs.resume(made(1, "other"), id));
-      assert.equal(world.effects.length, before);
-      held.open();
-      const { status, run } = await runs.resume(made(1), id);
-      assert.deepEqual([status, world.count("first"), world.count("other")], ["completed", 1, 0]);
-      await endedOnce(given, run);
-    },
-  ),
-  prove(
-    "RU4 a verdict without what was begun before the interruption is NonDeterminism: nobody would ask about it",
-    NEEDS,
-    async (given) => {
-      const { runs } = given;
-      for (const [effect, done] of [
-        ["non-idempotent", "paid"],
-        ["idempotent", "paid"],
-      ] as const) {
-        const world = new World();
-        const held = gate();
-        const made = (does: readonly string[], ends: "done" | "next" | "throws" = "done") =>
-          agent(
-            async (it) => {
-              if (does.includes("note")) await it.message({ role: "user", content: "to pay" });
-              const paid = does.includes("pay") ? await it.tool("pay", 5) : "skipped";
-              if (ends === "throws") throw new Error("changed its mind");
-              return ends === "next" ? it.next(paid) : it.done(paid);
-            },
-            { tools: { pay: world.tool("pay", () => held.pass().then(() => done), { effect }) } },
-          );
-        const all = ["note", "pay"];
-        const { id } = await runs.start(made(all), { session: effect });
-        await cutOff(runs, made(all), id, held.reached);
-        for (const ends of ["done", "next", "throws"] as const) {
-          const wrong = await refuses("NonDeterminism", () => runs.resume(made(["note"], ends), id));
-          assert.match(wrong.message, /1\/2 .* did tool pay .* gives its verdict without that/);
-        }
-        await refuses("NonDeterminism", () => runs.resume(made([]), id));
-        held.open();
-        const asked = await runs.resume(made(all), id);
-        if (effect === "non-idempotent") {
-          assert.equal(asked.status, "waiting", "it is asked about, whatever others tried");
-          const [pending] = await runs.pending();
-          await runs.answer(present(pending).id, { verdict: "result", result: done });
-        }
-        const { status, value, run } = asked.status === "waiting" ? await runs.resume(made(all), id) : asked;
-        assert.deepEqual([status, value], ["completed", done]);
-        await endedOnce(given, run);
-      }
-    },
-  ),
-  prove("RU4 what goes on beside a verdict is no other thing when it is replayed", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new World();
-    const held = gate();
-    const long = "word after word ".repeat(500);
-    const step = (n: Json) => (n === 5 ? held.pass().then(() => "end") : `${long} ${n}`);
-    const made = agent(
-      async (it) => {
-        const beside = it.parallel(
-          async (one) => one.tool("fails"),
-          async (two) => {
-            for (const n of [1, 2, 3, 4, 5]) await two.tool("step", n);
-            await two.tool("step", 6);
-          },
-        );
-        await beside.catch(() => {});
-        return it.done("without it");
-      },
-      {
-        tools: {
-          fails: world.tool("fails", () => held.reached.then(() => Promise.reject(new Error("no")))),
-          step: world.tool("step", step, { effect: "idempotent" }),
-        },
-      },
-    );
-    const { id } = await runs.start(made, { session: "s" });
-    // The verdict was given, and what is at work is waited for.
-    await cutOff(runs, made, id, held.reached);
-    held.open();
-    const { status, value, run } = await runs.resume(made, id);
-    assert.deepEqual([status, value], ["completed", "without it"]);
-    assert.deepEqual(
-      [world.count("step"), world.count("fails")],
-      [6, 1],
-      "the fifth again, and none after the verdict",
-    );
-    await endedOnce(given, run);
-  }),
   prove("RU12 a run is pinned to the version and the tools of its agent", NEEDS, async (given) => {
     const { runs } = given;
     const world = new World();
