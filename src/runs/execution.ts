@@ -6,6 +6,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition, Iteration, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
 import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
+import { linked } from "../core/abort.ts";
 import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
@@ -370,12 +371,13 @@ export class Execution {
     const { storage } = this.#host;
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      const poke = new AbortController();
+      const { controller: poke, free } = linked(signal);
       this.#poke = poke;
       const left = this.#deadline() - storage.environment.now();
       // A deadline that has passed is seen to by now, unless the iteration does not listen.
       const wait = left > 0 ? Math.min(beatMs(this.row), left) : beatMs(this.row);
-      await storage.environment.sleep(wait, AbortSignal.any([signal, poke.signal]));
+      await storage.environment.sleep(wait, poke.signal);
+      free();
       if (signal.aborted) return;
       try {
         const answer = await heartbeat(storage, this.row, this.#deadline());

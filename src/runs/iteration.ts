@@ -20,7 +20,7 @@ import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import { didYouMean } from "../core/distance.ts";
 import { checkAgent } from "./agents.ts";
-import { type Asked, NEVER, type Steps } from "./steps.ts";
+import { type Asked, never, type Steps } from "./steps.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
 const ONCE: RetryPolicy = { attempts: 1 };
@@ -70,7 +70,7 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
     return { path, kind, name, input, value };
   };
   const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
-    setting.isLeft() ? NEVER : work(asked);
+    setting.isLeft() ? never() : work(asked);
   return {
     ...{ run, session, iteration, input, signal },
     tool: <Out>(name: string, given?: unknown) =>

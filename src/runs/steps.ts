@@ -60,8 +60,10 @@ export interface Around {
 /** Turns of the event loop in which nothing more is asked for: what follows from one answer takes one, or two. */
 const IDLE_TURNS = 5;
 
-/** What nobody waits for any more. */
-export const NEVER = new Promise<never>(() => {});
+/** For who asks in vain. A new one each time: what waits for a promise lives as long as that. */
+export function never(): Promise<never> {
+  return new Promise(() => {});
+}
 
 export class Steps {
   readonly #writer: Writer;
@@ -165,7 +167,7 @@ export class Steps {
     let record = found;
     for (;;) {
       if (record?.status === "done") return this.payload(record);
-      if (this.#outside.isLeft()) return NEVER;
+      if (this.#outside.isLeft()) return never();
       const isOpen = record?.status === "started";
       if (record !== undefined && isOpen) await this.#again(record);
       else {
@@ -284,7 +286,7 @@ export class Steps {
       ...{ run: row.id, session: row.session, iteration: this.#iteration, path, attempt: record.attempt },
       ...{ idempotencyKey: record.key, again, signal: this.#outside.signal },
     };
-    if (this.#outside.isLeft()) return NEVER;
+    if (this.#outside.isLeft()) return never();
     let value: Json;
     let bytes: Uint8Array;
     try {
@@ -341,7 +343,7 @@ export class Steps {
 
   /** Trouble with the store, or with the lease, is nothing an iteration could catch. */
   async #guarded<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#outside.isLeft()) return NEVER;
+    if (this.#outside.isLeft()) return never();
     try {
       return await work();
     } catch (error) {

@@ -1,8 +1,10 @@
 // Letting go of a worker. An iteration may wait at several places at once, beside others that are still at work: it is put
 // to sleep only when nothing of it is at work any more, by one commit that names everything that wakes it. Whatever arrives
 // meanwhile changes the run's version, and sends that commit back.
+
 import type { Waits } from "../contracts/runs.ts";
 import type { EventDraft, Guard } from "../contracts/storage.ts";
+import { linked } from "../core/abort.ts";
 import { encodeWaits } from "./rows.ts";
 import type { Change, Writer } from "./writer.ts";
 
@@ -99,9 +101,10 @@ export class Suspension {
     const { environment } = this.#writer.storage;
     while (this.#waiters.size > 0 && !this.#isOver && !this.#signal.aborted) {
       const times = [...this.#waiters].flatMap(({ until }) => (until === null ? [] : [until - environment.now()]));
-      this.#poke = new AbortController();
-      const sooner = AbortSignal.any([this.#signal, this.#poke.signal]);
-      await environment.sleep(Math.max(1, Math.min(WATCH_MS, ...times)), sooner);
+      const { controller, free } = linked(this.#signal);
+      this.#poke = controller;
+      await environment.sleep(Math.max(1, Math.min(WATCH_MS, ...times)), controller.signal);
+      free();
       if (this.#active === 0) break;
       await this.#inTurn(async () => void (await this.#ask()));
     }

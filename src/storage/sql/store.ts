@@ -95,11 +95,12 @@ export class SqlStorage implements Storage {
         // Its own sleep comes back to it, too, when others may be waiting under the same name already.
         if (!listeners.delete(stop)) return;
         if (listeners.size === 0) this.#listeners.delete(session);
+        signal?.removeEventListener("abort", stop);
         over.abort();
         resolve();
       };
       listeners.add(stop);
-      signal?.addEventListener("abort", stop, { once: true, signal: over.signal });
+      signal?.addEventListener("abort", stop, { once: true });
       this.environment.sleep(Math.min(timeoutMs, HINT_MS), over.signal).then(stop);
     });
     return done.then(() => {

@@ -1,0 +1,16 @@
+// Signals that follow others. Not by AbortSignal.any(): what listens to such a one is kept for ever by Node, also when nobody
+// is left who could abort it.
+
+/** Aborts when `signal` does, or by itself; `free` lets go of the signal. */
+export interface Linked {
+  readonly controller: AbortController;
+  readonly free: () => void;
+}
+
+export function linked(signal: AbortSignal): Linked {
+  const controller = new AbortController();
+  const follow = () => controller.abort();
+  if (signal.aborted) follow();
+  else signal.addEventListener("abort", follow, { once: true });
+  return { controller, free: () => signal.removeEventListener("abort", follow) };
+}
