@@ -1,4 +1,4 @@
-// What an agent asked wrongly, in the words of who wrote it: a run keeps the message, not the hint.
+// What an agent asked wrongly, in the words of who wrote it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { AgentDefinition, Iteration, Tool, Verdict } from "../contracts/runs.ts";
@@ -73,7 +73,7 @@ test("RU2 a session whose run nobody works on is not said to be at work", async 
   });
   expect(await thrown(() => hf.runs.start(agent({}), { session: "s" }))).toEqual({
     message: `"s" has a run that has not ended: "${run.id}"`,
-    hint: expect.stringContaining("runs.signal()"),
+    hint: expect.stringContaining("runs.cancel()"),
   });
 });
 
