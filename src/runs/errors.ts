@@ -7,14 +7,18 @@ import type { RunError } from "../contracts/runs.ts";
 const MOST_CHARS = 500;
 
 export function errorOf(thrown: unknown): RunError {
-  try {
-    return saidBy(thrown);
-  } catch {
-    return { code: "Error", message: "what was thrown cannot be read" };
-  }
+  return looked(() => saidBy(thrown), { code: "Error", message: "what was thrown cannot be read" });
 }
 
 /** Anything can be thrown, also what throws when it is looked at. */
+function looked<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}
+
 function saidBy(thrown: unknown): RunError {
   const given = (typeof thrown === "object" && thrown !== null ? thrown : { message: thrown }) as {
     readonly code?: unknown;
@@ -50,17 +54,33 @@ export class StepFailed extends Error {
   }
 }
 
+/** What cannot be kept does not change by doing it again. */
+export function isFinal(thrown: unknown): boolean {
+  const { code, retryable } = looked(
+    () => {
+      const given = (thrown ?? {}) as { readonly code?: unknown; readonly retryable?: unknown };
+      return { code: given.code, retryable: given.retryable };
+    },
+    { code: undefined, retryable: undefined },
+  );
+  return code === "InvalidJson" || code === "LimitExceeded" || retryable === false;
+}
+
 const MISTAKES: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "SyntaxError"]);
 
 /** Of the agent's code, most likely: who wrote it wants to know where. */
 export function isMistake(thrown: unknown): thrown is Error {
-  return thrown instanceof Error && MISTAKES.has(thrown.name);
+  return looked(() => thrown instanceof Error && MISTAKES.has(thrown.name), false);
 }
 
 const DEEPEST_CAUSE = 8;
 
 /** The step whose failure ended a run, also where the agent threw something else because of it. */
 export function stepBehind(thrown: unknown): string | null {
+  return looked(() => causedBy(thrown), null);
+}
+
+function causedBy(thrown: unknown): string | null {
   let error = thrown;
   for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
     if (error instanceof StepFailed) return error.step;

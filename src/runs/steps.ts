@@ -9,7 +9,7 @@ import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { waitBefore } from "./agents.ts";
-import { errorOf, nonDeterminism, StepFailed } from "./errors.ts";
+import { errorOf, isFinal, nonDeterminism, StepFailed } from "./errors.ts";
 import { errorIn, payloadOf, type Record } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 import type { Beside, Writer } from "./writer.ts";
@@ -325,10 +325,7 @@ export class Steps {
   }
 
   #failed(record: Record, thrown: unknown, also: Also | undefined): Promise<Record> {
-    const { code, retryable } = (thrown ?? {}) as { readonly code?: unknown; readonly retryable?: unknown };
-    // What cannot be kept does not change by doing it again.
-    const isFinal = code === "InvalidJson" || code === "LimitExceeded" || retryable === false;
-    const data = { step: record.seq, error: { ...errorOf(thrown) }, ...(isFinal ? { final: true } : {}) };
+    const data = { step: record.seq, error: { ...errorOf(thrown) }, ...(isFinal(thrown) ? { final: true } : {}) };
     return this.#guarded(async () => {
       const draft = this.draft("step/failed", data);
       const [written] = await this.#end(draft, [], also, { error: data.error });

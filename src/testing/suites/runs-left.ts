@@ -100,11 +100,10 @@ export const leftCases: readonly Case[] = [
     await endedOnce(given, run);
   }),
   prove("RU9 whatever is thrown ends a step, or the run", NEEDS, async (given) => {
-    const strange = Object.defineProperty({}, "message", {
-      get: () => {
-        throw new Error("do not look");
-      },
-    });
+    const look = () => {
+      throw new Error("do not look");
+    };
+    const strange = new Proxy({}, { get: look, getPrototypeOf: look, ownKeys: look });
     for (const where of ["tool", "iterate"]) {
       const throws = agent(
         async (it) => {
@@ -115,6 +114,11 @@ export const leftCases: readonly Case[] = [
       );
       const { status, error, run } = await given.runs.execute(throws, { session: where });
       assert.deepEqual([status, error?.code], ["failed", "Error"]);
+      const steps = await given.runs.steps(run.id);
+      assert.deepEqual(
+        steps.map((step) => step.status),
+        where === "tool" ? ["failed"] : [],
+      );
       await endedOnce(given, run);
     }
   }),
