@@ -200,7 +200,8 @@ export class Execution {
       const verdict = await (async () => checkVerdict(await this.#agent.iterate(context, loaded.state)))().catch(
         (error: unknown): Verdict => ({ verdict: "fail", error }),
       );
-      await steps.close();
+      // What fails is tried again by whoever takes the run up, who asks about what is open.
+      if (verdict.verdict !== "fail") await steps.close();
       await suspension.over();
       return verdict;
     })();

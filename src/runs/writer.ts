@@ -57,8 +57,11 @@ export class Writer {
     make: (row: RunRow) => Promise<Change | null> | Change | null,
   ): Promise<(Moved & { readonly found: Found }) | null> {
     for (;;) {
-      const change = await make(this.#row);
+      const row = this.#row;
+      const change = await make(row);
       if (change === null) return null;
+      // Who looked meanwhile may have read another: what was decided on this one is decided anew.
+      if (this.#row.version !== row.version) continue;
       this.#refuseEnded();
       const moved = moveRun(this.#row, change);
       const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
