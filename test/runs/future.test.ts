@@ -48,7 +48,8 @@ describe.each(ENGINES.map((engine) => [engine.name, engine] as const))("a later 
     const ground = await cutOffStore(place.driver);
     await rewritten(ground, (envelope) => envelope.replace(/"v":1\}$/, '"v":1,"zest":{"of":"later"}}'));
     const { runs } = await openOn(place.driver, {});
-    const agent = { ...agentOf(ground.world, RUN), iterate: () => ({ verdict: "done", value: "went on" }) as const };
-    expect(await runs.resume(agent, RUN)).toMatchObject({ status: "completed", value: "went on" });
+    const error = new Error("went on");
+    const agent = { ...agentOf(ground.world, RUN), iterate: () => ({ verdict: "fail", error }) as const };
+    expect(await runs.resume(agent, RUN)).toMatchObject({ status: "failed", error: { message: "went on" } });
   });
 });
