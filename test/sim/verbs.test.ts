@@ -9,6 +9,6 @@ describe("people who do anything at any moment", () => {
 });
 
 describe("workers who stand still and go on", () => {
-  played([SLOW], (own) => own, 200);
-  played([SLOW], () => 0.5, 200);
+  played([SLOW], (own) => own, 120);
+  played([SLOW], () => 0.5, 60);
 });
