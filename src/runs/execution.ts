@@ -280,7 +280,7 @@ export class Execution {
         const at = this.#host.storage.environment.now();
         return {
           ...{ type: "iteration/complete", at, checkpoint: true, payload: ["state", payload] },
-          changes: { iteration, status: "running", ...pausing(row, at), ...this.#spending.after(row) },
+          changes: { ...this.#spending.changes(row), iteration, status: "running", ...pausing(row, at) },
           writes: [
             {
               ...{ op: "insert", table: "checkpoints" },
@@ -341,7 +341,7 @@ export class Execution {
       return {
         ...{ type: `run/${over.status}`, at, ...said },
         changes: {
-          ...{ ...this.#spending.after(row), owner: null, wake_at: null, waits: null, pause_at: null, ended_at: at },
+          ...{ ...this.#spending.changes(row), owner: null, wake_at: null, waits: null, pause_at: null, ended_at: at },
           // What its last iteration still does, behind its end, is refused.
           epoch: row.epoch + 1,
           ...over,

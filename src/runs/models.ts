@@ -27,7 +27,12 @@ export class Spending {
     // A sum that no number holds is as good as the largest there is.
     const sum = Math.min((cost_usd ?? 0) + (this.#cost ?? 0), Number.MAX_VALUE);
     const cost = this.#cost === null ? cost_usd : sum;
-    return { tokens: tokens + this.#tokens, cost_usd: cost };
+    return { cost_usd: cost, tokens: tokens + this.#tokens };
+  }
+
+  /** The columns it changes: none, as a rule of those that ask no model. */
+  changes(row: RunRow): Partial<Pick<RunRow, "tokens" | "cost_usd">> {
+    return this.#tokens === 0 && this.#cost === null ? {} : this.after(row);
   }
 }
 

@@ -32,11 +32,12 @@ export function moveRun(row: RunRow, move: Move): Moved {
   const { type, changes, at, data, payload, checkpoint, writes } = move;
   const next: RunRow = { ...row, ...changes, version: row.version + 1, updated_at: at };
   const checkpointSeq: Cell = checkpoint === true ? { slot: "seq" } : next.checkpoint_seq;
+  const first = update(row, changes, next, checkpointSeq);
   const event: EventDraft = {
-    ...{ session: row.session, type, at, run: row.id },
-    data: { ...data, version: next.version, ...(checkpoint === true ? { checkpoint: true } : {}), ...said(changes) },
-    ...carried(payload),
-    writes: [update(row, next, checkpointSeq), ...(writes ?? [])],
+    ...{ session: row.session, type, at, run: row.id, ...carried(payload) },
+    // As far as it goes in the order of their names, in which they are hashed.
+    data: { ...(checkpoint === true ? { checkpoint: true } : {}), ...data, ...said(changes), version: next.version },
+    writes: writes === undefined ? [first] : [first, ...writes],
   };
   return {
     event,
@@ -45,13 +46,14 @@ export function moveRun(row: RunRow, move: Move): Moved {
   };
 }
 
-const STAYS = ["status", "epoch", "owner", "wake_at", "waits", "cancel", "pause_at", "stop", "ended_at"] as const;
+/** Of these it has no place in an index. */
+const GOES_ON: ReadonlySet<string> = new Set(["iteration", "tokens", "cost_usd"]);
 
 /** A run that only goes on keeps its places in the indexes: most changes are of that kind. */
-function update(row: RunRow, next: RunRow, checkpointSeq: Cell): Write {
+function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell): Write {
   const { id, version, iteration, tokens, cost_usd, updated_at } = next;
   const seq = { slot: "seq" } as const;
-  if (STAYS.every((column) => row[column] === next[column])) {
+  if (isGoingOn(row, changes)) {
     const params = [version, iteration, checkpointSeq, tokens, cost_usd, seq, updated_at, id];
     return { op: "run", statement: "run.goOn", params };
   }
@@ -63,9 +65,20 @@ function update(row: RunRow, next: RunRow, checkpointSeq: Cell): Write {
   return { op: "run", statement: "run.move", params };
 }
 
+function isGoingOn(row: RunRow, changes: Changes): boolean {
+  for (const name in changes) {
+    const column = name as keyof Changes;
+    if (!GOES_ON.has(name) && changes[column] !== undefined && changes[column] !== row[column]) return false;
+  }
+  return true;
+}
+
 export function said(changes: Changes): JsonObject {
   const made: Record<string, Json> = {};
-  for (const [name, value] of Object.entries(changes)) if (value !== undefined) made[name] = value;
+  for (const name in changes) {
+    const value = changes[name as keyof Changes];
+    if (value !== undefined) made[name] = value;
+  }
   return made;
 }
 

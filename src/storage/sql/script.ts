@@ -1,7 +1,7 @@
 // The writing half of a transaction, collected as steps. Inserts of one table wait for each other and go as one bulk;
 // anything else is kept in order, because it may look at rows inserted before it.
 import { type RowOf, type Slot, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
-import type { Cell, Write } from "../../contracts/storage.ts";
+import type { Cell, StatementName, Write } from "../../contracts/storage.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { INSERT, PUT, REMOVE } from "./specs.ts";
 import { QUERIES, STATEMENTS } from "./statements.ts";
@@ -24,9 +24,14 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   ]),
 );
 
+/** What no insert looks at, and no index that must be unique: these let inserts that follow go before them. */
+const PATIENT: ReadonlySet<StatementName> = new Set<StatementName>(["run.goOn", "session.headTo"]);
+
 export class Script {
   readonly #steps: Step[] = [];
   #pending = new Map<BulkSpec, (readonly Param[])[]>();
+  /** Behind what is pending, in their own order. */
+  #patient: Step[] = [];
 
   row(spec: BulkSpec, params: readonly Param[]): void {
     const rows = this.#pending.get(spec);
@@ -47,14 +52,13 @@ export class Script {
         this.flush();
         this.row(spec(REMOVE, write.table), values(write.table, TABLES[write.table].key, write.row, context));
         return;
-      case "run":
-        this.flush();
-        this.#steps.push({
-          kind: "query",
-          sql: STATEMENTS[write.statement],
-          params: write.params.map((cell) => param(cell, context)),
-        });
+      case "run": {
+        const params = write.params.map((cell) => param(cell, context));
+        const isPatient = PATIENT.has(write.statement);
+        if (!isPatient) this.flush();
+        (isPatient ? this.#patient : this.#steps).push({ kind: "query", sql: STATEMENTS[write.statement], params });
         return;
+      }
       case "read":
         this.flush();
         this.#steps.push({
@@ -69,6 +73,9 @@ export class Script {
   flush(): void {
     for (const [spec, rows] of this.#pending) this.#steps.push({ kind: "bulk", spec, rows });
     this.#pending = new Map();
+    if (this.#patient.length === 0) return;
+    this.#steps.push(...this.#patient);
+    this.#patient = [];
   }
 
   steps(): readonly Step[] {

@@ -168,25 +168,23 @@ class Batch {
 
   /** The event with the head it publishes, or names, which stands where the event does. */
   #headed(live: LiveSession, draft: EventDraft, head: HeadDraft | undefined): EventDraft {
-    if (head === undefined) {
-      if (live.head === undefined) throw new Error("bug: an event names a head that its commit has not published");
-      const { row } = live.head;
-      const move: Write = { op: "run", statement: "session.headTo", params: [row.id, { slot: "session" }] };
-      const writes = row.status === "complete" ? [...(draft.writes ?? []), move] : draft.writes;
-      return { ...draft, data: { ...draft.data, head: row.id }, ...(writes === undefined ? {} : { writes }) };
-    }
+    if (head !== undefined) live.head = this.#published(live, draft, head);
+    if (live.head === undefined) throw new Error("bug: an event names a head that its commit has not published");
+    const { id, status } = live.head.row;
+    const data = draft.data === undefined ? { head: id } : { ...draft.data, head: id };
+    if (status !== "complete") return { ...draft, data };
+    const move: Write = { op: "run", statement: "session.headTo", params: [id, { slot: "session" }] };
+    return { ...draft, data, writes: draft.writes === undefined ? [move] : [...draft.writes, move] };
+  }
+
+  #published(live: LiveSession, { session, at }: EventDraft, head: HeadDraft): CompleteHead {
     // As the commit found it: what its own events add, who made it has counted.
     const { standing } = live.was;
     if (standing === undefined || live.head !== undefined) {
       throw new Error("bug: a head whose branch was not looked at, or a second one in one commit");
     }
     const { no, branch, seq, chain } = live.position;
-    const place = { session: draft.session, no, branch, seq: seq + 1, chain, at: draft.at };
-    live.head = completeHead(head, place, standing);
-    const { row } = live.head;
-    const move: Write = { op: "run", statement: "session.headTo", params: [row.id, { slot: "session" }] };
-    const writes = row.status === "complete" ? [...(draft.writes ?? []), move] : draft.writes;
-    return { ...draft, data: { ...draft.data, head: row.id }, ...(writes === undefined ? {} : { writes }) };
+    return completeHead(head, { session, no, branch, seq: seq + 1, chain, at }, standing);
   }
 
   #message(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {
@@ -221,9 +219,12 @@ class Batch {
   }
 }
 
-const HEAD_COLUMNS = PUBLISH_HEAD.columns.map(({ name }) => (name === "basis_no" ? "basis" : name));
-
+/** In the order of the table's columns. */
 function headRow(head: PublishedHead): readonly Param[] {
-  const given = head as unknown as Readonly<Record<string, Param | undefined>>;
-  return HEAD_COLUMNS.map((name) => given[name] ?? null);
+  const { id, session_no, branch, seq, basis, status, chain, root, final, salt, final_summary } = head;
+  const { snapshot_seq, fingerprint, turn_seq, cache_id, at } = head;
+  return [
+    ...[id, session_no, branch, seq, basis, status, chain, root, final, salt, final_summary],
+    ...[snapshot_seq, fingerprint, turn_seq, cache_id, at],
+  ];
 }
