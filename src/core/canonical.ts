@@ -50,7 +50,7 @@ function orderedArray(items: readonly unknown[], depth: number, quote: Quote): s
 }
 
 function orderedObject(object: object, depth: number, quote: Quote): string {
-  if (isFlat(object as Readonly<Record<string, unknown>>)) {
+  if (isInOrder(object, depth)) {
     const text = JSON.stringify(object);
     // A lone surrogate is the only thing it writes as \ud…; a text may say that itself.
     if (quote === JSON.stringify || !text.includes("\\ud")) return text;
@@ -67,20 +67,32 @@ function orderedObject(object: object, depth: number, quote: Quote): string {
 }
 
 /** Names in order, and behind each something that JSON.stringify writes as it is to be: what we make ourselves, as a rule. */
-function isFlat(object: Readonly<Record<string, unknown>>): boolean {
-  if (typeof object.toJSON === "function") return false;
+function isInOrder(object: object, depth: number): boolean {
+  const values = object as Readonly<Record<string, unknown>>;
+  if (depth > DEEPEST || Object.getPrototypeOf(object) !== Object.prototype || values.toJSON !== undefined)
+    return false;
   let before = "";
   for (const key in object) {
     if (key < before) return false;
     before = key;
-    const value = object[key];
-    if (typeof value === "number" ? !Number.isFinite(value) : !isWord(value)) return false;
+    const value = values[key];
+    if (value !== undefined && !isAsWritten(value, depth)) return false;
   }
   return true;
 }
 
-function isWord(value: unknown): boolean {
-  return typeof value === "string" || typeof value === "boolean" || value === null;
+function isAsWritten(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true;
+    case "number":
+      return Number.isFinite(value);
+    case "object":
+      return value === null || (!Array.isArray(value) && isInOrder(value, depth + 1));
+    default:
+      return false;
+  }
 }
 
 /** Names of fields, quoted: there are few of them, and each is written often. */

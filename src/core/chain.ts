@@ -1,6 +1,7 @@
 // The hash chain (rule LG2). hash_0 binds the session id; hash_n = SHA-256(hash_{n-1} + canonical JSON of the envelope).
 // What is hashed is what is stored: the envelope's bytes stand in the event's row.
 import { hash } from "node:crypto";
+import type { JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { EventDraft } from "../contracts/storage.ts";
 import { encodeText, sha256 } from "./bytes.ts";
@@ -31,24 +32,13 @@ export function commitment(salt: Uint8Array, digest: Uint8Array): string {
 }
 
 /** Canonical JSON of the envelope. The keys stand in canonical order here, so that the hot path sorts nothing. */
-export function envelope(draft: EventDraft, seq: number): Uint8Array {
-  let text = "{";
-  if (draft.agent !== undefined) text += `"agent":${canonicalJson(draft.agent)},`;
-  text += `"at":${canonicalJson(draft.at)},`;
-  if (draft.payloads !== undefined) text += `"commitments":${commitments(draft.payloads)},`;
-  if (draft.data !== undefined) text += `"data":${canonicalJson(draft.data)},`;
-  if (draft.run !== undefined) text += `"run":${canonicalJson(draft.run)},`;
-  text += `"seq":${seq},"type":${canonicalJson(draft.type)},"v":${EVENT_SCHEMA_VERSION}}`;
-  return encodeText(text);
+export function envelope({ agent, at, payloads, data, run, type }: EventDraft, seq: number): Uint8Array {
+  const commitments = payloads === undefined ? undefined : commitmentsOf(payloads);
+  return encodeText(canonicalJson({ agent, at, commitments, data, run, seq, type, v: EVENT_SCHEMA_VERSION }));
 }
 
-function commitments(payloads: NonNullable<EventDraft["payloads"]>): string {
-  // Canonical as it is made: names in the order of their UTF-16 units, and base64url needs no escape in JSON.
-  let text = "";
-  for (const name of Object.keys(payloads).sort()) {
-    const one = payloads[name];
-    if (one === undefined) continue;
-    text += `${text === "" ? "" : ","}${canonicalJson(name)}:"${commitment(one.salt, one.sha256)}"`;
-  }
-  return `{${text}}`;
+function commitmentsOf(payloads: NonNullable<EventDraft["payloads"]>): JsonObject {
+  // A name may be "__proto__": it is defined, never assigned.
+  const made = Object.entries(payloads).map(([name, { salt, sha256 }]) => [name, commitment(salt, sha256)] as const);
+  return Object.fromEntries(made);
 }

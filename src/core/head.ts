@@ -6,7 +6,7 @@ import type { HeadDraft, PublishedHead } from "../contracts/storage.ts";
 import { encodeText, sha256, sha256Hex, toHex, toRef } from "./bytes.ts";
 import { canonicalJson } from "./canonical.ts";
 import { commitment } from "./chain.ts";
-import { addCounts } from "./counts.ts";
+import { addCounts, NONE } from "./counts.ts";
 import { type Column, decodeRow, digest, jsonObject, oneOf, optional, text, utf8, whole } from "./decode.ts";
 import { optionalRowId, rowId } from "./row-id.ts";
 
@@ -89,15 +89,10 @@ export interface Identity {
 }
 
 export function headId({ basis, branch, chain, root, seq, session, source, status }: Identity): string {
-  // Canonical JSON, like the root.
-  const from =
-    source === null
-      ? "null"
-      : `{"branch":${source.branch},"seq":${source.seq},"session":${canonicalJson(source.session)}}`;
-  const text =
-    `{"basis":${canonicalJson(basis)},"branch":${branch},"chain":"${toHex(chain)}","root":"${sha256Hex(root)}",` +
-    `"seq":${seq},"session":${canonicalJson(session)},"source":${from},"status":${canonicalJson(status)}}`;
-  return `hd-${sha256Hex(text)}`;
+  // In canonical order, so that the hot path sorts nothing.
+  const from = source === null ? null : { branch: source.branch, seq: source.seq, session: source.session };
+  const place = { basis, branch, chain: toHex(chain), root: sha256Hex(root), seq, session, source: from, status };
+  return `hd-${sha256Hex(canonicalJson(place))}`;
 }
 
 /** A head, and what the next one goes on from. */
@@ -134,7 +129,8 @@ export function completeHead(draft: HeadDraft, place: Place, standing: BranchSta
   const { session, no, branch, seq, chain, at } = place;
   const before = standing.head === null ? inherited(draft) : continued(standing.head);
   const { basis, source } = before;
-  const counts = addCounts(addCounts(before.counts, standing.since), draft.adds);
+  const since = standing.since === NONE ? before.counts : addCounts(before.counts, standing.since);
+  const counts = addCounts(since, draft.adds);
   const compaction = compacts === null ? before.compaction : { summary: rowId(session, seq - 1), ...compacts };
   const root = encodeRoot({
     ...{ counts, compaction },

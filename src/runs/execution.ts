@@ -21,7 +21,7 @@ import { payloadOf, type Record } from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
-import { type Changes, carriedBlobs } from "./moves.ts";
+import { carriedBlobs, pausing } from "./moves.ts";
 import { chanceOf, recordsFor, retriedBy } from "./past.ts";
 import { type Outside, Steps } from "./steps.ts";
 import { Suspension } from "./suspension.ts";
@@ -196,16 +196,21 @@ export class Execution {
     };
     const suspension = new Suspension(this.#writer, leave, signal);
     const { context, steps } = this.#context(iteration, records, suspension, leave, life);
-    const running = (async (): Promise<Verdict> => {
-      const verdict = await (async () => checkVerdict(await this.#agent.iterate(context, loaded.state)))().catch(
-        (error: unknown): Verdict => ({ verdict: "fail", error }),
-      );
-      // What fails is tried again by whoever takes the run up, who asks about what is open.
-      if (verdict.verdict !== "fail") await steps.close();
-      await suspension.over();
-      return verdict;
-    })();
-    return Promise.race([left.promise, running]);
+    this.#verdict(context, loaded.state, steps, suspension).then(left.resolve, left.reject);
+    return left.promise;
+  }
+
+  async #verdict(context: Iteration, state: Json, steps: Steps, suspension: Suspension): Promise<Verdict> {
+    let verdict: Verdict;
+    try {
+      verdict = checkVerdict(await this.#agent.iterate(context, state));
+    } catch (error) {
+      verdict = { verdict: "fail", error };
+    }
+    // What fails is tried again by whoever takes the run up, who asks about what is open.
+    if (verdict.verdict !== "fail") await steps.close();
+    await suspension.over();
+    return verdict;
   }
 
   #context(
@@ -389,11 +394,4 @@ export class Execution {
       }
     }
   }
-}
-
-/** Asked to pause while it was at work: it does so now. */
-function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
-  if (pause_at === null) return {};
-  if (pause_at <= at || cancel === 1) return { pause_at: null };
-  return { status: "paused", owner: null, wake_at: pause_at, pause_at: null };
 }

@@ -109,3 +109,10 @@ export function atVersion({ id, version }: RunRow): Guard {
 export function atEpoch({ id, epoch }: RunRow): Guard {
   return { check: "run.epoch", key: [id], expect: epoch };
 }
+
+/** Asked to pause while it was at work: it does so now. */
+export function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
+  if (pause_at === null) return {};
+  if (pause_at <= at || cancel === 1) return { pause_at: null };
+  return { status: "paused", owner: null, wake_at: pause_at, pause_at: null };
+}

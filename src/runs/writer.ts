@@ -2,7 +2,17 @@
 // lost with the connection is looked for in the log before it is tried again, so that nothing is written twice.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Commit, EventDraft, Found, Outcome, Refusal, Storage, WrittenEvent } from "../contracts/storage.ts";
+import type {
+  Commit,
+  EventDraft,
+  Found,
+  Guard,
+  Outcome,
+  Refusal,
+  SessionUse,
+  Storage,
+  WrittenEvent,
+} from "../contracts/storage.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { commitment } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
@@ -42,9 +52,9 @@ export class Writer {
   }
 
   /** Events of steps. */
-  async add(events: readonly EventDraft[], beside: Beside = {}): Promise<readonly WrittenEvent[]> {
+  async add(events: readonly EventDraft[], beside?: Beside): Promise<readonly WrittenEvent[]> {
     this.#refuseEnded();
-    const outcome = await this.#commit(this.#commitOf(events, beside, atEpoch(this.#row)));
+    const outcome = await this.#commit(this.#commitOf(events, beside, [atEpoch(this.#row)]));
     if (!outcome.ok) throw this.#refused(outcome.refused);
     return outcome.events;
   }
@@ -66,9 +76,9 @@ export class Writer {
       const moved = moveRun(this.#row, change);
       const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
       // The epoch too: then the steps that follow need not ask for it again.
-      const { guards = [], ...beside } = change.beside ?? {};
-      const asked = { ...beside, guards: [atEpoch(this.#row), ...guards], holds: moved.holds };
-      const outcome = await this.#commit(this.#commitOf(events, asked, atVersion(this.#row)));
+      const asked = [atVersion(this.#row), atEpoch(this.#row)];
+      const commit = this.#commitOf(events, change.beside, asked, moved.holds);
+      const outcome = await this.#commit(commit);
       if (outcome.ok) {
         this.#row = moved.row(outcome.events[change.before?.length ?? 0]?.seq ?? 0);
         return { ...moved, found: outcome.found ?? {} };
@@ -113,14 +123,19 @@ export class Writer {
     }
   }
 
-  #commitOf(events: readonly EventDraft[], beside: Beside, fence: NonNullable<Commit["guards"]>[number]): Commit {
-    const { guards, sessions, ...rest } = beside;
+  #commitOf(
+    events: readonly EventDraft[],
+    beside: Beside | undefined,
+    asked: readonly Guard[],
+    holds = beside?.holds,
+  ): Commit {
     const at = events[0]?.at ?? this.storage.environment.now();
+    const own: SessionUse = { id: this.#row.session, mode: "existing", at };
     return {
-      sessions: [{ id: this.#row.session, mode: "existing", at }, ...(sessions ?? [])],
-      guards: [fence, ...(guards ?? [])],
-      events,
-      ...rest,
+      ...beside,
+      sessions: beside?.sessions === undefined ? [own] : [own, ...beside.sessions],
+      guards: beside?.guards === undefined ? asked : [...asked, ...beside.guards],
+      ...{ events, ...(holds === undefined ? {} : { holds }) },
     };
   }
 

@@ -47,13 +47,13 @@ export class CommitQueue {
       const batch = this.#take();
       try {
         const outcomes = await this.#write(batch.map((one) => one.commit));
-        const later = batch.filter((one, i) => {
+        const later: Waiting[] = [];
+        for (const [i, one] of batch.entries()) {
           const outcome = outcomes[i];
-          if (outcome === null || outcome === undefined) return true;
-          one.resolve(outcome);
-          return false;
-        });
-        this.#waiting.unshift(...later);
+          if (outcome === null || outcome === undefined) later.push(one);
+          else one.resolve(outcome);
+        }
+        if (later.length > 0) this.#waiting.unshift(...later);
       } catch (error) {
         await this.#failed(batch, error);
       }

@@ -71,8 +71,10 @@ export class Script {
   }
 
   flush(): void {
-    for (const [spec, rows] of this.#pending) this.#steps.push({ kind: "bulk", spec, rows });
-    this.#pending = new Map();
+    if (this.#pending.size > 0) {
+      for (const [spec, rows] of this.#pending) this.#steps.push({ kind: "bulk", spec, rows });
+      this.#pending = new Map();
+    }
     if (this.#patient.length === 0) return;
     this.#steps.push(...this.#patient);
     this.#patient = [];
