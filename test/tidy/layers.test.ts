@@ -20,9 +20,10 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   },
   open: { of: ["open.ts", "lifetime.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
   index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
+  coding: { of: ["coding/"], may: ["contracts", "core", "coding"] },
   doors: {
     of: ["adapters/", "cli/", "client/", "mcp/", "server/"],
-    may: ["contracts", "core", "nouns", "open", "index", "doors"],
+    may: ["contracts", "core", "coding", "nouns", "open", "index", "doors"],
   },
   testing: { of: ["testing/"], may: ["contracts", "core", "storage", "open", "testing"] },
 };

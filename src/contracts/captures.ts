@@ -1,0 +1,128 @@
+// Captures: the local state of a coding agent's session, kept file by file, so that it can be put back on another machine.
+// Promise: what is put back is byte for byte what was there; a save is one commit, and one that goes on from anything but the
+// newest generation is a Conflict, or kept beside it when asked to; nothing expires without having said when.
+import type { Page } from "./json.ts";
+
+export type CodingAgent = "claude-code" | "opencode";
+
+/** What a file is to its session. Where it goes is said by its path alone. */
+export type CaptureRole =
+  | "transcript"
+  | "subagent"
+  | "tool-result"
+  | "task"
+  | "file-history"
+  | "export"
+  | "todos"
+  | "output"
+  | "other";
+
+export interface CapturedFile {
+  readonly role: CaptureRole;
+  /**
+   * Relative, with "/" between its parts. Claude Code's are as below its config directory, with "project" in the place of
+   * "projects/<key>"; OpenCode's begin with "export", "todos" or "tool-output".
+   */
+  readonly path: string;
+  readonly size: number;
+  /** The blob that holds it. */
+  readonly ref: string;
+}
+
+/** Where a session was when it was captured. */
+export interface CaptureOrigin {
+  readonly cwd: string;
+  /** Claude Code: its config directory, and the name of the project's directory in it. */
+  readonly configDir: string | null;
+  readonly key: string | null;
+  readonly agentVersion: string | null;
+}
+
+export interface Capture extends CaptureOrigin {
+  readonly id: string;
+  readonly request: string;
+  readonly agent: CodingAgent;
+  /** As the agent calls it. */
+  readonly sessionId: string;
+  /** The Holdfast session that has its log, and the conversation. */
+  readonly session: string;
+  /** How many times it was saved, from 1 on. */
+  readonly generation: number;
+  /** The generation it goes on from; another than the one before means that it is one of two that went on apart. */
+  readonly basis: number | null;
+  /** Kept beside the newest, because another machine had saved in the meantime. */
+  readonly diverged: boolean;
+  readonly fileCount: number;
+  /** Bytes of its files, and the bytes they take in the store, what they share with other captures counted in each. */
+  readonly size: number;
+  readonly stored: number;
+  readonly createdAt: number;
+  /** null: never. */
+  readonly expiresAt: number | null;
+}
+
+export interface CaptureWithFiles extends Capture {
+  readonly files: readonly CapturedFile[];
+}
+
+export interface NewCapturedFile {
+  readonly role: CaptureRole;
+  readonly path: string;
+  /** The bytes, or the ref of a blob that holds them. */
+  readonly content: Uint8Array | { readonly ref: string };
+  /** A file that is only ever appended to: when it begins with what the generation before has of it, the rest is stored. */
+  readonly grows?: boolean;
+}
+
+export interface NewCapture extends Partial<CaptureOrigin> {
+  readonly request: string;
+  readonly agent: CodingAgent;
+  readonly sessionId: string;
+  readonly cwd: string;
+  readonly files: readonly NewCapturedFile[];
+  /** The generation this goes on from, null for none. Conflict when another is the newest; not given: whatever it is. */
+  readonly basis?: number | null;
+  /** What to do instead of refusing: keep it beside the newest, to be looked at by a person. */
+  readonly onConflict?: "refuse" | "keep";
+  /** Default 7 days from now on; null: never. */
+  readonly ttlMs?: number | null;
+}
+
+export interface CaptureFilter {
+  readonly request?: string;
+  readonly agent?: CodingAgent;
+  readonly sessionId?: string;
+  /** Also those that are kept beside the newest. Default false. */
+  readonly diverged?: boolean;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** What a removal took away. */
+export interface CapturesRemoved {
+  readonly removed: readonly { readonly id: string; readonly request: string; readonly sessionId: string }[];
+  readonly bytes: number;
+}
+
+export interface Captures {
+  /** One commit: the newest generation of (request, agent, session id) from now on. */
+  save(capture: NewCapture): Promise<Capture>;
+  /** The newest that has not expired; null when there is none. */
+  latest(request: string, agent?: CodingAgent): Promise<Capture | null>;
+  /** Of all requests that have one of this session, the newest. */
+  bySession(sessionId: string, agent?: CodingAgent): Promise<Capture | null>;
+  /** Also after its time: then it is CaptureExpired to read its files. */
+  get(id: string): Promise<Capture | null>;
+  /** Newest first, without those that have expired. */
+  list(filter?: CaptureFilter): Promise<Page<Capture>>;
+  /** CaptureExpired, NotFound or, of a manifest that is not ours, StoreCorrupted. */
+  files(id: string): Promise<readonly CapturedFile[]>;
+  /** One file, in pieces; the hash is verified by the end. */
+  read(id: string, path: string): AsyncIterable<Uint8Array>;
+  /** null: never. */
+  expire(id: string, expiresAt: number | null): Promise<Capture>;
+  delete(id: string): Promise<CapturesRemoved>;
+  deleteForRequest(request: string): Promise<CapturesRemoved>;
+  /** Those whose time is over; `dryRun` says which they are. */
+  deleteExpired(options?: { readonly dryRun?: boolean }): Promise<CapturesRemoved>;
+}

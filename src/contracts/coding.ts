@@ -1,0 +1,43 @@
+// Coding agents on this machine: what a session of theirs left on disk, and how it is put back.
+import type { CapturedFile, CaptureOrigin, CaptureRole, CodingAgent } from "./captures.ts";
+
+export interface FoundFile {
+  readonly role: CaptureRole;
+  /** As CapturedFile has it. */
+  readonly path: string;
+  /** Where it is now. */
+  readonly file: string;
+  readonly size: number;
+  /** It is only ever appended to. */
+  readonly grows: boolean;
+}
+
+/** A session as it is on disk now. */
+export interface FoundSession extends CaptureOrigin {
+  readonly agent: CodingAgent;
+  readonly sessionId: string;
+  readonly files: readonly FoundFile[];
+}
+
+/** What is put back: the files of a capture, or of a bundle. */
+export interface CaptureSource extends CaptureOrigin {
+  readonly agent: CodingAgent;
+  readonly sessionId: string;
+  readonly files: readonly CapturedFile[];
+  read(path: string): AsyncIterable<Uint8Array>;
+}
+
+/** What came of putting it back, once all of it was verified. */
+export interface Restored {
+  readonly agent: CodingAgent;
+  readonly sessionId: string;
+  readonly cwd: string;
+  readonly configDir: string | null;
+  readonly key: string | null;
+  readonly files: number;
+  readonly bytes: number;
+  /** Messages of the conversation that are there now. */
+  readonly messages: number;
+  /** What was not put back, and why: nothing that the conversation needs. */
+  readonly left: readonly { readonly path: string; readonly why: string }[];
+}
