@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAgents } from "./agents/agents.ts";
 import { createArchives } from "./archive/archives.ts";
+import { createCaptures } from "./captures/captures.ts";
 import { createChecking } from "./check/check.ts";
 import type { Blobs } from "./contracts/blobs.ts";
 import type { Environment } from "./contracts/environment.ts";
@@ -115,10 +116,11 @@ function compose(storage: Storage, info: StoreInfo, settings: Settings, options:
   });
   const { locate, standing, called } = createLocate(storage, info);
   const { turns, calls, evals, snapshots } = workOf(storage, payloads, standing);
+  const sessions = createSessions(storage, payloads, locate, standing);
   return {
     info,
     agents: lifetime.of(createAgents(storage, payloads)),
-    sessions: lifetime.of(createSessions(storage, payloads, locate, standing)),
+    sessions: lifetime.of(sessions),
     heads: lifetime.of(
       taking(createHeads(storage, payloads, locate), standing, {
         publish: "a head is published",
@@ -134,6 +136,7 @@ function compose(storage: Storage, info: StoreInfo, settings: Settings, options:
     history: options.history ?? lifetime.of(createHistory(storage, payloads, called)),
     state: options.state ?? lifetime.of(createState(storage, payloads, called)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage, called)),
+    captures: lifetime.of(createCaptures(storage, payloads, blobs, sessions)),
     blobs: lifetime.of(collecting(blobs, storage, payloads)),
     log: lifetime.of(taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" })),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),

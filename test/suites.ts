@@ -56,6 +56,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runRunsSuite(name, make, options);
   suites.runLogSuite(name, make, options);
   suites.runBlobsSuite(name, make, options);
+  suites.runCapturesSuite(name, make, options);
   suites.runQuerySuite(name, make, options);
   suites.runTraceSuite(name, make, options);
   suites.runCheckSuite(name, make, options);
@@ -67,6 +68,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
 export function runBlobSuites(name: string, place: MakePlace): void {
   const make = fixture(place, true);
   suites.runBlobsSuite(name, make, { harness });
+  suites.runCapturesSuite(name, make, { harness });
   suites.runHistorySuite(name, make, { harness });
   suites.runArchiveSuite(name, make, { harness });
   suites.runStoreSuite(name, make, { harness });

@@ -35,7 +35,7 @@ interface Lines {
  */
 export class Gathered {
   readonly blobs = new Map<string, Uint8Array>();
-  /** Contents of messages, which may name other blobs. */
+  /** Contents of messages, and lists of files, which may name other blobs. */
   readonly contents = new Map<string, Uint8Array>();
   readonly agents = new Set<string>();
   /** Stretches of other sessions that these rows continue. */
@@ -49,7 +49,8 @@ export class Gathered {
       const cell = row[name];
       if (type === "blob" && cell instanceof Uint8Array) this.blobs.set(toHex(cell), cell);
     }
-    if (table === "events" && row.content instanceof Uint8Array) this.contents.set(toHex(row.content), row.content);
+    const naming = table === "events" ? row.content : table === "captures" ? row.manifest : null;
+    if (naming instanceof Uint8Array) this.contents.set(toHex(naming), naming);
     if (table === "branches") this.#inherit(row.parent_session, row.parent_branch, row.cut_seq);
     if (table === "derivations") this.#inherit(row.source_session, row.source_branch, row.source_seq);
     if (table === "invocations" && typeof row.callee_session === "string") this.invoked.add(row.callee_session);
@@ -164,6 +165,7 @@ async function movingRows(
     "boards",
     "tasks",
     "session_tags",
+    "captures",
     ...runs,
     ...(aliases ? (["aliases"] as const) : []),
   ] as const) {

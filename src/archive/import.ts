@@ -37,7 +37,7 @@ export async function importArchive(
     await wholeOutcomes(storage, manifest);
     const { rows, blobs, names } = await receive(frames, intake, manifest);
     const contents = verifyArchive(manifest, rows, blobs);
-    await checkContents(scratch, contents, blobs);
+    await checkContents(scratch, contents, blobs, names);
     const handOver = await intake.handOver(names);
     const { report, cleared, unused } = await writeOnce(storage, () =>
       decideImport(storage, manifest, contents, blobs, handOver),

@@ -57,6 +57,7 @@ const OPTIONAL: Readonly<Record<ArchivedTable, readonly string[]>> = {
   signals: ["taken_seq"],
   decisions: ["answered_seq"],
   checkpoints: [],
+  captures: ["config_dir", "project_key", "agent_version", "expires_at"],
   tasks: [],
   session_tags: [],
   aliases: [],

@@ -83,7 +83,7 @@ export async function receive(frames: AsyncGenerator<Frame>, intake: Intake, man
   }
   if (blobs.size !== manifest.blobs) throw corrupted("it has another number of blobs than it says");
   for (const name of [...names.values()].flat()) {
-    if (!blobs.has(toHex(name))) throw corrupted("a message names a blob that is not in it");
+    if (!blobs.has(toHex(name))) throw corrupted("a message, or a list of files, names a blob that is not in it");
   }
   return { rows, blobs, names };
 }

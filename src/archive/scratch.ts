@@ -6,7 +6,7 @@ import { kindsOf } from "../check/kinds.ts";
 import type { CheckIssue, CheckKind, CheckReport } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
-import type { BlobWrite, SessionUse, Storage } from "../contracts/storage.ts";
+import type { BlobWrite, SessionUse, Storage, Write } from "../contracts/storage.ts";
 import { fromHex } from "../core/bytes.ts";
 import { refusalError } from "../core/decide.ts";
 import { corrupted } from "./frames.ts";
@@ -33,8 +33,9 @@ export async function checkContents(
   open: OpenScratch,
   contents: readonly Contents[],
   blobs: ReadonlySet<string>,
+  names: Names,
 ): Promise<void> {
-  const { issueCount, issues } = await issuesOf(open, contents, blobs);
+  const { issueCount, issues } = await issuesOf(open, contents, blobs, KINDS, names);
   if (issueCount > 0) throw disagrees(issueCount, issues);
 }
 
@@ -44,22 +45,39 @@ export async function issuesOf(
   contents: readonly Contents[],
   blobs: ReadonlySet<string>,
   kinds = KINDS,
+  names: Names = new Map(),
 ): Promise<Pick<CheckReport, "issueCount" | "issues">> {
   const storage = await open();
   try {
-    await restoreInto(storage, contents, blobs);
+    await restoreInto(storage, contents, blobs, names);
     return await readable(() => runCheck(storage, UNREAD, { mode: "deep" }, kinds));
   } finally {
     await storage.close();
   }
 }
 
-async function restoreInto(storage: Storage, contents: readonly Contents[], blobs: ReadonlySet<string>): Promise<void> {
+/** Blobs that a blob names. */
+type Names = ReadonlyMap<Uint8Array, readonly Uint8Array[]>;
+
+async function restoreInto(
+  storage: Storage,
+  contents: readonly Contents[],
+  blobs: ReadonlySet<string>,
+  names: Names,
+): Promise<void> {
   const at = storage.environment.now();
   const all = [...blobs];
   for (let i = 0; i < all.length; i += BLOBS_AT_ONCE) {
     await storage.commit({ blobs: all.slice(i, i + BLOBS_AT_ONCE).map((hex) => placeholder(hex, at)) });
   }
+  const links = [...names].flatMap(([parent, children]) =>
+    children.map(
+      (child, i): Write => ({
+        ...{ op: "insert", table: "blob_links", row: { parent_no: parent, ord: -1 - i, child_no: child } },
+      }),
+    ),
+  );
+  if (links.length > 0) await storage.commit({ writes: links });
   const restores = contents.flatMap(({ tables }) =>
     [...tables].flatMap(([table, rows]) => rows.map((row): RestoredRow => ({ table, row }))),
   );

@@ -11,6 +11,7 @@ import { rowId } from "../core/row-id.ts";
 import { RunsSaid } from "../core/runs-said.ts";
 import { verifyChain } from "../log/verify.ts";
 import { BoardsSaid } from "./boards.ts";
+import { CapturesSaid } from "./captures.ts";
 import type { Look } from "./findings.ts";
 import { Marks } from "./marks.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
@@ -30,15 +31,7 @@ export type EventTable =
   | "annotations";
 
 const TABLES: readonly EventTable[] = [
-  "turns",
-  "clears",
-  "evals",
-  "calls",
-  "snapshots",
-  "heads",
-  "branches",
-  "derivations",
-  "invocations",
+  ...(["turns", "clears", "evals", "calls", "snapshots", "heads", "branches", "derivations", "invocations"] as const),
   "annotations",
 ];
 
@@ -82,6 +75,7 @@ export interface Standing {
   readonly described: JsonObject;
   readonly columns: Readonly<Record<"agent" | "created_at" | "updated_at" | "version", unknown>>;
   readonly boards: BoardsSaid;
+  readonly captures: CapturesSaid;
   readonly runs: RunsSaid;
   /** When each name was given to it last; null: taken away since. */
   readonly aliases: ReadonlyMap<string, unknown>;
@@ -194,6 +188,7 @@ export class Reader {
   readonly heads = new Map<number, string | null | undefined>();
   readonly cuts = new Map<number, Cut>();
   readonly #boards = new BoardsSaid();
+  readonly #captures = new CapturesSaid();
   readonly #runs = new RunsSaid();
   readonly #aliases = new Map<string, unknown>();
   /** For each clear how many messages it took, by its event and by what the messages say. */
@@ -234,6 +229,7 @@ export class Reader {
     const { body, data } = dataOf(event.body) ?? { body: {}, data: {} };
     if (type.startsWith("session/")) this.#describe(type, event.at, body, data);
     else if (type.startsWith("board/") || type.startsWith("task/")) this.#boards.see(type, event.at, data);
+    else if (type.startsWith("capture/")) this.#captures.see(event, body, data);
     else if (type.startsWith("alias/")) this.#aliases.set(String(data.name), type === "alias/set" ? event.at : null);
     else if (OF_RUNS.test(type))
       this.#runs.see({ seq, branch: this.#branch, type, at: event.at, ...actors(body), data });
@@ -319,6 +315,7 @@ export class Reader {
         described: this.#described,
         columns: this.#columns,
         boards: this.#boards,
+        captures: this.#captures,
         runs: this.#runs,
         aliases: this.#aliases,
       },

@@ -59,7 +59,10 @@ export function checkTombstone({ look, session }: Subject, { birth, end }: Ledge
       look.report("row-mismatch", [session.id], { table: "sessions", column });
   }
   if (end > session.seq) look.report("log-beyond-end", [session.id], { seq: end });
-  const left = { boards: beside?.boards, session_tags: beside?.tags, ...beside?.runs };
+  const left = {
+    ...{ boards: beside?.boards, captures: beside?.captures, session_tags: beside?.tags },
+    ...beside?.runs,
+  };
   for (const [table, rows] of Object.entries(left)) {
     if (rows !== undefined && rows.length > 0) look.report("remains-left", [session.id], { table });
   }

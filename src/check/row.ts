@@ -1,5 +1,6 @@
 // A session's own row, and what stands beside it without an event's seq: tags, names, boards. They are read at one moment
 // of the log and compared with what the log says there.
+import type { CheckedCaptureRow } from "../contracts/capture-queries.ts";
 import type {
   CheckedAliasRow,
   CheckedBoardRow,
@@ -20,6 +21,7 @@ export interface Beside {
   readonly aliases: readonly CheckedAliasRow[];
   readonly tags: readonly string[];
   readonly runs: RunsBeside;
+  readonly captures: readonly CheckedCaptureRow[];
 }
 
 /** Somebody may write to it all the time; then the rest is checked all the same. */
@@ -55,6 +57,7 @@ async function readRows(storage: Storage, no: number): Promise<Beside> {
     ),
     aliases: await all<CheckedAliasRow>((last) => storage.query("check.namesOf", no, last?.name ?? "", PAGE)),
     tags: tags.map(({ tag }) => tag),
+    captures: await all<CheckedCaptureRow>((last) => storage.query("check.captures", no, last?.id ?? "", PAGE)),
     runs: {
       runs: await all((last) => storage.query("check.runs", no, last?.id ?? "", PAGE)),
       signals: await all((last) => storage.query("check.signals", no, last?.seq ?? BEFORE_ALL, PAGE)),
@@ -98,7 +101,8 @@ function tagsOf({ tags }: CheckedSessionRow): readonly string[] | undefined {
  * Names that the session has are names it was given; that one is missing says nothing, because another session may have
  * taken it over.
  */
-export function checkBeside({ look, session }: Subject, standing: Standing, beside: Beside): void {
+export async function checkBeside(subject: Subject, standing: Standing, beside: Beside): Promise<void> {
+  const { look, session } = subject;
   const tags = [...new Set(tagsOf(session))].sort();
   if (JSON.stringify(tags) !== JSON.stringify([...beside.tags].sort())) {
     look.report("row-mismatch", [session.id], { table: "session_tags", column: "tag" });
@@ -110,4 +114,5 @@ export function checkBeside({ look, session }: Subject, standing: Standing, besi
   }
   standing.boards.compare(look, beside.boards, beside.tasks);
   compareRuns(look, session.id, standing.runs, beside.runs);
+  await standing.captures.compare(subject, beside.captures);
 }

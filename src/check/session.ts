@@ -32,7 +32,7 @@ export async function checkSession(survey: Survey, look: Look, found: CheckedSes
   checkCurrentHead(subject);
   await checkRows(subject);
   if (ledger === null) return;
-  checkLedger(subject, ledger, beside);
+  await checkLedger(subject, ledger, beside);
   await checkLiving(subject);
   if (!survey.alone) return;
   await checkInherited(subject, async (source, said) => {
@@ -96,12 +96,12 @@ async function checkContents({ survey, look, session }: Subject): Promise<void> 
 }
 
 /** What the log announced and nobody showed, and where the session row says it stands. */
-function checkLedger(subject: Subject, ledger: Ledger, beside: Beside | null): void {
+async function checkLedger(subject: Subject, ledger: Ledger, beside: Beside | null): Promise<void> {
   checkMissing(subject, ledger);
   const { standing } = ledger;
   if (standing === null) return;
   checkRow(subject, standing);
-  if (beside !== null) checkBeside(subject, standing, beside);
+  if (beside !== null) await checkBeside(subject, standing, beside);
 }
 
 function checkMissing({ look, session }: Subject, ledger: Ledger): void {

@@ -20,6 +20,7 @@ const STRAYS: Readonly<Record<OwnedTable, CheckKind>> = {
   annotations: "row-session-missing",
   state: "row-session-missing",
   boards: "row-session-missing",
+  captures: "row-session-missing",
   runs: "row-session-missing",
   signals: "row-session-missing",
   decisions: "row-session-missing",

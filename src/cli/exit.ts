@@ -36,6 +36,7 @@ const EXIT_OF_CODE = {
   SessionDeleted: EXIT.notFound,
   BlobNotFound: EXIT.notFound,
   BlobExpired: EXIT.notFound,
+  CaptureExpired: EXIT.notFound,
   Conflict: EXIT.refused,
   InvalidTransition: EXIT.refused,
   ReadOnly: EXIT.refused,

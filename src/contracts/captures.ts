@@ -25,8 +25,9 @@ export interface CapturedFile {
    */
   readonly path: string;
   readonly size: number;
-  /** The blob that holds it. */
+  /** The blob that holds it, and the bytes that it took when it was saved. */
   readonly ref: string;
+  readonly stored: number;
 }
 
 /** Where a session was when it was captured. */
@@ -48,8 +49,6 @@ export interface Capture extends CaptureOrigin {
   readonly session: string;
   /** How many times it was saved, from 1 on. */
   readonly generation: number;
-  /** The generation it goes on from; another than the one before means that it is one of two that went on apart. */
-  readonly basis: number | null;
   /** Kept beside the newest, because another machine had saved in the meantime. */
   readonly diverged: boolean;
   readonly fileCount: number;
@@ -57,6 +56,7 @@ export interface Capture extends CaptureOrigin {
   readonly size: number;
   readonly stored: number;
   readonly createdAt: number;
+  readonly savedAt: number;
   /** null: never. */
   readonly expiresAt: number | null;
 }
@@ -80,10 +80,12 @@ export interface NewCapture extends Partial<CaptureOrigin> {
   readonly sessionId: string;
   readonly cwd: string;
   readonly files: readonly NewCapturedFile[];
-  /** The generation this goes on from, null for none. Conflict when another is the newest; not given: whatever it is. */
-  readonly basis?: number | null;
+  /** The capture this goes on from, null for none. Conflict when it was saved since; not given: whatever there is. */
+  readonly basis?: Pick<Capture, "id" | "generation"> | null;
   /** What to do instead of refusing: keep it beside the newest, to be looked at by a person. */
   readonly onConflict?: "refuse" | "keep";
+  /** Of the Holdfast session; that of the agent's session when not given. */
+  readonly session?: string;
   /** Default 7 days from now on; null: never. */
   readonly ttlMs?: number | null;
 }
@@ -106,7 +108,9 @@ export interface CapturesRemoved {
 
 export interface Captures {
   /** One commit: the newest generation of (request, agent, session id) from now on. */
-  save(capture: NewCapture): Promise<Capture>;
+  save(capture: NewCapture): Promise<CaptureWithFiles>;
+  /** One that was kept beside the newest takes its place, and the other way round. */
+  prefer(id: string): Promise<Capture>;
   /** The newest that has not expired; null when there is none. */
   latest(request: string, agent?: CodingAgent): Promise<Capture | null>;
   /** Of all requests that have one of this session, the newest. */

@@ -1,5 +1,6 @@
 // The named reads of the checker; see queries.ts. They give columns as they are stored, each number beside what it was
 // found to name: null there is damage, and the checker says which.
+import type { CheckedCaptureRow } from "./capture-queries.ts";
 import type { Read } from "./queries.ts";
 
 type Bytes = Uint8Array;
@@ -274,6 +275,7 @@ export type OwnedTable =
   | "annotations"
   | "state"
   | "boards"
+  | "captures"
   | "runs"
   | "signals"
   | "decisions"
@@ -338,6 +340,7 @@ export interface CheckQueries extends Strays {
   "check.decisions": Read<BySeq, CheckedRunPartRow>;
   "check.checkpoints": Read<BySeq, CheckedRunPartRow>;
   "check.boards": Read<[session: number, after: string, limit: number], CheckedBoardRow>;
+  "check.captures": Read<[session: number, after: string, limit: number], CheckedCaptureRow>;
   "check.boardTasks": Read<[session: number, afterBoard: string, afterTask: string, limit: number], CheckedTaskRow>;
   "check.namesOf": Read<[session: number, after: string, limit: number], CheckedAliasRow>;
   "check.tagsOf": Read<[session: number, after: string, limit: number], { readonly tag: string }>;

@@ -16,6 +16,7 @@ export type ErrorCode =
   | "SessionDeleted"
   | "BlobNotFound"
   | "BlobExpired"
+  | "CaptureExpired"
   // Rules that refused the change.
   | "Conflict"
   | "InvalidTransition"

@@ -4,6 +4,7 @@
 import type { Agents } from "./agents.ts";
 import type { Archives } from "./archive.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
+import type { Captures } from "./captures.ts";
 import type { Checking } from "./check.ts";
 import type { Environment } from "./environment.ts";
 import type { Graph } from "./graph.ts";
@@ -102,6 +103,7 @@ export interface Holdfast {
   readonly state: State;
   readonly runs: Runs;
   readonly tasks: Tasks;
+  readonly captures: Captures;
   readonly blobs: Blobs;
   readonly log: Log;
   /** Only there when handed to open(). */

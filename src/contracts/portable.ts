@@ -6,7 +6,7 @@ import { type ColumnType, TABLES, type TableShape } from "./rows.ts";
 export const ARCHIVED_TABLES = [
   ...["sessions", "heads", "branches", "events", "turns", "clears", "evals", "calls", "snapshots"],
   ...["invocations", "derivations", "annotations", "state", "boards", "tasks", "session_tags", "aliases", "remains"],
-  ...["runs", "signals", "decisions", "checkpoints"],
+  ...["runs", "signals", "decisions", "checkpoints", "captures"],
 ] as readonly ArchivedTable[];
 
 export type ArchivedTable =
@@ -28,6 +28,7 @@ export type ArchivedTable =
   | "session_tags"
   | "aliases"
   | "remains"
+  | "captures"
   | RunTable;
 
 /** Of runs, read whole. */
@@ -41,7 +42,7 @@ export const LOGGED_TABLES = [
 
 export type LoggedTable = Exclude<
   ArchivedTable,
-  "sessions" | "boards" | "tasks" | "session_tags" | "aliases" | "remains" | RunTable
+  "sessions" | "boards" | "tasks" | "session_tags" | "aliases" | "remains" | "captures" | RunTable
 >;
 
 export type PortableCell = null | number | string | Uint8Array;

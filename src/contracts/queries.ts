@@ -1,6 +1,7 @@
 // The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
 
 import type { BlobQueries } from "./blob-queries.ts";
+import type { CaptureQueries } from "./capture-queries.ts";
 import type { CheckQueries } from "./check-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { StoredPayload } from "./payloads.ts";
@@ -238,7 +239,7 @@ export type Filter<T> = T | null;
 /** A session's number, a branch of it, and the last seq that counts. */
 type Segment = [session: number, branch: number, upTo: number];
 
-export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQueries, TraceQueries {
+export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, RunQueries, CheckQueries, TraceQueries {
   // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
   "session.get": Read<[id: string], SessionRow>;
   "session.byAlias": Read<[name: string], SessionRow>;
@@ -291,6 +292,8 @@ export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQ
   "saved.erasable": Read<[session: number, agent: number], ErasableRow>;
   "allState.erasable": Read<[session: number], ErasableRow>;
   "allAnnotations.erasable": Read<[session: number], ErasableRow>;
+  "capture.erasable": Read<[id: string], ErasableRow>;
+  "allCaptures.erasable": Read<[session: number], ErasableRow>;
   "messages.named": Read<[session: number, agent: number, upTo: number], DiscardedRow>;
   "run.named": Read<[session: number, agent: number, run: string, upTo: number], DiscardedRow>;
   "allMessages.named": Read<[session: number], DiscardedRow>;
@@ -298,6 +301,8 @@ export interface Queries extends BlobQueries, LineageQueries, RunQueries, CheckQ
   "saved.named": Read<[session: number, agent: number], DiscardedRow>;
   "allState.named": Read<[session: number], DiscardedRow>;
   "allAnnotations.named": Read<[session: number], DiscardedRow>;
+  "capture.named": Read<[id: string], DiscardedRow>;
+  "allCaptures.named": Read<[session: number], DiscardedRow>;
 
   "messages.words": Read<[session: number, agent: number, upTo: number], WordsRow>;
   "run.words": Read<[session: number, agent: number, run: string, upTo: number], WordsRow>;

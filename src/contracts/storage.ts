@@ -8,6 +8,9 @@ import type { HeadRow } from "./lineage-queries.ts";
 import type { RestoredRow } from "./portable.ts";
 import type { Queries, QueryName } from "./queries.ts";
 import type { RowOf, Slot, TableName } from "./rows.ts";
+import type { StatementName } from "./statement-names.ts";
+
+export type { ErasedRow, ErasedScope, StatementName } from "./statement-names.ts";
 
 /** What Storage.changed() is asked for by who waits for runs to work on. No session has this id. */
 export const DUE = "";
@@ -127,6 +130,8 @@ export type GuardName =
   | "board.id"
   | "boards.last"
   | "task.version"
+  | "capture.generation"
+  | "capture.newest"
   | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.
   | "blob.claims"
@@ -146,99 +151,6 @@ export type Write =
 
 /** Rows of the reads inside a commit. */
 export type Found = { readonly [N in QueryName]?: readonly Queries[N]["row"][] };
-
-/**
- * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
- * what evals, calls, snapshots and heads carry.
- */
-export type ErasedScope =
-  | "messages"
-  | "run"
-  | "allMessages"
-  | "allState"
-  | "allAnnotations"
-  | "allWork"
-  /** What the events of a run carry. */
-  | "journal"
-  /** Checkpoints of loops that are not ours. */
-  | "saved";
-
-/** Tables of a log that hold what can be erased. */
-export type ErasedRow = "events" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "state" | "annotations";
-
-/** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
-export type StatementName =
-  | "session.describe"
-  | "session.born"
-  | "session.untag"
-  | "session.tombstone"
-  | "session.unalias"
-  | "session.branchTo"
-  | "session.headTo"
-  | "session.remainsTo"
-  | "session.complete"
-  | "session.forget"
-  | "invocation.link"
-  | "run.move"
-  | "run.goOn"
-  | "run.takeUp"
-  | "run.beat"
-  | "run.admit"
-  | "signal.take"
-  | "decision.answer"
-  | "messages.erase"
-  | "run.erase"
-  | "allMessages.erase"
-  | "journal.erase"
-  | "saved.erase"
-  | `${"runs" | "signals" | "decisions" | "checkpoints"}.${"drop" | "removeAll"}`
-  | "checkpoints.dropSaved"
-  | "state.close"
-  | "state.closeAll"
-  | "state.hide"
-  | "allState.erase"
-  | "allAnnotations.erase"
-  | "allWork.erase"
-  | "words.index"
-  | "words.indexed"
-  | "words.shorten"
-  | `${"messages" | "run" | "allMessages" | "journal" | "saved"}.unindex`
-  | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
-  | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
-  | "remains.clear"
-  | "remains.keep"
-  | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "Invocations" | "State"}`
-  | `row.${Exclude<ErasedRow, "invocations">}.release`
-  | `row.${ErasedRow}.erase`
-  | "row.events.unindex"
-  | "tasks.removeAll"
-  | "tasks.removeBoard"
-  | "boards.removeAll"
-  | "agent.touch"
-  | "agent.untag"
-  | "agent.detachBlocks"
-  | "block.release"
-  | "block.drop"
-  | "block.removeVersions"
-  | "blob.pin"
-  | "blob.drop"
-  | "blob.disown"
-  | "blob.regrow"
-  | "blobs.condemn"
-  | "links.makeRoom"
-  | "links.adopt"
-  | "links.move"
-  | "links.cut"
-  | "links.forget"
-  | "links.drop"
-  | "segments.forget"
-  | "segments.drop"
-  | "segment.grow"
-  | "segment.seal"
-  | "segment.drop"
-  | "frames.clear"
-  | "frames.drop"
-  | "gc.advance";
 
 export interface BlobWrite {
   readonly sha256: Uint8Array;

@@ -18,6 +18,7 @@ export type KindName =
   | "derivation"
   | "state"
   | "board"
+  | "capture"
   | "task"
   | "agent"
   | "block"
@@ -154,6 +155,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   derivation: within("derivation", "#"),
   state: under("state", SESSION),
   board: BOARD,
+  capture: named("capture"),
   task: under("task", BOARD),
   agent: numbered("agent", "agents"),
   block: named("block"),

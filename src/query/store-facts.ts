@@ -107,6 +107,28 @@ const TASK_FACTS = [
   ),
 ];
 
+const CAPTURE_FACTS = facts(
+  "capture",
+  { table: "captures", entity: ["id"], unique: ["id"] },
+  {
+    id: identity("capture", ["id"], "id"),
+    session: to("session", "session_no"),
+    request: text("request"),
+    agent: text("agent"),
+    "agent-session": text("agent_session"),
+    generation: int("generation"),
+    diverged: int("diverged"),
+    cwd: words("cwd"),
+    files: int("files"),
+    size: int("size"),
+    stored: int("stored"),
+    "manifest-ref": payload("manifest"),
+    "created-at": instant("created_at"),
+    "saved-at": instant("saved_at"),
+    "expires-at": maybe(instant("expires_at"), "expires_at"),
+  },
+);
+
 /** Holders of parts (form 4) and chunks (which live by their links alone) are how blobs are kept, not blobs. */
 const BLOBS: Source = {
   table: "blobs",
@@ -136,4 +158,10 @@ const BLOB_FACTS = facts("blob", BLOBS, {
   ),
 });
 
-export const STORE_ATTRIBUTES: readonly Attribute[] = [...AGENT_FACTS, ...BLOCK_FACTS, ...TASK_FACTS, ...BLOB_FACTS];
+export const STORE_ATTRIBUTES: readonly Attribute[] = [
+  ...AGENT_FACTS,
+  ...BLOCK_FACTS,
+  ...TASK_FACTS,
+  ...CAPTURE_FACTS,
+  ...BLOB_FACTS,
+];

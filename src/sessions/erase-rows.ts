@@ -2,7 +2,9 @@
 import type { Cell, ErasedScope, Found, Write } from "../contracts/storage.ts";
 import { countRows, type Erased, forgetWrites, releaseWrites, tally } from "./erase.ts";
 
-const SCOPES = ["allMessages", "allState", "allAnnotations", "allWork"] as const satisfies readonly ErasedScope[];
+const SCOPES = [
+  ...(["allMessages", "allState", "allAnnotations", "allWork", "allCaptures"] as const),
+] as const satisfies readonly ErasedScope[];
 const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
 
 export function reportOf(found: Found, at: number, tombstone: 0 | 1): Erased {
@@ -11,12 +13,14 @@ export function reportOf(found: Found, at: number, tombstone: 0 | 1): Erased {
   // Of the session itself first, then of those that were kept for it.
   const events = found["remains.events"] ?? [];
   const work = countRows(found["allWork.erasable"]);
+  const captures = countRows(found["allCaptures.erasable"]);
   const removed = {
     messages: words.reduce((sum, { n }) => sum + n, 0),
     events: events.reduce((sum, { n, kept: stay }) => sum + n - stay, 0),
     state: countRows(found["allState.erasable"]),
     annotations: countRows(found["allAnnotations.erasable"]),
     ...(work === 0 ? {} : { payloads: work }),
+    ...(captures === 0 ? {} : { captures }),
     blobs,
     bytes: words.reduce((sum, row) => sum + row.bytes, bytes),
   };

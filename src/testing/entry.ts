@@ -17,6 +17,7 @@ export type { Clock, Fixture, Harness, MakeFixture, Need, Offers, Skip, SuiteOpt
 export { runAgentsSuite } from "./suites/agents.ts";
 export { runArchiveSuite } from "./suites/archive.ts";
 export { runBlobsSuite } from "./suites/blobs.ts";
+export { runCapturesSuite } from "./suites/captures.ts";
 export { runCheckSuite } from "./suites/check.ts";
 export { runHistorySuite } from "./suites/history.ts";
 export { runHostileSuite } from "./suites/hostile.ts";

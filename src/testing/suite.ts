@@ -45,6 +45,7 @@ export interface Offers {
   readonly state: Holdfast["state"];
   readonly tasks: Holdfast["tasks"];
   readonly blobs: Holdfast["blobs"];
+  readonly captures: Holdfast["captures"];
   readonly log: Holdfast["log"];
   readonly stats: Holdfast["stats"];
   readonly query: Holdfast["query"];
@@ -143,9 +144,9 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
 }
 
 export function offersOf({ store, environment, another }: Fixture): Partial<Offers> {
-  const { agents, sessions, history, state, tasks, blobs, log, info } = store;
+  const { agents, sessions, history, state, tasks, blobs, captures, log, info } = store;
   const offers: { [N in Need]: Offers[N] | undefined } = {
-    ...{ agents, sessions, history, state, tasks, blobs, log, info },
+    ...{ agents, sessions, history, state, tasks, blobs, captures, log, info },
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
     explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),

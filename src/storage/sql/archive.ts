@@ -40,6 +40,7 @@ const OWNED: Readonly<Record<string, string>> = {
   signals: "WHERE r.session_no = ? ORDER BY r.seq",
   decisions: "WHERE r.session_no = ? ORDER BY r.seq",
   checkpoints: "WHERE r.session_no = ? ORDER BY r.seq",
+  captures: "WHERE r.session_no = ? ORDER BY r.no",
   remains: "WHERE r.session_no = ? ORDER BY r.branch",
 };
 

@@ -61,6 +61,7 @@ const REFERRING: readonly (readonly [table: string, columns: readonly string[]])
   ["calls", CALL_BLOBS],
   ["snapshots", ["vars"]],
   ["heads", ["final"]],
+  ["captures", ["manifest"]],
 ];
 
 function references(where: (column: string) => string): string {
@@ -187,6 +188,11 @@ export const queries = {
   "check.boards":
     "SELECT r.id, r.agent, r.ord, r.parent, r.max_retries, r.created_at, r.version FROM boards r " +
     "WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
+  "check.captures":
+    "SELECT r.id, r.seq, r.request, r.agent, r.agent_session, r.generation, r.diverged, r.files, r.size, r.stored, r.created_at, " +
+    "r.saved_at, r.expires_at, b.sha256 AS manifest, r.salt, " +
+    "(SELECT count(*) FROM blob_links l WHERE l.parent_no = r.manifest AND l.ord < 0) AS named FROM captures r " +
+    "LEFT JOIN blobs b ON b.no = r.manifest WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
   "check.boardTasks":
     "SELECT r.board_id, r.id, r.status, r.ord, r.retry_count, r.version, r.created_at, r.updated_at FROM boards b " +
     "JOIN tasks r ON r.board_id = b.id WHERE b.session_no = ? AND (r.board_id, r.id) > (?, ?) " +
@@ -249,6 +255,7 @@ export const queries = {
   "check.strays.annotations": strays("annotations"),
   "check.strays.state": strays("state"),
   "check.strays.boards": strays("boards"),
+  "check.strays.captures": strays("captures"),
   "check.strays.runs": strays("runs"),
   "check.strays.signals": strays("signals"),
   "check.strays.decisions": strays("decisions"),

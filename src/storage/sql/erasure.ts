@@ -50,6 +50,7 @@ function workOf(payloads: typeof PAYLOADS): string {
 
 const EVENTS = { table: "events", name: "events", column: "content" } as const;
 const STATE = { table: "state", name: "state", column: "value" } as const;
+const CAPTURES = { table: "captures", name: "captures", column: "manifest" } as const;
 const OF_WORK = { table: workOf(PAYLOADS), name: "w", column: "payload" } as const;
 
 const SCOPES: Readonly<Record<ErasedScope, Where>> = {
@@ -71,6 +72,8 @@ const SCOPES: Readonly<Record<ErasedScope, Where>> = {
     rows: OF_SESSION,
     erase: `DELETE FROM annotations WHERE ${OF_SESSION}`,
   },
+  capture: { ...CAPTURES, rows: "id = ?", erase: "DELETE FROM captures WHERE id = ?" },
+  allCaptures: { ...CAPTURES, rows: OF_SESSION, erase: `DELETE FROM captures WHERE ${OF_SESSION}` },
   allWork: { ...OF_WORK, rows: goes("w"), erase: `DELETE FROM clears WHERE ${goes("clears")}` },
 };
 
@@ -152,7 +155,7 @@ function each<S extends ErasedScope, P extends string>(
 }
 
 const OF_MESSAGES = ["messages", "run", "allMessages", "journal", "saved"] as const;
-const ALL = [...OF_MESSAGES, "allState", "allAnnotations", "allWork"] as const;
+const ALL = [...OF_MESSAGES, "allState", "allAnnotations", "allWork", "capture", "allCaptures"] as const;
 
 /** Where forks that are there, or of which something is kept, branched off. Parameters: the session's number, twice. */
 const FORKED =

@@ -157,6 +157,20 @@ const RUNS: readonly string[] = [
      branch {int} NOT NULL, iteration {int} NOT NULL, PRIMARY KEY (session_no, agent_no, run, seq)){table_end}`,
 ];
 
+/** One row for what a request has of an agent's session, and one for each that went another way. */
+const CAPTURES = [
+  `CREATE TABLE captures (no {serial}, id {text} NOT NULL UNIQUE, session_no {int} NOT NULL, seq {int} NOT NULL,
+     request {text} NOT NULL, agent {text} NOT NULL, agent_session {text} NOT NULL, generation {int} NOT NULL,
+     diverged {int} NOT NULL, cwd {bytes} NOT NULL, config_dir {bytes}, project_key {bytes}, agent_version {bytes},
+     manifest {int} NOT NULL, salt {bytes} NOT NULL, files {int} NOT NULL, size {int} NOT NULL, stored {int} NOT NULL,
+     created_at {int} NOT NULL, saved_at {int} NOT NULL, expires_at {int})`,
+  "CREATE UNIQUE INDEX captures_newest ON captures (request, agent, agent_session, session_no) WHERE diverged = 0",
+  "CREATE INDEX captures_request ON captures (request, no)",
+  "CREATE INDEX captures_agent_session ON captures (agent_session, no)",
+  "CREATE INDEX captures_session ON captures (session_no)",
+  "CREATE INDEX captures_expiry ON captures (expires_at, no) WHERE expires_at IS NOT NULL",
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
@@ -175,6 +189,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   // Who is at work in a session, a run's children there included.
   { version: 7, up: ["CREATE INDEX runs_live ON runs (session_no, nested, no) WHERE ended_at IS NULL"] },
+  { version: 8, up: CAPTURES },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);

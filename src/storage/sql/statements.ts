@@ -4,6 +4,7 @@ import type { GuardName, StatementName } from "../../contracts/storage.ts";
 import * as agents from "./agents.ts";
 import * as archive from "./archive.ts";
 import * as blobs from "./blobs.ts";
+import * as captures from "./captures.ts";
 import * as check from "./check.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
@@ -28,6 +29,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...state.queries,
   ...agents.queries,
   ...tasks.queries,
+  ...captures.queries,
   ...blobs.queries,
   ...words.queries,
   ...stats.queries,
@@ -44,6 +46,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
   ...state.statements,
   ...agents.statements,
   ...tasks.statements,
+  ...captures.statements,
   ...blobs.statements,
   ...words.statements,
 };
@@ -58,6 +61,7 @@ export const GUARDS: Readonly<Record<GuardName, string>> = {
   ...state.guards,
   ...agents.guards,
   ...tasks.guards,
+  ...captures.guards,
   ...blobs.guards,
   ...words.guards,
 };

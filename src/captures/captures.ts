@@ -1,0 +1,154 @@
+// Captures: see contracts/captures.ts for what they promise.
+import type { Blobs } from "../contracts/blobs.ts";
+import type { CaptureRow } from "../contracts/capture-queries.ts";
+import type { Capture, Captures, CapturesRemoved } from "../contracts/captures.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Page } from "../contracts/json.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { Sessions } from "../contracts/sessions.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { fromRef } from "../core/bytes.ts";
+import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord } from "../core/check.ts";
+import { readCursor, writeCursor } from "../core/cursor.ts";
+import { change, prefer } from "./change.ts";
+import { checkCapture, type Given } from "./given.ts";
+import { AGENTS } from "./manifest.ts";
+import { remove } from "./remove.ts";
+import { captureOf, existingCapture, liveCapture, manifestOf } from "./rows.ts";
+import { type Depot, save } from "./save.ts";
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+const PAGE = 100;
+
+export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blobs, sessions: Sessions): Captures {
+  const depot: Depot = { storage, payloads, blobs, sessionFor: (given, before) => sessionFor(sessions, given, before) };
+  const newest = async (filter: Filter): Promise<Capture | null> => {
+    const [row] = await find(storage, filter, FOREVER, 1);
+    return row === undefined ? null : captureOf(row);
+  };
+  return {
+    save: async (capture) => save(depot, checkCapture(capture)),
+    prefer: async (id) => prefer(storage, checkId(id, "capture")),
+    latest: async (request, agent) => newest({ ...NO_FILTER, request: checkId(request, "request"), ...agentOf(agent) }),
+    bySession: async (sessionId, agent) =>
+      newest({ ...NO_FILTER, sessionId: checkId(sessionId, "sessionId"), ...agentOf(agent) }),
+    get: async (id) => {
+      const [row] = await storage.query("capture.get", checkId(id, "capture"));
+      return row === undefined ? null : captureOf(row);
+    },
+    list: async (filter) => list(storage, filter),
+    files: async (id) => (await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))).files,
+    read: (id, path) => read(depot, checkId(id, "capture"), path),
+    expire: async (id, expiresAt) => {
+      const at = expiresAt === null ? null : checkInt(expiresAt, "expiresAt", 0, FOREVER);
+      return change(storage, checkId(id, "capture"), at);
+    },
+    delete: async (id) => remove(depot, [await existingCapture(storage, checkId(id, "capture"))], "asked"),
+    deleteForRequest: async (request) => removeRequest(depot, checkId(request, "request")),
+    deleteExpired: async (options) => {
+      const { dryRun } = checkRecord(options, "options", ["dryRun"]);
+      return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"));
+    },
+  };
+}
+
+interface Filter {
+  readonly request: string | null;
+  readonly sessionId: string | null;
+  readonly agent: string | null;
+  readonly diverged: boolean;
+}
+
+const NO_FILTER: Filter = { request: null, sessionId: null, agent: null, diverged: false };
+
+function agentOf(agent: unknown): Pick<Filter, "agent"> {
+  return { agent: agent === undefined ? null : checkOneOf(agent, "agent", AGENTS) };
+}
+
+function find(storage: Storage, filter: Filter, before: number, limit: number): Promise<readonly CaptureRow[]> {
+  const { request, sessionId, agent, diverged } = filter;
+  const rest = [before, storage.environment.now(), agent, agent, diverged ? 1 : 0, limit] as const;
+  if (request !== null && sessionId !== null) return storage.query("captures.byBoth", request, sessionId, ...rest);
+  if (request !== null) return storage.query("captures.byRequest", request, ...rest);
+  if (sessionId !== null) return storage.query("captures.bySession", sessionId, ...rest);
+  return storage.query("captures.list", ...rest);
+}
+
+async function list(storage: Storage, asked: unknown): Promise<Page<Capture>> {
+  const given = checkRecord(asked, "filter", ["request", "agent", "sessionId", "diverged", "limit", "cursor"]);
+  const limit = checkLimit(given.limit, "page", PAGE);
+  const id = (name: "request" | "sessionId") =>
+    given[name] === undefined ? null : checkId(given[name], `filter.${name}`);
+  const filter: Filter = {
+    ...{ request: id("request"), sessionId: id("sessionId"), ...agentOf(given.agent) },
+    diverged: given.diverged !== undefined && checkBoolean(given.diverged, "filter.diverged"),
+  };
+  const rows = await find(storage, filter, readCursor(given.cursor) ?? FOREVER, limit + 1);
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return {
+    items: items.map(captureOf),
+    next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null,
+  };
+}
+
+async function* read({ storage, payloads }: Depot, id: string, path: string): AsyncGenerator<Uint8Array> {
+  const { files } = await manifestOf(payloads, await liveCapture(storage, id));
+  const file = files.find((one) => one.path === path);
+  const digest = file === undefined ? null : fromRef(file.ref);
+  if (digest === null) {
+    throw new HoldfastError("NotFound", `the capture ${id} has no file ${JSON.stringify(path)}`, {
+      details: { kind: "file", capture: id, path },
+      hint: "captures.files(id) lists them.",
+    });
+  }
+  yield* payloads.stream(digest);
+}
+
+/** That of the capture it goes on from; or one named after the agent's session, another when that was deleted. */
+async function sessionFor(sessions: Sessions, given: Given, before: CaptureRow | null): Promise<string> {
+  const { agent, sessionId, request } = given;
+  const first = given.session ?? before?.session ?? `${agent}/${sessionId}`;
+  for (let n = 1; ; n++) {
+    const id = n === 1 ? first : `${first}~${n}`;
+    if ((await sessions.get(id)) !== null) return id;
+    try {
+      return (await sessions.create({ id, agent, request })).id;
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error;
+      if (error.code === "AlreadyExists") return id;
+      if (error.code !== "SessionDeleted" || given.session !== undefined) throw error;
+    }
+  }
+}
+
+async function removeRequest(depot: Depot, request: string): Promise<CapturesRemoved> {
+  const rows = await depot.storage.query("captures.ofRequest", request, LIMITS.page);
+  const removed = await remove(depot, rows, "request");
+  return rows.length < LIMITS.page ? removed : joined(removed, await removeRequest(depot, request));
+}
+
+async function sweep(depot: Depot, dryRun: boolean): Promise<CapturesRemoved> {
+  const { storage } = depot;
+  const now = storage.environment.now();
+  let all: CapturesRemoved = { removed: [], bytes: 0 };
+  for (let last: readonly [number, number] = [0, 0]; ; ) {
+    const rows = await storage.query("captures.expired", now, ...last, PAGE);
+    all = joined(all, dryRun ? foreseen(rows) : await remove(depot, rows, "expired"));
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < PAGE) return all;
+    last = [end.expires_at ?? 0, end.no];
+  }
+}
+
+function foreseen(rows: readonly CaptureRow[]): CapturesRemoved {
+  return {
+    removed: rows.map(({ id, request, agent_session }) => ({ id, request, sessionId: agent_session })),
+    bytes: rows.reduce((sum, row) => sum + row.stored, 0),
+  };
+}
+
+function joined(a: CapturesRemoved, b: CapturesRemoved): CapturesRemoved {
+  return { removed: [...a.removed, ...b.removed], bytes: a.bytes + b.bytes };
+}

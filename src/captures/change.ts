@@ -1,0 +1,64 @@
+// What people change of a capture: when it expires, and which of two that went apart is the one to go on from.
+import type { CaptureRow } from "../contracts/capture-queries.ts";
+import type { Capture } from "../contracts/captures.ts";
+import type { EventDraft, Guard, Storage } from "../contracts/storage.ts";
+import { decide } from "../core/decide.ts";
+import { captureOf, existingCapture } from "./rows.ts";
+import { generationGuard } from "./save.ts";
+
+export function change(storage: Storage, id: string, expiresAt: number | null): Promise<Capture> {
+  return decide(storage, async () => {
+    const row = await existingCapture(storage, id);
+    const { session } = row;
+    const at = storage.environment.now();
+    const event: EventDraft = {
+      ...{ session, type: "capture/changed", at, data: { capture: id, expires_at: expiresAt } },
+      writes: [{ op: "run", statement: "capture.expire", params: [expiresAt, { slot: "seq" }, id] }],
+    };
+    return {
+      commit: {
+        sessions: [{ id: session, mode: "existing", at }],
+        guards: [generationGuard(row, session)],
+        events: [event],
+      },
+      answer: () => captureOf({ ...row, expires_at: expiresAt }),
+    };
+  });
+}
+
+/** The newest changes places with one that was kept beside it. */
+export function prefer(storage: Storage, id: string): Promise<Capture> {
+  return decide<Capture>(storage, async () => {
+    const row = await existingCapture(storage, id);
+    if (row.diverged === 0) return { answer: captureOf(row) };
+    const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
+    const at = storage.environment.now();
+    const both = newest === undefined ? [] : [turned(newest, 1, at)];
+    const guard: Guard = {
+      check: "capture.newest",
+      key: [row.request, row.agent, row.agent_session, row.session],
+      expect: newest?.id ?? null,
+    };
+    const used = [...new Set([row.session, ...(newest === undefined ? [] : [newest.session])])];
+    return {
+      commit: {
+        sessions: used.map((session) => ({ id: session, mode: "existing", at })),
+        guards: [
+          guard,
+          generationGuard(row, row.session),
+          ...(newest === undefined ? [] : [generationGuard(newest, newest.session)]),
+        ],
+        // First the one that is in its place: there is room for one.
+        events: [...both, turned(row, 0, at)],
+      },
+      answer: () => captureOf({ ...row, diverged: 0 }),
+    };
+  });
+}
+
+function turned({ id, session }: CaptureRow, diverged: 0 | 1, at: number): EventDraft {
+  return {
+    ...{ session, type: "capture/changed", at, data: { capture: id, diverged } },
+    writes: [{ op: "run", statement: "capture.diverge", params: [diverged, { slot: "seq" }, id] }],
+  };
+}

@@ -1,0 +1,105 @@
+// What callers hand in, checked.
+import type { CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/captures.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import {
+  checkArray,
+  checkBoolean,
+  checkId,
+  checkInt,
+  checkOneOf,
+  checkRecord,
+  checkRef,
+  checkText,
+  invalid,
+} from "../core/check.ts";
+import { checkPath } from "../core/paths.ts";
+import { AGENTS, ROLES } from "./manifest.ts";
+
+const WEEK_MS = 7 * 24 * 3_600_000;
+const MOST_TTL_MS = 1e15;
+
+export interface Given extends CaptureOrigin {
+  readonly request: string;
+  readonly agent: CodingAgent;
+  readonly sessionId: string;
+  readonly files: readonly NewCapturedFile[];
+  readonly basis: { readonly id: string; readonly generation: number } | null | undefined;
+  readonly keeps: boolean;
+  readonly ttlMs: number | null;
+  readonly session: string | undefined;
+}
+
+const INPUT = [
+  ...[
+    "request",
+    "agent",
+    "sessionId",
+    "cwd",
+    "configDir",
+    "key",
+    "agentVersion",
+    "files",
+    "basis",
+    "onConflict",
+    "ttlMs",
+  ],
+  "session",
+];
+
+export function checkCapture(input: unknown): Given {
+  const given = checkRecord(input, "capture", INPUT);
+  const told = (name: string) =>
+    given[name] === undefined || given[name] === null ? null : checkText(given[name], `capture.${name}`, "titleBytes");
+  const { ttlMs, basis } = given;
+  return {
+    request: checkId(given.request, "capture.request"),
+    agent: checkOneOf(given.agent, "capture.agent", AGENTS),
+    sessionId: checkId(given.sessionId, "capture.sessionId"),
+    cwd: checkText(given.cwd, "capture.cwd", "titleBytes"),
+    ...{ configDir: told("configDir"), key: told("key"), agentVersion: told("agentVersion") },
+    files: checkFiles(given.files),
+    basis: basis === undefined || basis === null ? basis : checkBasis(basis),
+    keeps:
+      given.onConflict !== undefined &&
+      checkOneOf(given.onConflict, "capture.onConflict", ["refuse", "keep"]) === "keep",
+    ttlMs: ttlMs === undefined ? WEEK_MS : ttlMs === null ? null : checkInt(ttlMs, "capture.ttlMs", 0, MOST_TTL_MS),
+    session: given.session === undefined ? undefined : checkId(given.session, "capture.session"),
+  };
+}
+
+function checkBasis(basis: unknown): Given["basis"] {
+  const { id, generation } = checkRecord(basis, "capture.basis");
+  return {
+    id: checkId(id, "capture.basis.id"),
+    generation: checkInt(generation, "capture.basis.generation", 1, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function checkFiles(files: unknown): readonly NewCapturedFile[] {
+  const seen = new Set<string>();
+  return checkArray(files, "capture.files", "captureFiles").map((one, i) => {
+    const what = `capture.files[${i}]`;
+    const { role, path, content, grows } = checkRecord(one, what, ["role", "path", "content", "grows"]);
+    const name = checkText(path, `${what}.path`, "titleBytes");
+    checkPath(name);
+    if (seen.has(name)) throw invalid(`${what}.path`, "a path that no other file of it has", name);
+    seen.add(name);
+    return {
+      role: checkOneOf(role, `${what}.role`, ROLES),
+      path: name,
+      content: contentOf(content, what),
+      grows: grows !== undefined && checkBoolean(grows, `${what}.grows`),
+    };
+  });
+}
+
+/** The caller's array may change while it waits for its turn: what is stored is checked against its hash anyway. */
+function contentOf(content: unknown, what: string): NewCapturedFile["content"] {
+  if (content instanceof Uint8Array) {
+    if (content.byteLength <= LIMITS.blobInMemoryBytes) return content;
+    throw invalid(`${what}.content`, `at most ${LIMITS.blobInMemoryBytes} bytes`, content.byteLength);
+  }
+  const { ref } = checkRecord(content, `${what}.content`, ["ref"]);
+  checkRef(ref, `${what}.content.ref`);
+  return { ref: ref as string };
+}

@@ -1,0 +1,54 @@
+// Removing captures: their files go unless something else holds them; the log says which went and why.
+import type { CaptureRow } from "../contracts/capture-queries.ts";
+import type { CapturesRemoved } from "../contracts/captures.ts";
+import { decide } from "../core/decide.ts";
+import { afterwards, forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
+import { isOver } from "./rows.ts";
+import { type Depot, generationGuard } from "./save.ts";
+
+export type Why = "asked" | "request" | "expired";
+
+/** One commit each. One that was saved since, or is to be kept after all, is looked at again before it goes. */
+export async function remove(depot: Depot, rows: readonly CaptureRow[], why: Why): Promise<CapturesRemoved> {
+  const { storage, payloads } = depot;
+  const removed: CapturesRemoved["removed"][number][] = [];
+  let bytes = 0;
+  const later: Tally["later"][number][] = [];
+  for (const { id } of rows) {
+    const gone = await removeOne(depot, id, why);
+    if (gone === null) continue;
+    removed.push({ id, request: gone.row.request, sessionId: gone.row.agent_session });
+    bytes += gone.row.stored;
+    later.push(...gone.later);
+  }
+  if (removed.length > 0) await afterwards(storage, payloads, later);
+  return { removed, bytes };
+}
+
+interface Gone {
+  readonly row: CaptureRow;
+  readonly later: Tally["later"];
+}
+
+function removeOne({ storage }: Depot, id: string, why: Why): Promise<Gone | null> {
+  return decide<Gone | null>(storage, async () => {
+    const [row] = await storage.query("capture.get", id);
+    const at = storage.environment.now();
+    if (row === undefined || (why === "expired" && !isOver(row, at))) return { answer: null };
+    const { session } = row;
+    return {
+      commit: {
+        solo: true,
+        sessions: [{ id: session, mode: "existing", at }],
+        guards: [generationGuard(row, session)],
+        events: [
+          {
+            ...{ session, type: "capture/removed", at, data: { capture: id, why } },
+            writes: [...releaseWrites(["capture"], at, [id]), ...forgetWrites(["capture"], [id])],
+          },
+        ],
+      },
+      answer: ({ found = {} }) => ({ row, later: tally(found, ["capture"], at).later }),
+    };
+  });
+}

@@ -1,0 +1,212 @@
+// Saving a capture. The files go first, each as a blob of its own, transcripts as what was added to the one before; then one
+// commit makes them the newest generation, unless somebody else has saved since: that is for a person to look at.
+import type { Blobs } from "../contracts/blobs.ts";
+import type { CaptureRow } from "../contracts/capture-queries.ts";
+import type { CapturedFile, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { EventDraft, Guard, Storage, Write } from "../contracts/storage.ts";
+import { encodeText, fromRef, toHex } from "../core/bytes.ts";
+import { type Decision, decide } from "../core/decide.ts";
+import { newId } from "../core/environment.ts";
+import { forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
+import type { Given } from "./given.ts";
+import { encodeManifest, type Manifest } from "./manifest.ts";
+import { captureOf, inOrder, manifestOf } from "./rows.ts";
+
+/** What is on its way in lives so long without a row. */
+const ON_THE_WAY_MS = 3_600_000;
+const NO_BYTES = new Uint8Array(0);
+
+export interface Depot {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly blobs: Blobs;
+  /** The id of the session that has its log; there is one from then on. */
+  readonly sessionFor: (given: Given, before: CaptureRow | null) => Promise<string>;
+}
+
+interface Basis {
+  /** The row that is replaced; null: there will be a new one. */
+  readonly before: CaptureRow | null;
+  /** Of those that did not go another way. */
+  readonly newest: CaptureRow | null;
+}
+
+export async function save(depot: Depot, given: Given): Promise<CaptureWithFiles> {
+  const { storage, payloads } = depot;
+  const { before } = await goesOnFrom(storage, given);
+  const session = await depot.sessionFor(given, before);
+  const known = before === null ? null : await manifestOf(payloads, before).catch(() => null);
+  const files = inOrder(await storeFiles(depot, given.files, known));
+  const { agent, sessionId, cwd, configDir, key, agentVersion } = given;
+  const bytes = encodeManifest({ agent, sessionId, cwd, configDir, key, agentVersion, files });
+  const children = distinct(files.map(({ ref }) => fromRef(ref) as Uint8Array));
+  return payloads.preparing(async (prepare) => {
+    const manifest = await prepare(bytes, { media: "application/json", utf8: true, owned: true, children });
+    const saving: Saving = { given, session, files, manifest, children };
+    const saved = await decide(storage, async () => decisionOf(depot, saving, await goesOnFrom(storage, given)));
+    // What the one before held and this one does not.
+    const kept = new Set(children.map(toHex));
+    await payloads.discard(saved.later.filter(({ sha256 }) => !kept.has(toHex(sha256))));
+    return saved.capture;
+  });
+}
+
+/** Conflict when what is there is not what the caller knows. */
+async function goesOnFrom(storage: Storage, given: Given): Promise<Basis> {
+  const { request, agent, sessionId, basis } = given;
+  const newest = (await storage.query("capture.newest", request, agent, sessionId))[0] ?? null;
+  if (basis === undefined) return { before: newest, newest };
+  const row = basis === null ? undefined : (await storage.query("capture.get", basis.id))[0];
+  const isSame = row?.agent === agent && row.agent_session === sessionId && row.request === request;
+  if (isSame && row.generation === basis?.generation) return { before: row, newest };
+  // There is nobody to go on apart from: it was removed, or never there.
+  if (newest === null || given.keeps) return { before: null, newest };
+  throw conflict(given, newest);
+}
+
+function conflict({ request, sessionId }: Given, newest: CaptureRow): HoldfastError {
+  const { id, generation } = newest;
+  return new HoldfastError(
+    "Conflict",
+    `another machine has saved session ${JSON.stringify(sessionId)} meanwhile: generation ${generation} is the newest`,
+    {
+      details: { kind: "capture", request, sessionId, id, generation },
+      hint: 'Save it beside the other with onConflict: "keep", and choose later with captures.prefer(id).',
+    },
+  );
+}
+
+async function storeFiles(
+  { storage, blobs }: Depot,
+  files: readonly NewCapturedFile[],
+  known: Manifest | null,
+): Promise<readonly CapturedFile[]> {
+  const before = new Map(known?.files.map((file) => [file.path, file]));
+  const stored: CapturedFile[] = [];
+  for (const { role, path, content, grows } of files) {
+    const had = before.get(path);
+    const ref = content instanceof Uint8Array ? await storeFile(blobs, content, grows === true, had) : content.ref;
+    const same = had?.ref === ref ? had : await measured(storage, ref);
+    if (same === undefined) throw missing(path, ref);
+    stored.push({ role, path, ref, size: same.size, stored: same.stored });
+  }
+  return stored;
+}
+
+async function measured(storage: Storage, ref: string): Promise<Pick<CapturedFile, "size" | "stored"> | undefined> {
+  const [row] = await storage.query("capture.stored", fromRef(ref) as Uint8Array);
+  return row;
+}
+
+/** A transcript is made of segments from its first day on, so that what is added later is all that is stored. */
+async function storeFile(
+  blobs: Blobs,
+  content: Uint8Array,
+  grows: boolean,
+  had: CapturedFile | undefined,
+): Promise<string> {
+  const options = { ttlMs: ON_THE_WAY_MS };
+  if (!grows) return blobs.store(content, options);
+  const growsFrom = had?.ref ?? (await blobs.store(NO_BYTES, options));
+  return blobs.store(content, { ...options, growsFrom });
+}
+
+function missing(path: string, ref: string): HoldfastError {
+  return new HoldfastError("BlobNotFound", `there is no blob ${ref} for ${JSON.stringify(path)}`, {
+    details: { path, ref },
+    hint: "Give the bytes instead.",
+  });
+}
+
+interface Saving {
+  readonly given: Given;
+  readonly session: string;
+  readonly files: readonly CapturedFile[];
+  readonly manifest: PreparedPayload;
+  readonly children: readonly Uint8Array[];
+}
+
+interface Saved {
+  readonly capture: CaptureWithFiles;
+  readonly later: Tally["later"];
+}
+
+function decisionOf({ storage }: Depot, saving: Saving, { before, newest }: Basis): Decision<Saved> {
+  const { given, session, files, manifest, children } = saving;
+  const at = storage.environment.now();
+  const row = rowOf(storage, saving, { before, newest }, at);
+  const { id, generation, diverged, request, agent, agent_session, size, stored, created_at, expires_at } = row;
+  const replaced: Write[] =
+    before === null ? [] : [...releaseWrites(["capture"], at, [before.id]), ...forgetWrites(["capture"], [before.id])];
+  const event: EventDraft = {
+    ...{ session, type: "capture/saved", at, payloads: { manifest } },
+    data: {
+      ...{
+        agent,
+        agent_session,
+        blobs: children.length,
+        capture: id,
+        created_at,
+        diverged,
+        expires_at,
+        files: files.length,
+        generation,
+      },
+      ...{ request, size, stored },
+    },
+    writes: [...replaced, { op: "insert", table: "captures", row }],
+  };
+  return {
+    commit: {
+      ...(before === null ? {} : { solo: true }),
+      sessions: [{ id: session, mode: "existing", at }],
+      guards: [guardOf(given, session, { before, newest })],
+      events: [event],
+      ...{ blobs: manifest.blobs, writes: manifest.writes },
+      uses: [...manifest.uses, ...children.map((digest) => [digest, 0] as const)],
+    },
+    answer: ({ found = {} }) => ({
+      capture: { ...captureOf({ ...row, session } as unknown as CaptureRow), files },
+      later: before === null ? [] : tally(found, ["capture"], at).later,
+    }),
+  };
+}
+
+function rowOf(storage: Storage, { given, files, manifest }: Saving, { before, newest }: Basis, at: number) {
+  return {
+    ...{ id: before?.id ?? newId(storage.environment, "cap"), request: given.request, agent: given.agent },
+    ...{ agent_session: given.sessionId, generation: (before?.generation ?? 0) + 1 },
+    diverged: before === null ? (newest === null ? 0 : 1) : before.diverged,
+    ...{ cwd: encodeText(given.cwd), config_dir: bytesOf(given.configDir), project_key: bytesOf(given.key) },
+    ...{ agent_version: bytesOf(given.agentVersion), manifest: manifest.sha256, salt: manifest.salt },
+    ...{ files: files.length, size: sum(files, "size"), stored: sum(files, "stored") },
+    ...{ created_at: before?.created_at ?? at, saved_at: at },
+    expires_at: given.ttlMs === null ? null : at + given.ttlMs,
+  };
+}
+
+function guardOf({ request, agent, sessionId }: Given, session: string, { before, newest }: Basis): Guard {
+  if (before === null) {
+    return { check: "capture.newest", key: [request, agent, sessionId, session], expect: newest?.id ?? null };
+  }
+  return generationGuard(before, session);
+}
+
+/** It is what it was, and where: `session` is any that the commit uses. */
+export function generationGuard({ id, generation, diverged }: CaptureRow, session: string): Guard {
+  return { check: "capture.generation", key: [id, session], expect: generation * 2 + diverged };
+}
+
+function sum(files: readonly CapturedFile[], of: "size" | "stored"): number {
+  return files.reduce((all, file) => all + file[of], 0);
+}
+
+function bytesOf(value: string | null): Uint8Array | null {
+  return value === null ? null : encodeText(value);
+}
+
+function distinct(digests: readonly Uint8Array[]): readonly Uint8Array[] {
+  return [...new Map(digests.map((digest) => [toHex(digest), digest])).values()];
+}

@@ -1,0 +1,101 @@
+// The changes of many rows that a commit may ask for by name, and what erasures cover; see storage.ts.
+
+/**
+ * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
+ * what evals, calls, snapshots and heads carry.
+ */
+export type ErasedScope =
+  | "messages"
+  | "run"
+  | "allMessages"
+  | "allState"
+  | "allAnnotations"
+  | "allWork"
+  /** What the events of a run carry. */
+  | "journal"
+  /** Checkpoints of loops that are not ours. */
+  | "saved"
+  /** One capture, by its id, or all of a session. */
+  | "capture"
+  | "allCaptures";
+
+/** Tables of a log that hold what can be erased. */
+export type ErasedRow = "events" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "state" | "annotations";
+
+/** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
+export type StatementName =
+  | "session.describe"
+  | "session.born"
+  | "session.untag"
+  | "session.tombstone"
+  | "session.unalias"
+  | "session.branchTo"
+  | "session.headTo"
+  | "session.remainsTo"
+  | "session.complete"
+  | "session.forget"
+  | "invocation.link"
+  | "run.move"
+  | "run.goOn"
+  | "run.takeUp"
+  | "run.beat"
+  | "run.admit"
+  | "signal.take"
+  | "decision.answer"
+  | "messages.erase"
+  | "run.erase"
+  | "allMessages.erase"
+  | "journal.erase"
+  | "saved.erase"
+  | "capture.erase"
+  | "allCaptures.erase"
+  | "capture.expire"
+  | "capture.diverge"
+  | `${"runs" | "signals" | "decisions" | "checkpoints"}.${"drop" | "removeAll"}`
+  | "checkpoints.dropSaved"
+  | "state.close"
+  | "state.closeAll"
+  | "state.hide"
+  | "allState.erase"
+  | "allAnnotations.erase"
+  | "allWork.erase"
+  | "words.index"
+  | "words.indexed"
+  | "words.shorten"
+  | `${"messages" | "run" | "allMessages" | "journal" | "saved"}.unindex`
+  | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
+  | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
+  | "remains.clear"
+  | "remains.keep"
+  | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "Invocations" | "State"}`
+  | `row.${Exclude<ErasedRow, "invocations">}.release`
+  | `row.${ErasedRow}.erase`
+  | "row.events.unindex"
+  | "tasks.removeAll"
+  | "tasks.removeBoard"
+  | "boards.removeAll"
+  | "agent.touch"
+  | "agent.untag"
+  | "agent.detachBlocks"
+  | "block.release"
+  | "block.drop"
+  | "block.removeVersions"
+  | "blob.pin"
+  | "blob.drop"
+  | "blob.disown"
+  | "blob.regrow"
+  | "blobs.condemn"
+  | "links.makeRoom"
+  | "links.adopt"
+  | "links.move"
+  | "links.cut"
+  | "links.forget"
+  | "links.drop"
+  | "segments.forget"
+  | "segments.drop"
+  | "segment.grow"
+  | "segment.seal"
+  | "segment.drop"
+  | "frames.clear"
+  | "frames.drop"
+  | "gc.advance";

@@ -1,0 +1,54 @@
+// Captures: for every request and session of a coding agent the newest, and beside it those that went another way.
+import type { QueryName } from "../../contracts/queries.ts";
+import type { GuardName, StatementName } from "../../contracts/storage.ts";
+
+const COLUMNS =
+  "c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, " +
+  "c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, " +
+  "c.saved_at, c.expires_at";
+/** One whose blob is gone is still a row, so that it can be told. */
+const CAPTURES = `SELECT ${COLUMNS} FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest`;
+
+/** An archive may have brought another, of another session. */
+const LAST = "ORDER BY c.no DESC LIMIT 1";
+
+/** Newest first, as long as their time is not over. */
+function list(where: string): string {
+  return (
+    `${CAPTURES} WHERE ${where}c.no < ? AND (c.expires_at IS NULL OR c.expires_at > ?) ` +
+    "AND (CAST(? AS TEXT) IS NULL OR c.agent = ?) AND c.diverged <= ? ORDER BY c.no DESC LIMIT ?"
+  );
+}
+
+export const queries = {
+  "capture.get": `${CAPTURES} WHERE c.id = ?`,
+  "capture.newest": `${CAPTURES} WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ${LAST}`,
+  "captures.list": list(""),
+  "captures.byRequest": list("c.request = ? AND "),
+  "captures.bySession": list("c.agent_session = ? AND "),
+  "captures.byBoth": list("c.request = ? AND c.agent_session = ? AND "),
+  /** All that a blob is kept in, whoever else is. */
+  "capture.stored": `
+    SELECT CAST(b.stored + coalesce((SELECT sum(p.stored) FROM blob_links l JOIN blobs p ON p.no = l.child_no
+      WHERE l.parent_no = b.no AND l.ord >= 0), 0) + coalesce((SELECT sum(f.stored) FROM blob_segments u
+      JOIN segment_frames f ON f.segment_id = u.segment_id WHERE u.blob_no = b.no), 0) AS BIGINT) AS stored, b.size
+    FROM blobs b WHERE b.sha256 = ?`,
+  "captures.ofRequest": `${CAPTURES} WHERE c.request = ? ORDER BY c.no LIMIT ?`,
+  "captures.expired":
+    `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
+    "ORDER BY c.expires_at, c.no LIMIT ?",
+} as const satisfies Partial<Record<QueryName, string>>;
+
+export const statements = {
+  "capture.expire": "UPDATE captures SET expires_at = ?, seq = ? WHERE id = ?",
+  "capture.diverge": "UPDATE captures SET diverged = ?, seq = ? WHERE id = ?",
+} as const satisfies Partial<Record<StatementName, string>>;
+
+export const guards = {
+  "capture.generation":
+    "SELECT (SELECT c.generation * 2 + c.diverged FROM captures c WHERE c.id = ?) AS value FROM sessions s WHERE s.id = ?",
+  "capture.newest":
+    "SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 " +
+    `${LAST}) AS value ` +
+    "FROM sessions s WHERE s.id = ?",
+} as const satisfies Partial<Record<GuardName, string>>;

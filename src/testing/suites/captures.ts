@@ -1,0 +1,426 @@
+// The suite of the captures contract: what coding agents left on disk, saved by generations and kept for a while.
+import assert from "node:assert/strict";
+import type { Capture, Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import { CALLER_MISTAKES, isSameBytes, noise, present, prose, range, refOf, refuses } from "../expect.ts";
+import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+
+export function runCapturesSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
+  runCases(
+    `captures: ${name}`,
+    [...savingCases, ...findingCases, ...generationCases, ...expiryCases, ...removalCases, ...hostileCases],
+    make,
+    options,
+  );
+}
+
+const WEEK = 7 * 24 * 3_600_000;
+const ID = "0b5c8a5e-8b0a-4ad0-9d2c-6f6f0a1f7c11";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const transcript = (content: Uint8Array, id = ID): NewCapturedFile => ({
+  ...{ role: "transcript", path: `project/${id}.jsonl`, content, grows: true },
+});
+
+function captured(more: Partial<NewCapture> = {}): NewCapture {
+  return {
+    ...{ request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app" },
+    files: [transcript(bytes('{"type":"user"}\n')), { role: "task", path: `tasks/${ID}/1.json`, content: bytes("{}") }],
+    ...more,
+  };
+}
+
+async function readAll(captures: Captures, id: string, path: string): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of captures.read(id, path)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+const bare = ({ id, generation }: Capture) => ({ id, generation });
+
+const savingCases: readonly Case[] = [
+  prove("CA1 what is read is byte for byte what was saved", ["captures"], async ({ captures }) => {
+    const files: NewCapturedFile[] = [
+      transcript(prose(300_000, 3)),
+      { role: "subagent", path: `project/${ID}/subagents/agent-a1.jsonl`, content: noise(70_000, 4), grows: true },
+      { role: "tool-result", path: `project/${ID}/tool-results/x y.txt`, content: bytes("\u0000\ufffd") },
+      { role: "file-history", path: `file-history/${ID}/ab@v1`, content: new Uint8Array(0) },
+    ];
+    const saved = await captures.save(
+      captured({ files, configDir: "/home/me/.claude", key: "-srv-app", agentVersion: "2.1.325" }),
+    );
+    assert.equal(saved.fileCount, 4);
+    assert.equal(
+      saved.size,
+      files.reduce((sum, { content }) => sum + (content as Uint8Array).byteLength, 0),
+    );
+    assert.deepEqual(
+      [saved.cwd, saved.configDir, saved.key, saved.agentVersion],
+      ["/srv/app", "/home/me/.claude", "-srv-app", "2.1.325"],
+    );
+    const found = await captures.files(saved.id);
+    assert.deepEqual(found, saved.files);
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      files.map(({ path }) => path).toSorted(),
+    );
+    for (const { path, content } of files) {
+      isSameBytes(await readAll(captures, saved.id, path), content as Uint8Array, path);
+      assert.equal(found.find((one) => one.path === path)?.ref, refOf(content as Uint8Array));
+    }
+    await refuses("NotFound", () => readAll(captures, saved.id, "project/other.jsonl"));
+  }),
+
+  prove("CA2 a longer transcript costs about what was added", ["captures", "stats"], async ({ captures, stats }) => {
+    const whole = prose(2_000_000, 8);
+    let last = await captures.save(captured({ files: [transcript(whole.subarray(0, 1_000_000))] }));
+    const before = (await stats()).blobs.storedBytes;
+    for (const n of range(20)) {
+      const files = [transcript(whole.subarray(0, 1_000_000 + (n + 1) * 10_000))];
+      last = await captures.save(captured({ files, basis: bare(last) }));
+    }
+    const added = (await stats()).blobs.storedBytes - before;
+    assert.ok(added < 500_000, `200,000 added bytes cost ${added}`);
+    isSameBytes(await readAll(captures, last.id, `project/${ID}.jsonl`), whole.subarray(0, 1_200_000));
+  }),
+
+  prove(
+    "CA1 a file that is a blob already is named, not sent again",
+    ["captures", "blobs"],
+    async ({ captures, blobs }) => {
+      const ref = await blobs.store(bytes("as it was"), { ttlMs: 60_000 });
+      const files: NewCapturedFile[] = [{ role: "other", path: "project/notes.txt", content: { ref } }];
+      const saved = await captures.save(captured({ files }));
+      isSameBytes(await readAll(captures, saved.id, "project/notes.txt"), bytes("as it was"));
+      const none = refOf(bytes("never stored"));
+      const missing = [{ role: "other", path: "a", content: { ref: none } }] as const;
+      await refuses("BlobNotFound", () => captures.save(captured({ request: "req-2", files: missing })));
+    },
+  ),
+
+  prove("CA1 what a capture holds outlives the time of its blobs", ["captures", "blobs", "clock"], async (given) => {
+    const { captures, blobs, clock } = given;
+    const saved = await captures.save(captured({ ttlMs: null }));
+    await clock.advance(30 * 24 * 3_600_000);
+    for (const _ of range(4)) await blobs.gc();
+    isSameBytes(await readAll(captures, saved.id, `project/${ID}.jsonl`), bytes('{"type":"user"}\n'));
+  }),
+
+  prove(
+    "CA7 a capture has a session of its request, and the log says what was saved",
+    ["captures", "sessions", "log"],
+    async (given) => {
+      const { captures, sessions, log } = given;
+      const saved = await captures.save(captured());
+      const session = present(await sessions.get(saved.session));
+      assert.equal(session.request, "req-1");
+      await captures.save(captured({ files: [transcript(bytes("{}\n{}\n"))] }));
+      const items = await log.read(saved.session);
+      assert.deepEqual(
+        items.map(({ type }) => type).filter((type) => type.startsWith("capture/")),
+        ["capture/saved", "capture/saved"],
+      );
+      assert.ok((await log.verify(saved.session)).ok);
+    },
+  ),
+];
+
+const findingCases: readonly Case[] = [
+  prove("CA5 several of a request, the newest first; one by its session", ["captures"], async ({ captures }) => {
+    assert.equal(await captures.latest("req-1"), null);
+    const first = await captures.save(captured());
+    const second = await captures.save(captured({ sessionId: "other" }));
+    const third = await captures.save(captured({ request: "req-2", agent: "opencode", sessionId: "ses_1" }));
+    assert.equal((await captures.latest("req-1"))?.id, second.id);
+    assert.equal((await captures.latest("req-2"))?.id, third.id);
+    assert.equal(await captures.latest("req-2", "claude-code"), null);
+    assert.equal((await captures.bySession(ID))?.id, first.id);
+    assert.equal(await captures.bySession("nobody"), null);
+    // Saved again, it is the newest again.
+    await captures.save(captured());
+    assert.equal((await captures.latest("req-1"))?.id, first.id);
+    const again = await captures.save(captured({ request: "req-3" }));
+    assert.equal((await captures.bySession(ID))?.id, again.id, "of all requests that have one of the session");
+    assert.equal((await captures.get(first.id))?.request, "req-1");
+    assert.equal(await captures.get("cap_none"), null);
+  }),
+
+  prove("CA5 the list comes in pages and by filters", ["captures"], async ({ captures }) => {
+    const made: string[] = [];
+    for (const n of range(7)) {
+      made.unshift((await captures.save(captured({ request: `req-${n % 2}`, sessionId: `s-${n}` }))).id);
+    }
+    const seen: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await captures.list({ limit: 3, ...(cursor === undefined ? {} : { cursor }) });
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.next;
+    }
+    assert.deepEqual(seen, made);
+    assert.equal((await captures.list({ request: "req-1" })).items.length, 3);
+    assert.deepEqual(
+      (await captures.list({ request: "req-1", sessionId: "s-1" })).items.map(({ id }) => id),
+      [made[5]],
+    );
+    assert.equal((await captures.list({ sessionId: "s-2", agent: "opencode" })).items.length, 0);
+  }),
+];
+
+const generationCases: readonly Case[] = [
+  prove("CA8 a later save is the next generation of the same capture", ["captures"], async ({ captures }) => {
+    const first = await captures.save(captured());
+    const second = await captures.save(captured({ files: [transcript(bytes("{}\n"))], basis: bare(first) }));
+    assert.deepEqual([first.generation, second.generation, second.id], [1, 2, first.id]);
+    assert.equal(second.createdAt, first.createdAt);
+    assert.equal((await captures.list()).items.length, 1);
+    assert.equal((await captures.files(first.id)).length, 1);
+  }),
+
+  prove("CA8 who does not know the newest generation is refused", ["captures"], async ({ captures }) => {
+    const first = await captures.save(captured({ basis: null }));
+    await captures.save(captured({ basis: bare(first), files: [transcript(bytes("theirs\n"))] }));
+    const late = await refuses("Conflict", () => captures.save(captured({ basis: bare(first) })));
+    assert.equal(late.details.generation, 2);
+    await refuses("Conflict", () => captures.save(captured({ basis: null })));
+    isSameBytes(await readAll(captures, first.id, `project/${ID}.jsonl`), bytes("theirs\n"));
+  }),
+
+  prove(
+    "CA8 what went another way is kept beside the newest, and a person chooses",
+    ["captures"],
+    async ({ captures }) => {
+      const first = await captures.save(captured({ basis: null }));
+      await captures.save(captured({ basis: bare(first), files: [transcript(bytes("a\n"))] }));
+      const apart = await captures.save(
+        captured({ basis: bare(first), onConflict: "keep", files: [transcript(bytes("b\n"))] }),
+      );
+      assert.equal(apart.diverged, true);
+      assert.notEqual(apart.id, first.id);
+      assert.equal((await captures.latest("req-1"))?.id, first.id);
+      // It goes on by itself.
+      const further = await captures.save(
+        captured({ basis: bare(apart), onConflict: "keep", files: [transcript(bytes("b\nc\n"))] }),
+      );
+      assert.deepEqual([further.id, further.generation, further.diverged], [apart.id, 2, true]);
+      assert.equal((await captures.list()).items.length, 1);
+      assert.equal((await captures.list({ diverged: true })).items.length, 2);
+      const preferred = await captures.prefer(apart.id);
+      assert.equal(preferred.diverged, false);
+      assert.equal((await captures.latest("req-1"))?.id, apart.id);
+      assert.equal((await captures.get(first.id))?.diverged, true);
+      isSameBytes(await readAll(captures, apart.id, `project/${ID}.jsonl`), bytes("b\nc\n"));
+      isSameBytes(await readAll(captures, first.id, `project/${ID}.jsonl`), bytes("a\n"));
+    },
+  ),
+
+  prove(
+    "CA8 of two machines that save at once, one goes on",
+    ["captures", "another"],
+    async ({ captures, another }) => {
+      const first = await captures.save(captured({ basis: null }));
+      const others = [await another(), await another()];
+      const outcomes = await Promise.allSettled(
+        [captures, ...others.map((one) => one.captures)].map((one, n) =>
+          one.save(captured({ basis: bare(first), files: [transcript(bytes(`${n}\n`))] })),
+        ),
+      );
+      assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1);
+      for (const one of outcomes) if (one.status === "rejected") assert.equal(one.reason.code, "Conflict");
+      assert.equal((await captures.latest("req-1"))?.generation, 2);
+    },
+  ),
+
+  prove("CA8 of two that begin at once, one is the newest", ["captures", "another"], async ({ captures, another }) => {
+    const other = (await another()).captures;
+    const saved = await Promise.all(
+      [captures, other].map((one, n) =>
+        one.save(captured({ basis: null, onConflict: "keep", files: [transcript(bytes(`${n}\n`))] })),
+      ),
+    );
+    assert.deepEqual(saved.map(({ diverged }) => diverged).toSorted(), [false, true]);
+    assert.equal((await captures.list({ diverged: true })).items.length, 2);
+  }),
+];
+
+const expiryCases: readonly Case[] = [
+  prove(
+    "CA5 it expires after seven days unless it is told otherwise",
+    ["captures", "clock"],
+    async ({ captures, clock }) => {
+      const week = await captures.save(captured());
+      const never = await captures.save(captured({ request: "req-2", ttlMs: null }));
+      const soon = await captures.save(captured({ request: "req-3", ttlMs: 1000 }));
+      assert.equal(present(week.expiresAt) - week.savedAt, WEEK);
+      assert.equal(never.expiresAt, null);
+      await clock.advance(1001);
+      assert.equal(await captures.latest("req-3"), null);
+      assert.equal((await captures.list({ request: "req-3" })).items.length, 0);
+      assert.equal((await captures.get(soon.id))?.expiresAt, soon.expiresAt);
+      await refuses("CaptureExpired", () => captures.files(soon.id));
+      await refuses("CaptureExpired", () => readAll(captures, soon.id, `project/${ID}.jsonl`));
+      await clock.advance(WEEK);
+      assert.equal(await captures.latest("req-1"), null);
+      assert.equal((await captures.latest("req-2"))?.id, never.id);
+    },
+  ),
+
+  prove(
+    "CA5 until it is swept its time can be made longer",
+    ["captures", "clock", "log"],
+    async ({ captures, clock, log }) => {
+      const saved = await captures.save(captured({ ttlMs: 1000 }));
+      await clock.advance(2000);
+      assert.equal((await captures.expire(saved.id, null)).expiresAt, null);
+      assert.equal((await captures.latest("req-1"))?.id, saved.id);
+      assert.deepEqual((await captures.deleteExpired()).removed, []);
+      const items = await log.read(saved.session);
+      assert.equal(items.at(-1)?.type, "capture/changed");
+    },
+  ),
+
+  prove(
+    "CA5 the sweep removes what has expired, says what, and nothing else",
+    ["captures", "clock", "stats"],
+    async (given) => {
+      const { captures, clock, stats } = given;
+      const gone = await captures.save(captured({ ttlMs: 1000, files: [transcript(noise(50_000, 1))] }));
+      const kept = await captures.save(captured({ request: "req-2", files: [transcript(noise(50_000, 2))] }));
+      const held = (await stats()).blobs.storedBytes;
+      assert.deepEqual((await captures.deleteExpired()).removed, []);
+      await clock.advance(3_600_001);
+      const foreseen = await captures.deleteExpired({ dryRun: true });
+      assert.deepEqual(foreseen.removed, [{ id: gone.id, request: "req-1", sessionId: ID }]);
+      assert.notEqual(await captures.get(gone.id), null);
+      assert.deepEqual(await captures.deleteExpired(), foreseen);
+      assert.equal(await captures.get(gone.id), null);
+      assert.equal((await captures.latest("req-2"))?.id, kept.id);
+      assert.ok(held - (await stats()).blobs.storedBytes >= 50_000, "its bytes are free");
+    },
+  ),
+];
+
+const removalCases: readonly Case[] = [
+  prove("CA5 a request's captures go together, also those beside the newest", ["captures"], async ({ captures }) => {
+    const first = await captures.save(captured({ basis: null }));
+    const apart = await captures.save(captured({ basis: null, onConflict: "keep" }));
+    const other = await captures.save(captured({ request: "req-2" }));
+    const { removed } = await captures.deleteForRequest("req-1");
+    assert.deepEqual(removed.map(({ id }) => id).toSorted(), [first.id, apart.id].toSorted());
+    assert.deepEqual(
+      (await captures.list({ diverged: true })).items.map(({ id }) => id),
+      [other.id],
+    );
+    assert.deepEqual((await captures.deleteForRequest("req-1")).removed, []);
+    await refuses("NotFound", () => captures.delete(first.id));
+  }),
+
+  prove(
+    "CA5 what two captures share stays with the other",
+    ["captures", "clock", "blobs"],
+    async ({ captures, clock, blobs }) => {
+      const content = noise(100_000, 7);
+      const one = await captures.save(captured({ files: [transcript(content)] }));
+      const two = await captures.save(captured({ request: "req-2", files: [transcript(content)] }));
+      await clock.advance(3_600_001);
+      await captures.delete(one.id);
+      for (const _ of range(4)) await blobs.gc();
+      isSameBytes(await readAll(captures, two.id, `project/${ID}.jsonl`), content);
+    },
+  ),
+
+  prove(
+    "LG6 with its session a capture goes, and the report says so",
+    ["captures", "sessions"],
+    async ({ captures, sessions }) => {
+      const saved = await captures.save(captured());
+      const erased = present(await sessions.delete(saved.session));
+      assert.equal(erased.removed.captures, 1);
+      assert.equal(await captures.get(saved.id), null);
+      // The agent's session goes on, in one of another name: ids are not used again.
+      const next = await captures.save(captured());
+      assert.notEqual(next.session, saved.session);
+      assert.equal(next.generation, 1);
+    },
+  ),
+
+  prove(
+    "SE10 the checker finds nothing to say about any of it",
+    ["captures", "check", "clock"],
+    async ({ captures, check, clock }) => {
+      const first = await captures.save(captured({ basis: null }));
+      await captures.save(captured({ basis: bare(first), files: [transcript(bytes("a\n"))] }));
+      const apart = await captures.save(captured({ basis: null, onConflict: "keep" }));
+      await captures.prefer(apart.id);
+      await captures.expire(first.id, null);
+      await captures.save(captured({ request: "req-2", ttlMs: 10 }));
+      await clock.advance(11);
+      await captures.deleteExpired();
+      const report = await check();
+      assert.deepEqual(report.issues, []);
+    },
+  ),
+];
+
+const hostileCases: readonly Case[] = [
+  prove("CA3 paths that could lead elsewhere are refused, and nothing is saved", ["captures"], async ({ captures }) => {
+    const paths = [
+      ...[
+        "/etc/passwd",
+        "../x",
+        "a/../b",
+        "a//b",
+        "./a",
+        "a/.",
+        "",
+        "a\\b",
+        "C:\\x",
+        "a\u0000b",
+        "con",
+        "aux.txt",
+        "nul/x",
+      ],
+      ...["a/", "a.", "a ", "\ud800", `a/${"b".repeat(300)}`, range(40).join("/")],
+    ];
+    for (const path of paths) {
+      const files: NewCapturedFile[] = [{ role: "other", path, content: bytes("x") }];
+      await refuses([...CALLER_MISTAKES], () => captures.save(captured({ files })), JSON.stringify(path));
+    }
+    assert.deepEqual((await captures.list()).items, []);
+  }),
+
+  prove("ST7 what is no capture is refused", ["captures"], async ({ captures }) => {
+    const file = { role: "other", path: "a", content: bytes("x") } as const;
+    const bad: unknown[] = [
+      ...[null, 1, {}, { ...captured(), agent: "cursor" }, { ...captured(), request: "" }, { ...captured(), extra: 1 }],
+      ...[
+        { ...captured(), files: [file, file] },
+        { ...captured(), files: [{ ...file, role: "key" }] },
+      ],
+      ...[
+        { ...captured(), files: [{ ...file, content: "text" }] },
+        { ...captured(), ttlMs: -1 },
+      ],
+      ...[
+        { ...captured(), basis: { id: "cap_1" } },
+        { ...captured(), onConflict: "win" },
+        { ...captured(), cwd: "\ud800" },
+      ],
+      { ...captured(), files: new Array(LIMITS.captureFiles + 1).fill(file) },
+    ];
+    for (const [n, one] of bad.entries())
+      await refuses([...CALLER_MISTAKES], () => captures.save(one as NewCapture), `capture ${n}`);
+    await refuses("InvalidId", () => captures.latest(""));
+    await refuses([...CALLER_MISTAKES], () => captures.list({ limit: -1 }));
+    assert.deepEqual((await captures.list()).items, []);
+  }),
+
+  prove("ST5 hostile names of requests and sessions are plain data", ["captures"], async ({ captures }) => {
+    for (const name of ["'; DROP TABLE captures; --", "../../etc", "%", "\u{1f600}", "a b\nc", "{}"]) {
+      const saved = await captures.save(captured({ request: name, sessionId: name }));
+      assert.equal((await captures.latest(name))?.id, saved.id);
+      assert.equal((await captures.bySession(name))?.id, saved.id);
+      assert.equal((await captures.list({ request: name })).items.length, 1);
+    }
+  }),
+];
