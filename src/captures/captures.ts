@@ -9,8 +9,9 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { Sessions } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { fromRef } from "../core/bytes.ts";
-import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord } from "../core/check.ts";
+import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
+import { bundleOf, filesToSave, unbundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { checkCapture, type Given } from "./given.ts";
 import { AGENTS } from "./manifest.ts";
@@ -40,6 +41,15 @@ export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blob
     list: async (filter) => list(storage, filter),
     files: async (id) => (await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))).files,
     read: (id, path) => read(depot, checkId(id, "capture"), path),
+    getBundle: async (id) =>
+      bundleOf(payloads, await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))),
+    putBundle: async (bundle, capture) => {
+      const found = await unbundle(checkBytes(bundle, "bundle"));
+      const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
+      const asked = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
+      const files = filesToSave(found);
+      return save(depot, checkCapture({ ...asked, agent, sessionId, cwd, configDir, key, agentVersion, files }));
+    },
     expire: async (id, expiresAt) => {
       const at = expiresAt === null ? null : checkInt(expiresAt, "expiresAt", 0, FOREVER);
       return change(storage, checkId(id, "capture"), at);
@@ -51,6 +61,11 @@ export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blob
       return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"));
     },
   };
+}
+
+function checkBytes(value: unknown, what: string): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw invalid(what, "bytes", value);
 }
 
 interface Filter {

@@ -123,6 +123,13 @@ export interface Captures {
   files(id: string): Promise<readonly CapturedFile[]>;
   /** One file, in pieces; the hash is verified by the end. */
   read(id: string, path: string): AsyncIterable<Uint8Array>;
+  /** A capture as one compressed file: for machines that reach no store. */
+  getBundle(id: string): Promise<Uint8Array>;
+  /** Saves what a bundle holds. ArchiveCorrupted when it is not whole; then nothing is saved. */
+  putBundle(
+    bundle: Uint8Array,
+    capture: Pick<NewCapture, "request" | "basis" | "onConflict" | "ttlMs" | "session">,
+  ): Promise<CaptureWithFiles>;
   /** null: never. */
   expire(id: string, expiresAt: number | null): Promise<Capture>;
   delete(id: string): Promise<CapturesRemoved>;

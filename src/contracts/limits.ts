@@ -75,6 +75,8 @@ export const LIMITS = {
   archiveSessions: 10_000,
   /** Files of one capture. */
   captureFiles: 50_000,
+  /** Bytes of all files of a bundle, which are in memory at once. */
+  bundleBytes: 2_000_000_000,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;

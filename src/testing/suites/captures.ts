@@ -8,7 +8,15 @@ import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from 
 export function runCapturesSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `captures: ${name}`,
-    [...savingCases, ...findingCases, ...generationCases, ...expiryCases, ...removalCases, ...hostileCases],
+    [
+      ...savingCases,
+      ...bundleCases,
+      ...findingCases,
+      ...generationCases,
+      ...expiryCases,
+      ...removalCases,
+      ...hostileCases,
+    ],
     make,
     options,
   );
@@ -124,6 +132,46 @@ const savingCases: readonly Case[] = [
       assert.ok((await log.verify(saved.session)).ok);
     },
   ),
+];
+
+const bundleCases: readonly Case[] = [
+  prove(
+    "CA6 a bundle holds all of a capture, and a store that never saw it takes it",
+    ["captures"],
+    async ({ captures }) => {
+      const files = [
+        transcript(prose(200_000, 5)),
+        { role: "task", path: `tasks/${ID}/1.json`, content: bytes("{}") },
+      ] as const;
+      const saved = await captures.save(captured({ files, agentVersion: "2.1.325" }));
+      const bundle = await captures.getBundle(saved.id);
+      assert.ok(bundle.byteLength < saved.size, "it is compressed");
+      await captures.delete(saved.id);
+      const again = await captures.putBundle(bundle, { request: "req-2", ttlMs: null });
+      assert.deepEqual(
+        [again.request, again.sessionId, again.agentVersion, again.expiresAt],
+        ["req-2", ID, "2.1.325", null],
+      );
+      for (const { path, content } of files)
+        isSameBytes(await readAll(captures, again.id, path), content as Uint8Array, path);
+    },
+  ),
+
+  prove("CA6 a bundle that is not whole saves nothing", ["captures"], async ({ captures }) => {
+    const saved = await captures.save(captured({ files: [transcript(noise(5000, 2))] }));
+    const bundle = await captures.getBundle(saved.id);
+    await captures.delete(saved.id);
+    const changed = (at: number) => bundle.map((byte, i) => (i === at ? byte ^ 1 : byte));
+    const damaged = [
+      ...[new Uint8Array(0), bytes("hello"), bundle.subarray(0, 8), bundle.subarray(0, -1), bundle.subarray(0, 40)],
+      ...[changed(0), changed(7), changed(20), changed(bundle.length >> 1), changed(bundle.length - 1)],
+    ];
+    for (const [n, one] of damaged.entries()) {
+      await refuses("ArchiveCorrupted", () => captures.putBundle(one, { request: "req-2" }), `bundle ${n}`);
+    }
+    await refuses([...CALLER_MISTAKES], () => captures.putBundle("text" as never, { request: "req-2" }));
+    assert.deepEqual((await captures.list()).items, []);
+  }),
 ];
 
 const findingCases: readonly Case[] = [

@@ -1,0 +1,57 @@
+// Bundles of captures: the list of files and their bytes, in one compressed piece.
+import type { CapturedFile, CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/captures.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import { corruptedBundle, encodeBundle, filesOf, isBundle, openBundle } from "../core/bundle.ts";
+import { fromRef } from "../core/bytes.ts";
+import { limitExceeded } from "../core/check.ts";
+import { decodeManifest, encodeManifest, type Manifest } from "./manifest.ts";
+
+export async function bundleOf(payloads: Payloads, manifest: Manifest): Promise<Uint8Array> {
+  const size = manifest.files.reduce((sum, file) => sum + file.size, 0);
+  if (size > LIMITS.bundleBytes) throw limitExceeded("bundleBytes", "the files in bytes", size);
+  const files: Uint8Array[] = [];
+  for (const { ref } of manifest.files) {
+    for await (const piece of payloads.stream(fromRef(ref) as Uint8Array)) files.push(piece);
+  }
+  return encodeBundle(encodeManifest(manifest), files);
+}
+
+export interface Unbundled extends CaptureOrigin {
+  readonly agent: CodingAgent;
+  readonly sessionId: string;
+  readonly files: readonly CapturedFile[];
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+}
+
+/** What a bundle holds, verified. */
+export async function unbundle(bytes: Uint8Array): Promise<Unbundled> {
+  if (!isBundle(bytes)) throw corruptedBundle("it is no bundle of holdfast");
+  const { list, rest } = await openBundle(bytes);
+  let manifest: Manifest;
+  try {
+    manifest = decodeManifest(list, "of a bundle");
+  } catch (cause) {
+    throw corruptedBundle("its list of files is damaged", cause);
+  }
+  return { ...manifest, contents: filesOf(rest, manifest.files) };
+}
+
+export function filesToSave({ files, contents }: Unbundled): readonly NewCapturedFile[] {
+  return files.map(({ role, path }) => ({
+    ...{ role, path, content: contents.get(path) ?? new Uint8Array(0), grows: path.endsWith(".jsonl") },
+  }));
+}
+
+/** A bundle of what is on disk, without a store. */
+export async function bundleFiles(
+  origin: Omit<Unbundled, "files" | "contents">,
+  files: readonly (Omit<CapturedFile, "stored"> & { readonly content: Uint8Array })[],
+): Promise<Uint8Array> {
+  const ordered = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const listed = ordered.map(({ role, path, size, ref }) => ({ role, path, size, ref, stored: size }));
+  return encodeBundle(
+    encodeManifest({ ...origin, files: listed }),
+    ordered.map(({ content }) => content),
+  );
+}
