@@ -41,14 +41,25 @@ export function metadataOf({ at, model, call, isPrompt, isMeta, isSummary }: Con
 }
 
 export function outcomeOf(call: ConversationCall) {
-  const { status, inputTokens, outputTokens, cachedTokens, costUsd, key, at } = call;
+  const { status, inputTokens, outputTokens, cachedTokens, costUsd, key } = call;
   return {
     status: status === "failed" ? ("failed" as const) : ("done" as const),
-    // The answer itself is the messages that follow.
-    response: { id: key, at },
+    // The answer itself is messages of the session.
+    response: responseOf(key),
     ...(inputTokens === null ? {} : { inputTokens }),
     ...(outputTokens === null ? {} : { outputTokens }),
     ...(cachedTokens === null ? {} : { cachedTokens }),
     costUsd,
   };
+}
+
+function responseOf(key: string): JsonObject {
+  return { id: key };
+}
+
+/** What the response of a call is kept under: a call is known by it again. */
+export function responseRef({ key }: ConversationCall): string {
+  return `sha256:${createHash("sha256")
+    .update(JSON.stringify(responseOf(key)))
+    .digest("hex")}`;
 }

@@ -4,9 +4,10 @@
 // is done: after a crash the next import goes on where this one was.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Invocation } from "../../contracts/lineage.ts";
+import type { Head, Invocation } from "../../contracts/lineage.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import { contentOfResult, titleOf } from "./brief.ts";
+import { isObject, textOf } from "./content.ts";
 import {
   type Conversation,
   type ConversationCall,
@@ -14,7 +15,7 @@ import {
   isAtRest,
   type Subagent,
 } from "./conversation.ts";
-import { childOf, described, metadataOf, outcomeOf } from "./facts.ts";
+import { childOf, described, metadataOf, outcomeOf, responseRef } from "./facts.ts";
 import { type Line, readLine } from "./line.ts";
 
 export interface ImportOptions {
@@ -35,7 +36,7 @@ export interface Imported {
   readonly subagents: readonly Imported[];
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations" | "log">;
+type Stores = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations" | "log" | "blobs">;
 
 /** One at a time for a session: two at once would both record the same calls. */
 export async function importConversation(
@@ -60,6 +61,8 @@ export async function importConversation(
 /** Bytes of messages that go into one commit. */
 const BATCH_CHARS = 4_000_000;
 const BATCH = 500;
+/** Calls that are recorded at the same time. */
+const AT_ONCE = 64;
 
 interface Pending {
   readonly inputs: MessageInput[];
@@ -73,8 +76,8 @@ class Importing {
   readonly #calls: ReadonlyMap<string, ConversationCall>;
   readonly #ids = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
-  /** Calls whose answers are on a line that was left: they are said again here, and were paid for there. */
-  readonly #paid = new Set<string>();
+  /** Calls whose answers are there, and which are not yet. */
+  readonly #due = new Set<string>();
   readonly #pending: Pending = { inputs: [], chars: 0 };
   readonly #subagents = new Map<string, Imported>();
   #turn: string | null = null;
@@ -126,14 +129,8 @@ class Importing {
     const { session } = this.#to;
     if (line.isAhead) await this.#hf.heads.publish(session);
     const seqs = new Set(line.heads.filter(({ before }) => before <= same).map(({ seq }) => seq));
-    let target: string | null = null;
-    let cursor: string | undefined;
-    do {
-      const page = await this.#hf.heads.list({ session }, { cursor });
-      target = page.items.findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id ?? target;
-      cursor = page.next ?? undefined;
-    } while (cursor !== undefined);
-    if (target === null) throw noWayBack(session);
+    const target = (await this.#heads()).findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id;
+    if (target === undefined) throw noWayBack(session);
     try {
       await this.#hf.sessions.rewind({ session, head: target });
     } catch (error) {
@@ -149,7 +146,6 @@ class Importing {
     const { messages } = this.#conversation;
     this.#turn = line.openTurn === null ? null : `${session}#${line.openTurn}`;
     this.#isAhead = line.isAhead;
-    for (const { key, call } of messages) if (call !== null && line.ever.has(key)) this.#paid.add(call);
     for (const [i, { seq }] of line.items.entries()) {
       const message = messages[i];
       if (message !== undefined) this.#ids.set(message.key, `${session}#${seq}`);
@@ -159,19 +155,55 @@ class Importing {
       await this.#hf.heads.publish(session);
       this.#isAhead = false;
     }
-    for (const { seq, before, isOpen } of line.calls) {
-      const call = this.#calls.get(messages[before]?.call ?? "");
-      if (call === undefined) continue;
-      this.#callIds.set(call.key, `${session}#${seq}`);
-      if (!isOpen || call.status === "started") continue;
-      await this.#hf.calls.finish(`${session}#${seq}`, outcomeOf(call));
-      this.#isAhead = true;
+    await this.#knowCalls(line);
+    for (const { call } of messages.slice(0, line.items.length)) if (call !== null) this.#due.add(call);
+    await this.#addCalls();
+  }
+
+  /** Those of all lines: what was said on one that was left is said again on another, and was paid for once. */
+  async #knowCalls({ isBranched }: Line): Promise<void> {
+    const { session } = this.#to;
+    const known = new Map(this.#conversation.calls.map((call) => [responseRef(call), call]));
+    const tips = isBranched ? await this.#tips() : [];
+    for (const at of [{ session }, ...tips.map((head) => ({ session, head }))]) {
+      for (const { id, status, responseRef: ref, requestRef } of await (await this.#hf.sessions.at(at)).calls()) {
+        const call = status === "started" ? await this.#started(requestRef) : known.get(ref ?? "");
+        if (call === undefined || this.#callIds.has(call.key)) continue;
+        this.#callIds.set(call.key, id);
+        if (status !== "started" || call.status === "started") continue;
+        await this.#hf.calls.finish(id, outcomeOf(call));
+        this.#isAhead = true;
+      }
+    }
+  }
+
+  async #started(requestRef: string | null): Promise<ConversationCall | undefined> {
+    const request = requestRef === null ? null : await this.#hf.blobs.resolveJson(requestRef);
+    const cache = isObject(request) && isObject(request.cache) ? request.cache : {};
+    return this.#calls.get(textOf(cache.call) ?? "");
+  }
+
+  /** The last head of each branch. */
+  async #tips(): Promise<readonly string[]> {
+    const tips = new Map<number, string>();
+    for (const { branch, id } of await this.#heads()) tips.set(branch, id);
+    return [...tips.values()];
+  }
+
+  async #heads(): Promise<readonly Head[]> {
+    const { session } = this.#to;
+    const heads: Head[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.#hf.heads.list({ session }, { cursor });
+      heads.push(...page.items);
+      if (page.next === null) return heads;
+      cursor = page.next;
     }
   }
 
   async #add(message: ConversationMessage, isFirst: boolean): Promise<void> {
     if (message.isPrompt) await this.#begin(isFirst);
-    if (message.call !== null) await this.#call(message.call);
+    if (message.call !== null) this.#due.add(message.call);
     for (const block of message.content) {
       if (block.type === "tool_result") await this.#launched(block.toolUseId);
     }
@@ -185,14 +217,15 @@ class Importing {
 
   async #flush(): Promise<void> {
     const { inputs } = this.#pending;
-    if (inputs.length === 0) return;
+    if (inputs.length === 0) return this.#addCalls();
     const { session, agent } = this.#to;
     const added = await this.#hf.history.appendMany({ session, agent }, inputs);
     for (const { id, key } of added) if (key !== undefined) this.#ids.set(key, id);
     this.#messages += inputs.length;
     this.#isAhead = true;
-    this.#pending.inputs.length = 0;
+    inputs.length = 0;
     this.#pending.chars = 0;
+    await this.#addCalls();
   }
 
   /** A prompt begins a turn, and ends the one before. One that was begun for it when the last import was cut off is its own. */
@@ -218,17 +251,25 @@ class Importing {
     this.#isAhead = false;
   }
 
-  /** The call stands right before the first message of its answer. */
-  async #call(name: string): Promise<void> {
-    const call = this.#calls.get(name);
-    if (call === undefined || this.#callIds.has(call.key) || this.#paid.has(call.key)) return;
-    await this.#flush();
+  /** Behind the messages that are their answers. What is asked for at once goes into few commits. */
+  async #addCalls(): Promise<void> {
+    const missing = [...this.#due]
+      .filter((key) => !this.#callIds.has(key))
+      .flatMap((key) => this.#calls.get(key) ?? []);
+    this.#due.clear();
+    for (let i = 0; i < missing.length; i += AT_ONCE) {
+      await Promise.all(missing.slice(i, i + AT_ONCE).map((call) => this.#addCall(call)));
+    }
+  }
+
+  async #addCall(call: ConversationCall): Promise<void> {
     const { session } = this.#to;
     const input = {
       type: "root" as const,
       ...(call.model === null ? {} : { model: call.model }),
       ...(call.provider === null ? {} : { provider: call.provider }),
       ...(this.#turn === null ? {} : { turn: this.#turn }),
+      descriptor: { messages: [], cache: { call: call.key } },
     };
     const { id } =
       call.status === "started"

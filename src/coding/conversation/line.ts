@@ -1,6 +1,6 @@
-// What a session has of a conversation already: the keys of the messages on the line it stands on, where heads, calls and
-// turns lie between them, and every key there ever was. All of it is told by the log, which names messages and never
-// repeats them; so it costs little, however much was said.
+// What a session has of a conversation already: the keys of the messages on the line it stands on, and where heads and
+// turns lie between them. The log tells, which names messages and never repeats them; so it costs little, however much
+// was said.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -8,28 +8,20 @@ import type { LogEvent } from "../../contracts/log.ts";
 
 export interface Line {
   readonly items: readonly LineItem[];
-  /** Calls on the line, with how many messages stand before each. */
-  readonly calls: readonly LineCall[];
   /** Seqs of heads on the line, with how many messages stand before each. */
   readonly heads: readonly { readonly seq: number; readonly before: number }[];
   /** The turn that nothing has ended. */
   readonly openTurn: number | null;
   /** Something came behind the last head. */
   readonly isAhead: boolean;
-  /** Keys of messages on any line of the session. */
-  readonly ever: ReadonlySet<string>;
+  /** There are lines that the session has left. */
+  readonly isBranched: boolean;
 }
 
 export interface LineItem {
   /** null: a summary, which heads.compact() wrote. */
   readonly key: string | null;
   readonly seq: number;
-}
-
-export interface LineCall {
-  readonly seq: number;
-  readonly before: number;
-  readonly isOpen: boolean;
 }
 
 const TYPES = [
@@ -47,11 +39,11 @@ export async function readLine(hf: Pick<Holdfast, "log">, session: string): Prom
   }
   const [first] = events;
   if (first?.type === "session/created" && first.data.from !== undefined) throw isFork(session);
-  return lineOf(onLine(events), new Set(events.flatMap(({ type, data }) => keyOf(type, data))));
+  return lineOf(onLine(events), events.some(begins));
 }
 
-function keyOf(type: string, data: LogEvent["data"]): readonly string[] {
-  return type === "message/added" && typeof data.key === "string" ? [data.key] : [];
+function begins({ type }: LogEvent): boolean {
+  return type === "head/moved" || type === "branch/begun";
 }
 
 /** A branch is numbered by the event that begins it, and goes on from a place in another. */
@@ -60,7 +52,7 @@ function onLine(events: readonly LogEvent[]): readonly LogEvent[] {
   const branches = new Map<number, readonly LogEvent[]>();
   let branch = 1;
   for (const event of events) {
-    const from = event.type === "head/moved" || event.type === "branch/begun" ? placeOf(event) : null;
+    const from = begins(event) ? placeOf(event) : null;
     if (from !== null) {
       branches.set(branch, line);
       const source = from.branch === branch ? line : (branches.get(from.branch) ?? []);
@@ -78,28 +70,22 @@ function placeOf({ data: { from } }: LogEvent): { readonly branch: number; reado
   return typeof branch === "number" && typeof seq === "number" ? { branch, seq } : null;
 }
 
-function lineOf(events: readonly LogEvent[], ever: ReadonlySet<string>): Line {
+function lineOf(events: readonly LogEvent[], isBranched: boolean): Line {
   const items: LineItem[] = [];
-  const calls = new Map<number, LineCall>();
   const heads: { seq: number; before: number }[] = [];
   let openTurn: number | null = null;
   let isAhead = false;
-  events.forEach(({ type, seq, data }, i) => {
+  events.forEach((event, i) => {
+    const { type, seq, data } = event;
     if (type === "head/created") {
       heads.push({ seq, before: items.length });
       if (data.turn !== undefined && data.turn === openTurn) openTurn = null;
       isAhead = false;
       return;
     }
-    if (type === "session/created" || type === "head/moved" || type === "branch/begun") return;
+    if (type === "session/created" || begins(event)) return;
     isAhead = true;
     if (type === "turn/begun") openTurn = seq;
-    if (type === "call/started" || (type === "call/put" && data.call === undefined)) {
-      calls.set(seq, { seq, before: items.length, isOpen: type === "call/started" });
-    } else if (type === "call/put") {
-      const call = calls.get(Number(data.call));
-      if (call !== undefined) calls.set(call.seq, { ...call, isOpen: false });
-    }
     if (type !== "message/added") return;
     const isSummary =
       data.key === undefined && events[i + 1]?.type === "head/created" && events[i + 1]?.seq === seq + 1;
@@ -107,7 +93,7 @@ function lineOf(events: readonly LogEvent[], ever: ReadonlySet<string>): Line {
     if (typeof data.key === "string") items.push({ key: data.key, seq });
     else if (isSummary) items.push({ key: null, seq });
   });
-  return { items, calls: [...calls.values()], heads, openTurn, isAhead, ever };
+  return { items, heads, openTurn, isAhead, isBranched };
 }
 
 function isFork(session: string): HoldfastError {
