@@ -258,7 +258,10 @@ class Importing {
       .flatMap((key) => this.#calls.get(key) ?? []);
     this.#due.clear();
     for (let i = 0; i < missing.length; i += AT_ONCE) {
-      await Promise.all(missing.slice(i, i + AT_ONCE).map((call) => this.#addCall(call)));
+      const added = await Promise.allSettled(missing.slice(i, i + AT_ONCE).map((call) => this.#addCall(call)));
+      // All of them have ended by now: who tries again must not meet any that is still on its way.
+      const failed = added.find((one) => one.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
     }
   }
 
