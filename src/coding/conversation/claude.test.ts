@@ -1,3 +1,4 @@
+// Claude Code's transcripts: a real one, the shapes that have misled readers, and whatever else may stand in a file.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";

@@ -1,3 +1,4 @@
+// Conversations as sessions, on both engines: once, again, in pieces, cut off, rewound.
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";

@@ -1,3 +1,4 @@
+// OpenCode's exports: a real one, one made while it works, and what is none.
 import { describe, expect, test } from "vitest";
 import { fixture } from "../../../test/coding/transcripts.ts";
 import { isAtRest, openToolCalls } from "./conversation.ts";
