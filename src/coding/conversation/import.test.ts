@@ -5,7 +5,7 @@ import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
 import { ENGINES, type Ground } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
-import { refuses } from "../../testing/expect.ts";
+import { fileOf, refuses } from "../../testing/expect.ts";
 import { readClaude, withSubagents } from "./claude.ts";
 import type { Conversation } from "./conversation.ts";
 import { importConversation } from "./import.ts";
@@ -101,6 +101,15 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     expect(messages[0]?.content[0]).toMatchObject({ text: expect.stringContaining("Fake summary") });
     expect(compaction).not.toBeNull();
     expect(messages.some(({ repaired }) => repaired)).toBe(false);
+
+    const archive = await fileOf(hf, at.session);
+    await using fresh = await open(":memory:");
+    await fresh.import([archive]);
+    expect(await fresh.history.session(at.session)).toEqual(await hf.history.session(at.session));
+    const find = `[:find ?c :in $ ?s :where [?c :call/session ?s] [?c :call/model "claude-sonnet-4-5"]]`;
+    const asked = await hf.query(find, [at.session]);
+    expect(asked).toHaveLength(10);
+    expect(JSON.stringify(await hf.tree(at.session))).toContain(child);
   });
 
   test("CA7 a real conversation of OpenCode, with its child", async () => {
@@ -213,6 +222,47 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     await importConversation(hf, claude(t), at);
     expect(await keys(at.session)).toEqual([t.leaf]);
     expect(await importConversation(hf, claude(t), at)).toMatchObject({ messages: 0, calls: 0, rewound: false });
+  });
+
+  test("CA7 what an import that was cut off had brought stays reachable when the agent goes back", async () => {
+    const t = new Transcript("unpublished");
+    t.prompt("one");
+    const first = t.say("first");
+    const at = to();
+    await importConversation(hf, claude(t), at);
+    t.prompt("two");
+    // Its turn and its message are there, and no head.
+    await importConversation(crashing(hf, 2), claude(t), at).catch(() => undefined);
+    const was = await keys(at.session);
+    expect(was).toHaveLength(3);
+    t.leaf = first;
+    t.prompt("another two");
+    await importConversation(hf, claude(t), at);
+    const heads = (await hf.heads.list(at.session)).items;
+    const lines = await Promise.all(
+      heads.map(async ({ id }) => (await hf.sessions.at({ session: at.session, head: id })).messages()),
+    );
+    expect(lines.map((line) => line.map((one) => ("key" in one ? one.key : null)))).toContainEqual(was);
+  });
+
+  test("CA7 a sub-agent in the background has a result at once, and is over when it has come to rest", async () => {
+    const t = new Transcript("async");
+    t.prompt("go");
+    t.answer([{ type: "tool_use", id: "bg", name: "Agent", input: {} }]);
+    t.result("bg", "launched");
+    t.say("it is on its way");
+    const agent = new Transcript("bg");
+    agent.prompt("look");
+    agent.answer([{ type: "tool_use", id: "ls", name: "Bash", input: {} }]);
+    const both = () =>
+      withSubagents(claude(t), [{ id: "agent-1", meta: { toolUseId: "bg" }, conversation: claude(agent) }]);
+    const at = to();
+    await importConversation(hf, both(), at);
+    expect(await shown(hf, at.session)).toMatchObject({ invocations: [{ status: "running" }] });
+    agent.result("ls", "a.txt");
+    agent.say("a.txt");
+    expect(await importConversation(hf, both(), at)).toMatchObject({ messages: 0, subagents: [{ messages: 2 }] });
+    expect(await shown(hf, at.session)).toMatchObject({ invocations: [{ status: "done" }] });
   });
 
   test("CA7 an older capture takes nothing back", async () => {
