@@ -1,0 +1,153 @@
+// One line of a Claude Code transcript (2.0 to 2.1): an entry of the chain, a fact beside it, or nothing that concerns the
+// conversation. The formats differ by version and are not documented, so everything is looked at before it is believed.
+import { createHash } from "node:crypto";
+import type { ContentBlockInput } from "../../contracts/messages.ts";
+import { contentOf, idOf, isObject, type Loose, textOf, wholeOf } from "./content.ts";
+
+/** A line with a uuid: it has its place by the entry that it follows. */
+export interface Entry {
+  readonly key: string;
+  readonly parent: string | null;
+  readonly at: number | null;
+  readonly kind: "message" | "boundary" | "beside";
+  readonly message: EntryMessage | null;
+  /** Of a boundary: the messages that are kept as they are. */
+  readonly preserved: readonly string[];
+}
+
+export interface EntryMessage {
+  readonly role: "user" | "assistant" | "tool";
+  readonly content: readonly ContentBlockInput[];
+  readonly answer: Answer | null;
+  readonly isPrompt: boolean;
+  readonly isMeta: boolean;
+  readonly isSummary: boolean;
+}
+
+/** What a line says of the call whose answer it is part of: every line of an answer says it again. */
+export interface Answer {
+  readonly call: string;
+  readonly model: string | null;
+  readonly usage: Usage | null;
+  readonly costUsd: number | null;
+  readonly stop: string | null;
+  readonly isFailed: boolean;
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+}
+
+/** Types of lines that have no uuid and say nothing of the conversation. */
+export const BESIDE = [
+  ...["queue-operation", "last-prompt", "mode", "atis-latch", "tools-used", "file-history-snapshot"],
+  ...["file-history-delta", "agent_metadata", "agent-name", "custom-title", "tag", "pr-link", "permission-mode"],
+  ...["api-request-shape", "api-request-blob", "api-request", "worktree-state", "agent-setting", "task-summary"],
+] as const;
+
+/** Of lines with a uuid that are no message; whatever they are, the chain goes through them. */
+const LINKS = ["attachment", "system", "progress"];
+
+export function isKnown(type: string): boolean {
+  return (BESIDE as readonly string[]).includes(type) || LINKS.includes(type);
+}
+
+export function timeOf(value: unknown): number | null {
+  if (typeof value !== "string") return null;
+  const at = Date.parse(value);
+  return Number.isSafeInteger(at) && at >= 0 ? at : null;
+}
+
+/** null when the line has no place in the chain. */
+export function entryOf(line: Loose): Entry | null {
+  if (typeof line.uuid !== "string" || line.uuid === "") return null;
+  const isBoundary = line.type === "system" && line.subtype === "compact_boundary";
+  const parent = textOf(line.parentUuid) ?? (isBoundary ? textOf(line.logicalParentUuid) : null);
+  const message = messageOf(line);
+  return {
+    key: keyOf(line.uuid),
+    parent: parent === null || parent === "" ? null : keyOf(parent),
+    at: timeOf(line.timestamp),
+    kind: message !== null ? "message" : isBoundary ? "boundary" : "beside",
+    message,
+    preserved: isBoundary ? preservedOf(line.compactMetadata) : [],
+  };
+}
+
+/** A uuid; whatever else stands in its place is named by its hash. */
+function keyOf(uuid: string): string {
+  return idOf(uuid) ?? `line-${createHash("sha256").update(uuid).digest("hex").slice(0, 32)}`;
+}
+
+function preservedOf(metadata: unknown): readonly string[] {
+  const kept = isObject(metadata) && isObject(metadata.preservedMessages) ? metadata.preservedMessages.uuids : null;
+  return Array.isArray(kept) ? kept.flatMap((uuid) => (typeof uuid === "string" ? [keyOf(uuid)] : [])) : [];
+}
+
+function messageOf(line: Loose): EntryMessage | null {
+  const { type, message } = line;
+  if (type === "attachment") return queuedPrompt(line.attachment);
+  if ((type !== "user" && type !== "assistant") || !isObject(message)) return null;
+  const content = contentOf(message.content);
+  const isSummary = line.isCompactSummary === true;
+  if (type === "assistant") return { ...said("assistant", content), isSummary, answer: answerOf(line, message) };
+  const isResult = content.length > 0 && content.every((block) => block.type === "tool_result");
+  const isMeta = line.isMeta === true || isEcho(message.content);
+  return {
+    ...said(isResult ? "tool" : "user", content),
+    ...{ isSummary, isMeta, isPrompt: !isResult && !isMeta && !isSummary && content.length > 0 },
+  };
+}
+
+function said(role: EntryMessage["role"], content: readonly ContentBlockInput[]): EntryMessage {
+  return { role, content, answer: null, isPrompt: false, isMeta: false, isSummary: false };
+}
+
+/** What the program writes when a command of its own was given: nobody asks the model for anything with it. */
+function isEcho(content: unknown): boolean {
+  return typeof content === "string" && /^<(command-name|local-command-(stdout|stderr|caveat))>/.test(content);
+}
+
+/** What a person typed while the agent was at work comes as an attachment; other attachments nobody said. */
+function queuedPrompt(attachment: unknown): EntryMessage | null {
+  if (!isObject(attachment) || attachment.type !== "queued_command") return null;
+  const mode = attachment.commandMode;
+  if (mode !== undefined && mode !== "prompt") return null;
+  const content = contentOf(attachment.prompt);
+  return content.length === 0 ? null : { ...said("user", content), isPrompt: true };
+}
+
+function answerOf(line: Loose, message: Loose): Answer | null {
+  const isFailed = line.isApiErrorMessage === true;
+  const call = idOf(message.id) ?? idOf(line.requestId);
+  // "<synthetic>": words of the program in the place of an answer. When a request failed there was one all the same.
+  const isSynthetic = message.model === "<synthetic>";
+  if (call === null || (isSynthetic && !isFailed)) return null;
+  return {
+    call,
+    model: isSynthetic ? null : (idOf(message.model) ?? idOf(line.requestedModel)),
+    usage: isSynthetic ? null : usageOf(message.usage),
+    costUsd: typeof line.costUSD === "number" && line.costUSD > 0 ? line.costUSD : null,
+    stop: textOf(message.stop_reason),
+    isFailed,
+  };
+}
+
+function usageOf(usage: unknown): Usage | null {
+  if (!isObject(usage)) return null;
+  const [input, output] = [wholeOf(usage.input_tokens), wholeOf(usage.output_tokens)];
+  if (input === null || output === null) return null;
+  const cached = wholeOf(usage.cache_read_input_tokens) ?? 0;
+  const inputTokens = input + cached + (wholeOf(usage.cache_creation_input_tokens) ?? 0);
+  return Number.isSafeInteger(inputTokens) ? { inputTokens, outputTokens: output, cachedTokens: cached } : null;
+}
+
+/** The sub-agent that a result says was launched, with the tool call that did. */
+export function launchOf(line: Loose): readonly [agent: string, toolUse: string] | null {
+  const { toolUseResult: result, message } = line;
+  if (!isObject(result) || typeof result.agentId !== "string" || !isObject(message)) return null;
+  const [block] = Array.isArray(message.content) ? message.content : [];
+  return isObject(block) && typeof block.tool_use_id === "string" ? [result.agentId, block.tool_use_id] : null;
+}

@@ -1,0 +1,277 @@
+// Claude Code's transcripts. A file holds every branch there ever was; the conversation is the line that ends in what was
+// written last. It only ever grows, so that what was read once is not read again.
+import { type Answer, type Entry, type EntryMessage, entryOf, isKnown, launchOf } from "./claude-entries.ts";
+import { isObject, type Loose, textOf } from "./content.ts";
+import type {
+  Conversation,
+  ConversationCall,
+  ConversationCompaction,
+  ConversationMessage,
+  Damage,
+  Reading,
+  Subagent,
+} from "./conversation.ts";
+
+/** What was read so far: give it back with the bytes from `offset` on. */
+export interface ClaudeReading extends Reading {
+  /** Bytes that were read; a line that has no end yet is not among them. */
+  readonly offset: number;
+  readonly seen: Seen;
+}
+
+interface Placed extends Entry {
+  readonly isSide: boolean;
+}
+
+/** Everything lines have said. */
+export interface Seen {
+  readonly entries: readonly Placed[];
+  readonly facts: Facts;
+  readonly damage: Damage;
+}
+
+interface Facts {
+  readonly sessionId: string | null;
+  readonly cwd: string | null;
+  readonly version: string | null;
+  readonly title: string | null;
+  readonly cost: number | null;
+  readonly launches: ReadonlyMap<string, string>;
+}
+
+const NOTHING: Seen = {
+  entries: [],
+  facts: { sessionId: null, cwd: null, version: null, title: null, cost: null, launches: new Map() },
+  damage: { broken: 0, torn: false, orphaned: 0, unknown: {} },
+};
+
+/** `bytes` are those of the file, or, with what was read `before`, those from its offset on. */
+export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): ClaudeReading {
+  const input =
+    typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const end = input.lastIndexOf(10) + 1;
+  const lines = input.toString("utf8", 0, end).split("\n");
+  const rest = input.toString("utf8", end).trim();
+  // No beginning of an object is an object itself: a last line that is one is whole, and lacks only its end.
+  const isWhole = rest !== "" && parse(rest) !== null;
+  const seen = addLines(before?.seen ?? NOTHING, isWhole ? [...lines, rest] : lines, rest !== "" && !isWhole);
+  const offset = (before?.offset ?? 0) + (rest !== "" && !isWhole ? end : input.length);
+  const { conversation, orphaned } = conversationOf(seen);
+  return { conversation, damage: { ...seen.damage, orphaned }, offset, seen };
+}
+
+function parse(line: string): Loose | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Copies of requests are about a third of a file, and say nothing that is not said elsewhere. */
+const REQUEST = '{"type":"api-request';
+
+function addLines(seen: Seen, lines: readonly string[], torn: boolean): Seen {
+  const entries = [...seen.entries];
+  const keys = new Set(entries.map(({ key }) => key));
+  const launches = new Map(seen.facts.launches);
+  const unknown: Record<string, number> = { ...seen.damage.unknown };
+  let { facts } = seen;
+  let broken = seen.damage.broken;
+  for (const raw of lines) {
+    const text = raw.startsWith("\ufeff") ? raw.slice(1) : raw;
+    if (text.startsWith(REQUEST) || text.trim() === "") continue;
+    const line = parse(text);
+    if (line === null) {
+      broken++;
+      continue;
+    }
+    facts = factsOf(facts, line);
+    const entry = entryOf(line);
+    if (entry === null || entry.kind === "beside") countUnknown(unknown, line);
+    if (entry === null || keys.has(entry.key)) continue;
+    keys.add(entry.key);
+    entries.push({ ...entry, isSide: line.isSidechain === true });
+    const launch = launchOf(line);
+    if (launch !== null) launches.set(...launch);
+  }
+  return { entries, facts: { ...facts, launches }, damage: { broken, torn, orphaned: 0, unknown } };
+}
+
+const FACTS = ["cost-state", "summary", "custom-title", "ai-title"];
+/** A file of nothing but types that nobody knows must not become a list as long as itself. */
+const MOST_UNKNOWN = 32;
+
+function countUnknown(unknown: Record<string, number>, { type }: Loose): void {
+  if (typeof type === "string" && (isKnown(type) || FACTS.includes(type))) return;
+  const name = typeof type === "string" ? JSON.stringify(type.slice(0, 40)).slice(1, -1) : "(none)";
+  const known = Object.hasOwn(unknown, name) || Object.keys(unknown).length < MOST_UNKNOWN ? name : "(others)";
+  unknown[known] = (Object.hasOwn(unknown, known) ? (unknown[known] ?? 0) : 0) + 1;
+}
+
+function factsOf(facts: Facts, line: Loose): Facts {
+  const { sessionId, cwd, version, type } = line;
+  const cost = type === "cost-state" ? line.totalCostUSD : null;
+  const isPriced = typeof cost === "number" && cost > 0 && line.hasUnknownModelCost !== true;
+  const title = type === "custom-title" ? line.customTitle : type === "ai-title" ? line.aiTitle : null;
+  return {
+    ...facts,
+    // A fork keeps lines of what it was made from: the last one has its own.
+    sessionId: textOf(sessionId) ?? facts.sessionId,
+    cwd: textOf(cwd) ?? facts.cwd,
+    version: textOf(version) ?? facts.version,
+    title: textOf(title) ?? (type === "summary" ? textOf(line.summary) : null) ?? facts.title,
+    cost: isPriced ? cost : facts.cost,
+  };
+}
+
+function conversationOf({ entries, facts }: Seen): { conversation: Conversation; orphaned: number } {
+  // The transcript of a sub-agent is all sidechain; in another one they are a sub-agent's that has no file of its own.
+  const isSub = entries.every(({ isSide }) => isSide);
+  const own = isSub ? entries : entries.filter(({ isSide }) => !isSide);
+  const { line, orphaned } = lineOf(own);
+  const messages: ConversationMessage[] = [];
+  for (const entry of line) {
+    if (entry.message === null) continue;
+    const { role, content, answer, isPrompt, isMeta, isSummary } = entry.message;
+    messages.push({
+      ...{ key: entry.key, role, at: entry.at, content, parentKey: messages.at(-1)?.key ?? null },
+      ...{ model: answer?.model ?? null, call: answer?.call ?? null, isPrompt, isMeta, isSummary },
+    });
+  }
+  const conversation: Conversation = {
+    agent: "claude-code",
+    ...{ sessionId: facts.sessionId, cwd: facts.cwd, version: facts.version, title: facts.title },
+    startedAt: line.find(({ at }) => at !== null)?.at ?? null,
+    ...{ messages, calls: callsOf(line), subagents: [], compactions: compactionsOf(line) },
+    ...{ launches: facts.launches, reportedCostUsd: facts.cost },
+  };
+  return { conversation, orphaned };
+}
+
+/** The chain that ends in the last message, and what belongs to its answers though the chain does not go through it. */
+function lineOf(entries: readonly Placed[]): { line: readonly Placed[]; orphaned: number } {
+  const places = new Map(entries.map(({ key }, i) => [key, i]));
+  const chain = new Set<number>();
+  let orphaned = 0;
+  let at = entries.findLastIndex(({ kind }) => kind !== "beside");
+  while (at >= 0 && !chain.has(at)) {
+    chain.add(at);
+    const entry: Placed | undefined = entries[at];
+    const parent = entry?.parent ?? null;
+    const place = parent === null ? undefined : places.get(parent);
+    if (parent !== null && place === undefined && at > 0) orphaned++;
+    // Lost lines would take everything before them along.
+    if (place === undefined) at = parent !== null || entry?.kind === "boundary" ? at - 1 : -1;
+    else at = place;
+  }
+  return { line: withAnswers(entries, chain), orphaned };
+}
+
+/** Several tools at once: each result follows its own line of the answer, so that the chain goes through one of them only. */
+function withAnswers(entries: readonly Placed[], chain: ReadonlySet<number>): readonly Placed[] {
+  const calls = new Set<string>();
+  for (const i of chain) calls.add(entries[i]?.message?.answer?.call ?? "");
+  const isAnswer = ({ message }: Placed) => message?.answer != null && calls.has(message.answer.call);
+  const asked = new Set<string>();
+  const answered = new Set<string>();
+  entries.forEach((entry, i) => {
+    if (!chain.has(i) && !isAnswer(entry)) return;
+    for (const id of toolUses(entry.message)) asked.add(id);
+    for (const id of toolResults(entry.message)) answered.add(id);
+  });
+  return entries.filter((entry, i) => {
+    if (chain.has(i) || isAnswer(entry)) return true;
+    const results = toolResults(entry.message);
+    const isMissing = results.length > 0 && results.every((id) => asked.has(id) && !answered.has(id));
+    if (isMissing) for (const id of results) answered.add(id);
+    return isMissing;
+  });
+}
+
+function toolUses(message: EntryMessage | null): readonly string[] {
+  return message?.content.flatMap((block) => (block.type === "tool_use" ? [block.id] : [])) ?? [];
+}
+
+function toolResults(message: EntryMessage | null): readonly string[] {
+  return message?.content.flatMap((block) => (block.type === "tool_result" ? [block.toolUseId] : [])) ?? [];
+}
+
+function callsOf(line: readonly Placed[]): readonly ConversationCall[] {
+  const answers = new Map<string, { readonly at: number | null; readonly answer: Answer; readonly last: number }>();
+  const messages = line.filter(({ message }) => message !== null);
+  messages.forEach(({ at, message }, i) => {
+    const answer = message?.answer;
+    if (answer == null) return;
+    // What was written last knows most: the first lines of an answer may count what had come until then.
+    answers.set(answer.call, { at: answers.get(answer.call)?.at ?? at, answer, last: i });
+  });
+  return [...answers].map(([key, { at, answer, last }]) => {
+    const isOver = answer.stop !== null || last < messages.length - 1;
+    return {
+      ...{ key, model: answer.model, provider: "anthropic", at, costUsd: answer.costUsd },
+      inputTokens: answer.usage?.inputTokens ?? null,
+      outputTokens: answer.usage?.outputTokens ?? null,
+      cachedTokens: answer.usage?.cachedTokens ?? null,
+      status: answer.isFailed ? "failed" : isOver ? "done" : "started",
+      isEnd: answer.isFailed || (answer.stop !== null && answer.stop !== "tool_use" && answer.stop !== "pause_turn"),
+    };
+  });
+}
+
+function compactionsOf(line: readonly Placed[]): readonly ConversationCompaction[] {
+  let preserved: readonly string[] = [];
+  let before: string | null = null;
+  let last: string | null = null;
+  const found: ConversationCompaction[] = [];
+  for (const { key, kind, message, preserved: kept } of line) {
+    if (kind === "boundary") {
+      preserved = kept;
+      const first = line.findIndex((entry) => preserved.includes(entry.key));
+      const upTo = first < 0 ? undefined : line.slice(0, first).findLast((entry) => entry.message !== null);
+      before = upTo?.key ?? last;
+    }
+    if (message?.isSummary === true) found.push({ key, upTo: before ?? last });
+    if (message !== null) last = key;
+  }
+  return found;
+}
+
+/** A sub-agent's own transcript, with what stands in its `.meta.json` where there is one. */
+export interface ClaudeSubagent {
+  readonly id: string;
+  readonly meta?: unknown;
+  readonly conversation: Conversation;
+}
+
+/** The same conversation with its sub-agents, each where the tool call is that launched it, be it another sub-agent's. */
+export function withSubagents(main: Conversation, given: readonly ClaudeSubagent[]): Conversation {
+  const known = given.map(({ id, meta, conversation }): Subagent & { readonly id: string } => {
+    const facts = isObject(meta) ? meta : {};
+    const everybody = [main, ...given.map((one) => one.conversation)];
+    const launched = everybody.map(({ launches }) => launches.get(id.replace(/^agent-/, ""))).find((one) => one);
+    return {
+      ...{ id, toolUseId: textOf(facts.toolUseId) ?? launched ?? null, type: textOf(facts.agentType) },
+      ...{ description: textOf(facts.description), conversation },
+    };
+  });
+  const asked = known.map(
+    ({ conversation }) => new Set(conversation.messages.flatMap(({ content }) => usesOf(content))),
+  );
+  /** Whose it is: another sub-agent's, or, when nobody says, the main one's. */
+  const parents = known.map(({ toolUseId }) =>
+    toolUseId === null ? -1 : asked.findIndex((ids) => ids.has(toolUseId)),
+  );
+  const under = (parent: number, above: readonly number[]): readonly Subagent[] =>
+    known.flatMap((one, i) =>
+      parents[i] !== parent || above.includes(i)
+        ? []
+        : [{ ...one, conversation: { ...one.conversation, subagents: under(i, [...above, i]) } }],
+    );
+  return { ...main, subagents: under(-1, []) };
+}
+
+function usesOf(content: ConversationMessage["content"]): readonly string[] {
+  return content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+}

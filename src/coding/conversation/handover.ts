@@ -1,0 +1,128 @@
+// What a coding agent was asked, did and left open, as Markdown for people. What it quotes was written by models and tools:
+// it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Message } from "../../contracts/messages.ts";
+import { plain, shortened } from "./brief.ts";
+import { isObject, textOf } from "./content.ts";
+import { doingsOf, saidIn } from "./doings.ts";
+
+export interface HandoverOptions {
+  /** The command that puts the agent's session back; `holdfast restore` with its request when not given. */
+  readonly restore?: string;
+  /** How many prompts, files and commands are listed, the newest of each; 20 when not given. */
+  readonly items?: number;
+}
+
+type Stores = Pick<Holdfast, "sessions" | "history" | "cost">;
+
+export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
+  const view = await hf.sessions.at(session);
+  const { title, request, metadata, id } = view.session;
+  const { items = 20 } = options;
+  const doings = await doingsOf(hf, session, 1);
+  const coding = isObject(metadata.coding) ? metadata.coding : {};
+  const facts: readonly (readonly [string, string | null])[] = [
+    ["Agent", [textOf(coding.agent), textOf(coding.version)].filter((one) => one !== null).join(" ") || null],
+    ["Session", id],
+    ["Agent's session id", textOf(coding.sessionId)],
+    ["Directory", textOf(coding.cwd)],
+    ["Request", request],
+  ];
+  const restore = options.restore ?? (request === null ? null : `holdfast restore --request ${word(request)}`);
+  return [
+    `# Handover: ${code(title ?? id)}`,
+    "",
+    ...facts.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${code(value)}`])),
+    `- Messages: ${doings.messages}`,
+    ...section("What was asked", counted(doings.prompts, items, said)),
+    ...section("Last answer", doings.answer === null ? [] : said(doings.answer)),
+    ...section(
+      "Files changed",
+      counted(doings.changed, items, (file) => [`- ${code(file)}`]),
+    ),
+    ...section(
+      "Commands",
+      counted(doings.commands, items, ({ command, failed }) => [`- ${code(command)}${failed ? " (failed)" : ""}`]),
+    ),
+    ...section("Sub-agents", await subagents(hf, session)),
+    ...section("Open", [
+      ...doings.tasks.map(({ title: task, status }) => `- ${code(task)} (${code(status)})`),
+      ...doings.open.map(({ name, input }) => `- cut off in ${code(name)}: ${code(JSON.stringify(input) ?? "")}`),
+    ]),
+    ...section("Tokens and cost", await spending(hf, session, coding.reportedCostUsd)),
+    ...section("How to continue", restore === null ? [] : ["", ...block(restore)]),
+    "",
+  ].join("\n");
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  return ["", `## ${title}`, ...(lines[0] === "" ? [] : [""]), ...lines];
+}
+
+/** The newest of them, and how many there are beside. */
+function counted<T>(all: readonly T[], most: number, lines: (one: T) => readonly string[]): readonly string[] {
+  const out = Math.max(0, all.length - most);
+  const shown = all.slice(out).flatMap(lines);
+  return out === 0 ? shown : [`*${out} earlier ones are not listed.*`, "", ...shown];
+}
+
+function said(message: Message): readonly string[] {
+  return ["", ...block(shortened(saidIn(message), 4000))];
+}
+
+/** A block of code by indentation: no line of it can end it. */
+function block(text: string): readonly string[] {
+  return plain(text)
+    .split("\n")
+    .map((line) => `    ${line}`);
+}
+
+/** A span of code that the text cannot end. */
+function code(text: string): string {
+  const line = plain(shortened(text, 300))
+    .replace(/[\n\t]+/g, " ")
+    .trim();
+  if (line === "") return "(empty)";
+  const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((run) => run.length));
+  const mark = "`".repeat(longest + 1);
+  const pad = longest > 0 ? " " : "";
+  return `${mark}${pad}${line}${pad}${mark}`;
+}
+
+function word(text: string): string {
+  return /^[\w./:=@-]+$/.test(text) && !text.startsWith("-") ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+async function subagents(hf: Stores, session: string): Promise<readonly string[]> {
+  const found = await (await hf.sessions.at(session)).invocations();
+  return found.map(
+    ({ label, callee, status }) => `- ${code(label ?? callee ?? "")} (${status}) in ${code(callee ?? "")}`,
+  );
+}
+
+/** Of the session and of those that worked for it. */
+async function spending(hf: Stores, session: string, reported: unknown): Promise<readonly string[]> {
+  const total = { calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, unknownCosts: 0 };
+  for (const one of await family(hf, session, new Set())) {
+    const spent = (await hf.cost({ session: one })).total;
+    for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += spent[name];
+  }
+  const { calls, inputTokens, outputTokens, cachedTokens, costUsd, unknownCosts } = total;
+  const unknown = unknownCosts === 0 ? "" : ` (the cost of ${unknownCosts} calls is not known)`;
+  return [
+    `- Calls: ${calls}`,
+    `- Tokens: ${inputTokens} in (${cachedTokens} of them from a cache), ${outputTokens} out`,
+    `- Cost: ${unknownCosts === calls ? "not known" : `${costUsd.toFixed(4)} USD`}${unknownCosts === calls ? "" : unknown}`,
+    ...(typeof reported === "number" ? [`- Cost as the agent itself reports it: ${reported.toFixed(4)} USD`] : []),
+  ];
+}
+
+async function family(hf: Stores, session: string, seen: Set<string>): Promise<ReadonlySet<string>> {
+  if (seen.has(session)) return seen;
+  seen.add(session);
+  for (const { callee } of await (await hf.sessions.at({ session })).invocations()) {
+    if (callee !== null && (await hf.sessions.get({ session: callee })) !== null) await family(hf, callee, seen);
+  }
+  return seen;
+}

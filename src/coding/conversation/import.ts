@@ -1,0 +1,390 @@
+// A conversation of a coding agent as a session: its messages by their keys, its requests to models as calls, its prompts as
+// turns, its sub-agents as sessions that it invoked. What is there already stays as it is, so it can be brought in again
+// and again, whenever there is more of it. Every step is a commit of its own, and each is looked for in the log before it
+// is done: after a crash the next import goes on where this one was.
+import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Head, Invocation } from "../../contracts/lineage.ts";
+import type { MessageInput } from "../../contracts/messages.ts";
+import { contentOfResult, titleOf } from "./brief.ts";
+import { isObject, textOf } from "./content.ts";
+import {
+  type Conversation,
+  type ConversationCall,
+  type ConversationMessage,
+  isAtRest,
+  type Subagent,
+} from "./conversation.ts";
+import { childOf, described, metadataOf, outcomeOf, responseRef } from "./facts.ts";
+import { type Line, readLine } from "./line.ts";
+
+export interface ImportOptions {
+  /** The session it goes into; made when it is not there. */
+  readonly session: string;
+  readonly request: string;
+  /** In whose name its messages are kept; the coding agent's when not given. */
+  readonly agent?: string;
+}
+
+export interface Imported {
+  readonly session: string;
+  /** How many were added, sub-agents' not counted. */
+  readonly messages: number;
+  readonly calls: number;
+  /** It had gone back, and goes on from an earlier message: the session was rewound to there. */
+  readonly rewound: boolean;
+  readonly subagents: readonly Imported[];
+}
+
+type Stores = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations" | "log" | "blobs">;
+
+/** One at a time for a session: two at once would both record the same calls. */
+export async function importConversation(
+  hf: Stores,
+  conversation: Conversation,
+  { session, request, agent }: ImportOptions,
+): Promise<Imported> {
+  const by = agent ?? conversation.agent;
+  const known = described(conversation);
+  const found = await hf.sessions.get({ session });
+  if (found === null) {
+    await hf.sessions.create({ id: session, agent: by, request, origin: conversation.agent, ...known });
+  } else if (JSON.stringify(found.metadata.coding) !== JSON.stringify(known.metadata.coding)) {
+    await hf.sessions.update(session, {
+      metadata: { ...found.metadata, ...known.metadata },
+      ...(found.title === null && known.title !== undefined ? { title: known.title } : {}),
+    });
+  }
+  return new Importing(hf, conversation, { session, request, agent: by }).run();
+}
+
+/** Bytes of messages that go into one commit. */
+const BATCH_CHARS = 4_000_000;
+const BATCH = 500;
+/** Calls that are recorded at the same time. */
+const AT_ONCE = 64;
+
+interface Pending {
+  readonly inputs: MessageInput[];
+  chars: number;
+}
+
+class Importing {
+  readonly #hf: Stores;
+  readonly #conversation: Conversation;
+  readonly #to: Required<ImportOptions>;
+  readonly #calls: ReadonlyMap<string, ConversationCall>;
+  readonly #ids = new Map<string, string>();
+  readonly #callIds = new Map<string, string>();
+  /** Calls whose answers are there, and which are not yet. */
+  readonly #due = new Set<string>();
+  readonly #pending: Pending = { inputs: [], chars: 0 };
+  readonly #subagents = new Map<string, Imported>();
+  #turn: string | null = null;
+  #isAhead = false;
+  #messages = 0;
+  #added = 0;
+
+  constructor(hf: Stores, conversation: Conversation, to: Required<ImportOptions>) {
+    this.#hf = hf;
+    this.#conversation = conversation;
+    this.#to = to;
+    this.#calls = new Map(conversation.calls.map((call) => [call.key, call]));
+  }
+
+  async run(): Promise<Imported> {
+    const { session } = this.#to;
+    const { messages } = this.#conversation;
+    let line = await readLine(this.#hf, session);
+    let same = this.#same(line);
+    const rewound = same < line.items.length && same < messages.length;
+    if (rewound) {
+      await this.#rewind(line, same);
+      line = await readLine(this.#hf, session);
+      same = this.#same(line);
+    }
+    await this.#takeUp(line);
+    for (const [i, message] of messages.entries()) if (i >= same) await this.#add(message, i === same);
+    await this.#flush();
+    for (const subagent of this.#conversation.subagents) await this.#subagent(subagent);
+    await this.#end();
+    return {
+      ...{ session, messages: this.#messages, calls: this.#added, rewound },
+      subagents: [...this.#subagents.values()],
+    };
+  }
+
+  /** How many messages of the line are the conversation's, from the first on. */
+  #same({ items }: Line): number {
+    const { messages } = this.#conversation;
+    const other = items.findIndex(({ key }, i) => {
+      const message = messages[i];
+      return message === undefined || (key === null ? !message.isSummary : key !== message.key);
+    });
+    return other < 0 ? items.length : other;
+  }
+
+  /** What the agent left stays, at a head of its own; the session goes on from the last head it shares with it. */
+  async #rewind(line: Line, same: number): Promise<void> {
+    const { session } = this.#to;
+    if (line.isAhead) await this.#hf.heads.publish(session);
+    const seqs = new Set(line.heads.filter(({ before }) => before <= same).map(({ seq }) => seq));
+    const target = (await this.#heads()).findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id;
+    if (target === undefined) throw noWayBack(session);
+    try {
+      await this.#hf.sessions.rewind({ session, head: target });
+    } catch (error) {
+      // Somebody has moved the current head elsewhere: the session can go on from there all the same.
+      if (!isHoldfastError(error) || error.code !== "Conflict") throw error;
+      await this.#hf.sessions.resume({ session, head: target });
+    }
+  }
+
+  /** Where the last import was when it ended, or was cut off. */
+  async #takeUp(line: Line): Promise<void> {
+    const { session } = this.#to;
+    const { messages } = this.#conversation;
+    this.#turn = line.openTurn === null ? null : `${session}#${line.openTurn}`;
+    this.#isAhead = line.isAhead;
+    for (const [i, { seq }] of line.items.entries()) {
+      const message = messages[i];
+      if (message !== undefined) this.#ids.set(message.key, `${session}#${seq}`);
+    }
+    // A head before all messages, for an agent that goes back to its beginning.
+    if (line.items.length === 0 && line.heads.length === 0 && messages.length > 0) {
+      await this.#hf.heads.publish(session);
+      this.#isAhead = false;
+    }
+    await this.#knowCalls(line);
+    for (const { call } of messages.slice(0, line.items.length)) if (call !== null) this.#due.add(call);
+    await this.#addCalls();
+  }
+
+  /** Those of all lines: what was said on one that was left is said again on another, and was paid for once. */
+  async #knowCalls({ isBranched }: Line): Promise<void> {
+    const { session } = this.#to;
+    const known = new Map(this.#conversation.calls.map((call) => [responseRef(call), call]));
+    const tips = isBranched ? await this.#tips() : [];
+    for (const at of [{ session }, ...tips.map((head) => ({ session, head }))]) {
+      for (const { id, status, responseRef: ref, requestRef } of await (await this.#hf.sessions.at(at)).calls()) {
+        const call = status === "started" ? await this.#started(requestRef) : known.get(ref ?? "");
+        if (call === undefined || this.#callIds.has(call.key)) continue;
+        this.#callIds.set(call.key, id);
+        if (status !== "started" || call.status === "started") continue;
+        await this.#hf.calls.finish(id, outcomeOf(call));
+        this.#isAhead = true;
+      }
+    }
+  }
+
+  async #started(requestRef: string | null): Promise<ConversationCall | undefined> {
+    const request = requestRef === null ? null : await this.#hf.blobs.resolveJson(requestRef);
+    const cache = isObject(request) && isObject(request.cache) ? request.cache : {};
+    return this.#calls.get(textOf(cache.call) ?? "");
+  }
+
+  /** The last head of each branch. */
+  async #tips(): Promise<readonly string[]> {
+    const tips = new Map<number, string>();
+    for (const { branch, id } of await this.#heads()) tips.set(branch, id);
+    return [...tips.values()];
+  }
+
+  async #heads(): Promise<readonly Head[]> {
+    const { session } = this.#to;
+    const heads: Head[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.#hf.heads.list({ session }, { cursor });
+      heads.push(...page.items);
+      if (page.next === null) return heads;
+      cursor = page.next;
+    }
+  }
+
+  async #add(message: ConversationMessage, isFirst: boolean): Promise<void> {
+    if (message.isPrompt) await this.#begin(isFirst);
+    if (message.call !== null) this.#due.add(message.call);
+    for (const block of message.content) {
+      if (block.type === "tool_result") await this.#launched(block.toolUseId);
+    }
+    const upTo = message.isSummary ? await this.#covered(message.key) : null;
+    if (upTo !== null) return this.#compact(message, upTo);
+    const { key, role, content } = message;
+    this.#pending.inputs.push({ key, role, content, metadata: metadataOf(message) });
+    this.#pending.chars += sizeOf(content);
+    if (this.#pending.inputs.length >= BATCH || this.#pending.chars >= BATCH_CHARS) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const { inputs } = this.#pending;
+    if (inputs.length === 0) return this.#addCalls();
+    const { session, agent } = this.#to;
+    const added = await this.#hf.history.appendMany({ session, agent }, inputs);
+    for (const { id, key } of added) if (key !== undefined) this.#ids.set(key, id);
+    this.#messages += inputs.length;
+    this.#isAhead = true;
+    inputs.length = 0;
+    this.#pending.chars = 0;
+    await this.#addCalls();
+  }
+
+  /** A prompt begins a turn, and ends the one before. One that was begun for it when the last import was cut off is its own. */
+  async #begin(isFirst: boolean): Promise<void> {
+    if (isFirst && this.#turn !== null && this.#isBegunFor()) return;
+    await this.#flush();
+    await this.#finish();
+    const { id } = await this.#hf.turns.begin(this.#to.session, { agent: this.#to.agent });
+    this.#turn = id;
+    this.#isAhead = true;
+  }
+
+  /** Nothing of the conversation is in the open turn yet. */
+  #isBegunFor(): boolean {
+    const seq = Number(this.#turn?.slice(this.#turn.lastIndexOf("#") + 1));
+    return [...this.#ids.values()].every((id) => Number(id.slice(id.lastIndexOf("#") + 1)) < seq);
+  }
+
+  async #finish(): Promise<void> {
+    if (this.#turn === null) return;
+    await this.#hf.turns.finish(this.#turn);
+    this.#turn = null;
+    this.#isAhead = false;
+  }
+
+  /** Behind the messages that are their answers. What is asked for at once goes into few commits. */
+  async #addCalls(): Promise<void> {
+    const missing = [...this.#due]
+      .filter((key) => !this.#callIds.has(key))
+      .flatMap((key) => this.#calls.get(key) ?? []);
+    this.#due.clear();
+    for (let i = 0; i < missing.length; i += AT_ONCE) {
+      const added = await Promise.allSettled(missing.slice(i, i + AT_ONCE).map((call) => this.#addCall(call)));
+      // All of them have ended by now: who tries again must not meet any that is still on its way.
+      const failed = added.find((one) => one.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    }
+  }
+
+  async #addCall(call: ConversationCall): Promise<void> {
+    const { session } = this.#to;
+    const input = {
+      type: "root" as const,
+      ...(call.model === null ? {} : { model: call.model }),
+      ...(call.provider === null ? {} : { provider: call.provider }),
+      ...(this.#turn === null ? {} : { turn: this.#turn }),
+      descriptor: { messages: [], cache: { call: call.key } },
+    };
+    const { id } =
+      call.status === "started"
+        ? await this.#hf.calls.start(session, input)
+        : await this.#hf.calls.add(session, { ...input, ...outcomeOf(call) });
+    this.#callIds.set(call.key, id);
+    this.#added++;
+    this.#isAhead = true;
+  }
+
+  /** The last message that a summary stands for; null when the session has none. */
+  async #covered(key: string): Promise<string | null> {
+    await this.#flush();
+    const compaction = this.#conversation.compactions.find((one) => one.key === key);
+    return compaction?.upTo == null ? null : (this.#ids.get(compaction.upTo) ?? null);
+  }
+
+  async #compact({ key, content, role }: ConversationMessage, upTo: string): Promise<void> {
+    const { session, agent } = this.#to;
+    const summary = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
+    if (summary.trim() === "") {
+      this.#pending.inputs.push({ key, role, content });
+      return;
+    }
+    const { compaction } = await this.#hf.heads.compact(session, { agent, summary, upTo });
+    if (compaction !== null) this.#ids.set(key, compaction.summary);
+    this.#messages++;
+    this.#isAhead = false;
+  }
+
+  async #launched(toolUseId: string): Promise<void> {
+    for (const subagent of this.#conversation.subagents) {
+      if (subagent.toolUseId !== toolUseId) continue;
+      await this.#flush();
+      await this.#subagent(subagent);
+    }
+  }
+
+  /** Its own session, which the main one invoked. */
+  async #subagent(subagent: Subagent): Promise<void> {
+    const { session, request, agent } = this.#to;
+    const id = childOf(session, subagent.id);
+    if (this.#subagents.has(id)) return;
+    const by = titleOf(`${agent}/${subagent.type ?? "subagent"}`, 200);
+    if ((await this.#hf.sessions.get({ session: id })) === null) {
+      if (!(await this.#invoke(id, by, subagent))) return;
+    }
+    const imported = await importConversation(this.#hf, subagent.conversation, { session: id, request, agent: by });
+    this.#subagents.set(id, imported);
+    await this.#settle(id, subagent);
+  }
+
+  /** false: it was deleted, and stays so. */
+  async #invoke(id: string, by: string, subagent: Subagent): Promise<boolean> {
+    const { session, request } = this.#to;
+    const { conversation, description, type } = subagent;
+    const label = titleOf(description ?? type ?? subagent.id);
+    const call = this.#callIds.get(this.#callWith(subagent.toolUseId) ?? "");
+    try {
+      await this.#hf.invocations.start(session, {
+        ...(label === "" ? {} : { label }),
+        ...(call === undefined ? {} : { call }),
+        session: { id, agent: by, request, origin: conversation.agent, ...described(conversation) },
+      });
+    } catch (error) {
+      if (isHoldfastError(error) && error.code === "SessionDeleted") return false;
+      throw error;
+    }
+    this.#isAhead = true;
+    return true;
+  }
+
+  #callWith(toolUseId: string | null): string | null {
+    const message = this.#conversation.messages.find(({ content }) =>
+      content.some((block) => block.type === "tool_use" && block.id === toolUseId),
+    );
+    return message?.call ?? null;
+  }
+
+  /** Over when its result is there and it has come to rest: one that works in the background has a result at once. */
+  async #settle(callee: string, { toolUseId, conversation }: Subagent): Promise<void> {
+    const result = contentOfResult(this.#conversation.messages, toolUseId);
+    const isFailed = result?.isError === true;
+    if (result === null || (!isFailed && !isAtRest(conversation))) return;
+    const view = await this.#hf.sessions.at({ session: this.#to.session });
+    const running = (await view.invocations()).find(
+      (one: Invocation) => one.callee === callee && one.status === "running",
+    );
+    if (running === undefined) return;
+    await this.#hf.invocations.finish(running.id, isFailed ? { status: "failed" } : {});
+    this.#isAhead = true;
+  }
+
+  /** The turn is over when the agent is at rest; else where it is now is a head all the same, to be found again. */
+  async #end(): Promise<void> {
+    if (isAtRest(this.#conversation)) await this.#finish();
+    if (this.#isAhead) await this.#hf.heads.publish(this.#to.session);
+  }
+}
+
+function sizeOf(content: ConversationMessage["content"]): number {
+  return content.reduce((sum, block) => {
+    if (block.type === "text") return sum + block.text.length;
+    if (block.type === "tool_result" && typeof block.content === "string") return sum + block.content.length;
+    return sum + 1000;
+  }, 0);
+}
+
+function noWayBack(session: string): HoldfastError {
+  return new HoldfastError(
+    "Conflict",
+    `the agent went back to before the first head of ${JSON.stringify(session)}, and there is nothing to go on from`,
+    { details: { session }, hint: "Import the conversation into a new session." },
+  );
+}
