@@ -73,6 +73,8 @@ export const LIMITS = {
   /** Bytes of the rows of an archive as JSON, and sessions in one: they are verified together, in memory. */
   archiveRowBytes: 536_870_912,
   archiveSessions: 10_000,
+  /** Files of one capture. */
+  captureFiles: 100_000,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;
