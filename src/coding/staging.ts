@@ -1,7 +1,6 @@
 // Files are put together beside where they go, verified, and moved there when all of them are right: nobody ever sees
 // half of one, what was there before stays until then, and when moving fails it is there again.
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, mkdtemp, open, rename, rm, rmdir } from "node:fs/promises";
 import * as path from "node:path";
 import type { CapturedFile } from "../contracts/captures.ts";
@@ -29,6 +28,8 @@ export interface StagedOptions {
   /** Placed after all others: what makes the session visible. */
   readonly last?: boolean;
 }
+
+const PIECE = 1024 * 1024;
 
 type Undo = () => Promise<unknown>;
 
@@ -70,14 +71,17 @@ export class Staging {
     checkPath(file.path);
     const from = path.join(this.#folder, String(this.#count++));
     const written = await guarded(to, async () => {
-      const handle = await open(from, "wx", 0o600);
+      const handle = await open(from, "wx+", 0o600);
       try {
-        return await fill(handle, file, read, options);
+        const filled = await fill(handle, file, read, options);
+        // Waiting for the disk takes longer than all else. What is lost with the power besides can be put back again.
+        if (options.last) await handle.sync();
+        await verify(handle, file, filled, options);
+        return filled;
       } finally {
         await handle.close();
       }
     });
-    await guarded(to, () => verify(from, file, written, options));
     const staged: Staged = { path: file.path, from, to, ...written, keepAs: null };
     (options.last ? this.#last : this.#staged).push(staged);
     this.bytes += file.size;
@@ -96,12 +100,12 @@ export class Staging {
   /** All of them, in the order in which they came: the last one is what makes the session visible. */
   async place(root: string): Promise<void> {
     const all = [...this.#staged, ...this.#last];
-    const directories = new Set<string>();
+    const way: Way = { directories: new Set([root]), taken: new Set() };
     const undo: Undo[] = [];
-    for (const { to } of all) await guarded(to, () => clearWay(root, to, directories));
+    for (const { to } of all) await guarded(to, () => clearWay(root, to, way));
     for (const [i, staged] of all.entries()) {
       try {
-        await this.#placeOne(staged, path.join(this.#folder, `before-${i}`), undo);
+        await this.#placeOne(staged, path.join(this.#folder, `before-${i}`), way, undo);
       } catch (error) {
         for (const step of undo.reverse()) await step();
         throw failed(error, staged.to);
@@ -110,10 +114,14 @@ export class Staging {
     this.#placed = all.length > 0;
   }
 
-  async #placeOne({ from, to, keepAs }: Staged, before: string, undo: Undo[]): Promise<void> {
-    const made = await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
-    if (made !== undefined) undo.push(() => removeEmpty(path.dirname(to), made));
-    const wasThere = await keep(to, before);
+  async #placeOne({ from, to, keepAs }: Staged, before: string, way: Way, undo: Undo[]): Promise<void> {
+    const folder = path.dirname(to);
+    if (!way.directories.has(folder)) {
+      const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (made !== undefined) undo.push(() => removeEmpty(folder, made));
+      way.directories.add(folder);
+    }
+    const wasThere = way.taken.has(to) && (await keep(to, before));
     // What was there is put back even when it is not known whether the move was done.
     undo.push(() => (wasThere ? move(before, to) : rm(to, { force: true })));
     if (wasThere && keepAs !== null && (await keep(to, keepAs))) undo.push(() => rm(keepAs, { force: true }));
@@ -146,7 +154,6 @@ async function fill(
   }
   if (change === undefined) {
     for await (const piece of checked()) await handle.writeFile(piece);
-    await handle.sync();
     return { size: file.size, ref: file.ref };
   }
   const written = createHash("sha256");
@@ -156,21 +163,25 @@ async function fill(
     written.update(piece);
     await handle.writeFile(piece);
   }
-  await handle.sync();
   return { size: writtenSize, ref: `sha256:${written.digest("hex")}` };
 }
 
 /** What the file system has now is read again: a full disk or a bad one is seen before anything is moved. */
 async function verify(
-  from: string,
+  handle: FileHandle,
   file: CapturedFile,
   written: { size: number; ref: string },
   { readBack }: StagedOptions,
 ): Promise<void> {
   const hash = createHash("sha256");
-  for await (const piece of createReadStream(from, { highWaterMark: 1 << 20 })) {
-    hash.update(piece);
-    readBack?.(piece);
+  // One byte more than there should be, so that there being more is seen.
+  const buffer = Buffer.alloc(Math.min(written.size + 1, PIECE));
+  for (let at = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, at);
+    if (bytesRead === 0) break;
+    hash.update(buffer.subarray(0, bytesRead));
+    readBack?.(buffer.subarray(0, bytesRead));
+    at += bytesRead;
   }
   if (`sha256:${hash.digest("hex")}` !== written.ref) throw notAsSaid(file);
 }
@@ -220,8 +231,15 @@ async function removeEmpty(folder: string, outermost: string): Promise<void> {
   }
 }
 
+/** What is known of the places that files go to. */
+interface Way {
+  readonly directories: Set<string>;
+  /** Something is there already. */
+  readonly taken: Set<string>;
+}
+
 /** No directory on the way below `root` may be a link: it would lead out of it. */
-async function clearWay(root: string, to: string, directories: Set<string>): Promise<void> {
+async function clearWay(root: string, to: string, { directories, taken }: Way): Promise<void> {
   const parts = path.relative(root, to).split(path.sep);
   if (parts.includes("..") || path.isAbsolute(path.relative(root, to))) throw outside(to, root);
   let at = root;
@@ -232,7 +250,7 @@ async function clearWay(root: string, to: string, directories: Set<string>): Pro
     if (found === null) return;
     const isLast = i === parts.length - 1;
     if (isLast ? !found.isFile() && !found.isSymbolicLink() : !found.isDirectory()) throw outside(to, root);
-    if (!isLast) directories.add(at);
+    (isLast ? taken : directories).add(at);
   }
 }
 

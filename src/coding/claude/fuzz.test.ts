@@ -13,7 +13,7 @@ import { projectKey } from "./key.ts";
 import { isNever } from "./layout.ts";
 import { restoreClaude } from "./restore.ts";
 
-const RUNS = 150;
+const RUNS = 60;
 
 function isName(name: string): boolean {
   try {

@@ -173,8 +173,7 @@ function changing(changes: readonly Rewriting[]) {
 async function stageOther(work: Work, file: CapturedFile, keepHere: boolean): Promise<Staged[]> {
   const { place, source, staging } = work;
   const to = placeOf(file.path, place);
-  const isLines = file.path.endsWith(".jsonl");
-  const change = isLines ? changing(work.changes) : undefined;
+  const change = file.path.endsWith(".jsonl") ? changing(work.changes) : undefined;
   if (change === undefined && (await isSame(to, file))) return [];
   const isFlat =
     isFlatAgent(path.basename(to)) && path.dirname(to) === path.join(place.configDir, "projects", place.key);
@@ -185,7 +184,8 @@ async function stageOther(work: Work, file: CapturedFile, keepHere: boolean): Pr
     throw unsafe(file.path, "it is a sub-agent's of another session");
   }
   const here = await compareFiles(staged.from, staged.to);
-  const isOlder = here === "absent" || (isLines && here === "shorter");
+  // A file of which only the beginning is here was not written to its end, or has grown since.
+  const isOlder = here === "absent" || here === "shorter";
   if (here === "same") await staging.drop(staged);
   if (here === "same") return [];
   if (isOlder || (!keepHere && !isFlat)) {
