@@ -44,8 +44,7 @@ export async function findClaudeSession(options: FindClaude): Promise<FoundClaud
   if (taken === undefined) throw notFound(options);
   const { sessionId, key } = taken;
   const configDir = path.resolve(options.configDir);
-  const collected = new Collected();
-  await collected.session({ configDir, key, sessionId });
+  const collected = await filesOfSession({ configDir, key, sessionId });
   const origin = await originOf(taken.file, key);
   const files = options.onlyMessages
     ? collected.files.filter(({ role }) => role === "transcript" || role === "subagent")
@@ -102,6 +101,13 @@ function notFound({ sessionId, transcriptPath, configDir }: FindClaude): Holdfas
   });
 }
 
+/** What there is of a session under this key, whether or not it has a transcript. */
+export async function filesOfSession(place: layout.ClaudePlace): Promise<Pick<FoundClaude, "files" | "left">> {
+  const collected = new Collected();
+  await collected.session(place);
+  return collected;
+}
+
 /** Files by the path they are captured under, in an order that does not change. */
 class Collected {
   readonly files: FoundFile[] = [];
@@ -109,7 +115,8 @@ class Collected {
 
   async session({ configDir, key, sessionId }: layout.ClaudePlace): Promise<void> {
     const project = path.join(configDir, "projects", key);
-    await this.#file(`${sessionId}.jsonl`, path.join(project, `${sessionId}.jsonl`), "project");
+    const transcript = path.join(project, `${sessionId}.jsonl`);
+    if (await lstat(transcript).catch(() => null)) await this.#file(`${sessionId}.jsonl`, transcript, "project");
     await this.#folder(path.join(project, sessionId), `project/${sessionId}`);
     for (const { name } of await entriesOf(project)) {
       const file = path.join(project, name);

@@ -188,6 +188,8 @@ describe("CA3 a session that is here already", () => {
 
   test("files of it that were not captured stay, and are named", async () => {
     write(taskHere(), "mine");
+    const fresh = await restore(only({ [TRANSCRIPT]: long() }), { configDir: to.configDir });
+    expect(fresh.left.map((file) => file.path)).toEqual([task]);
     write(main(), short());
     const { left } = await restore(only({ [TRANSCRIPT]: long() }));
     expect(left).toEqual([{ path: task, why: "it was here, and is no part of the capture" }]);
@@ -341,6 +343,7 @@ describe("CA3 nothing partial", () => {
       for (const bad of cases) {
         const read = (name: string) => (name === file.path ? bad(source.read(name)) : source.read(name));
         await refuses({ ...source, read }, "BlobCorrupted");
+        await refuses({ ...source, read }, "BlobCorrupted", { rewritePaths: true });
       }
       const broken = { code: "Aborted" };
       async function* throws(name: string) {
@@ -350,6 +353,13 @@ describe("CA3 nothing partial", () => {
       }
       await refuses({ ...source, read: throws }, "Aborted");
     }
+  });
+
+  test("a read that does not end is not waited for", async () => {
+    async function* endless() {
+      for (;;) yield new Uint8Array(100_000);
+    }
+    await refuses({ ...only({ [TRANSCRIPT]: "{}\n" }), read: endless }, "BlobCorrupted");
   });
 
   test("links on the way lead nowhere", async () => {

@@ -10,7 +10,7 @@ import { invalid, limitExceeded } from "../../core/check.ts";
 import { unsafe } from "../paths.ts";
 import { type Staged, Staging } from "../staging.ts";
 import { type Comparison, compareFiles, hashOf, isSame } from "./compare.ts";
-import { findClaudeSession } from "./find.ts";
+import { filesOfSession } from "./find.ts";
 import { checkKey, projectKeyOf } from "./key.ts";
 import { type ClaudePlace, checkSessionId, isFlatAgent, placeOf, transcriptPath } from "./layout.ts";
 import { copiesOf } from "./list.ts";
@@ -245,8 +245,8 @@ function conflict({ place }: Work, file: string, how: string): HoldfastError {
 async function leaveStrangers(work: Work): Promise<void> {
   const { place, source, left } = work;
   const captured = new Set(source.files.map((file) => file.path));
-  const found = await findClaudeSession({ ...place, onlyMessages: false }).catch(() => null);
-  for (const file of found?.files ?? []) {
+  const { files } = await filesOfSession(place);
+  for (const file of files) {
     if (!captured.has(file.path)) left.push({ path: file.path, why: "it was here, and is no part of the capture" });
   }
 }
