@@ -94,6 +94,15 @@ describe("CA1 likely secrets", () => {
     expect(second).toMatchObject({ line: 4, column: 1 });
   });
 
+  test("the letter of an escape is never part of a secret", () => {
+    for (const text of [`\npm_${R}abcd`, `\rk_live_${R}`, `${SECRETS["aws-key-id"]?.[0]?.text} \n${R}abcdef7`]) {
+      const json = JSON.stringify({ text, nested: JSON.stringify({ text }) });
+      expect(JSON.parse(JSON.parse(mask(json)).nested).text).toBe(mask(text));
+    }
+    const secret = `${R}abcdef78`;
+    expect(mask(JSON.stringify(`${SECRETS["aws-key-id"]?.[0]?.text}\n${secret}`))).not.toContain(secret);
+  });
+
   test("stops at the limit", () => {
     expect(scanSecrets(Buffer.from(`${all[0]?.text}\n`.repeat(10)), { limit: 3 })).toHaveLength(3);
   });
@@ -131,6 +140,10 @@ describe("CA1 masking", () => {
       "\\",
       "\\n",
       "Bearer ",
+      "\npm_",
+      "\rk_live_",
+      R,
+      `${R}abcdef7`,
       "://a:b",
       "sk-",
     ),

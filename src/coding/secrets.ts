@@ -89,7 +89,7 @@ const TOKENS: readonly { begins: string; kind: SecretKind; rest: RegExp; random:
   { begins: "AIza", kind: "google-key", rest: /[A-Za-z0-9_-]{35,500}/y, random: true },
 ];
 const AWS_ID = /(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/y;
-const AWS_SECRET = /(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])/g;
+const AWS_SECRET = /(?:(?<![A-Za-z0-9/+=\\])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])/g;
 const RUN = /[A-Za-z0-9_-]*/y;
 const JWT = /eyJ[A-Za-z0-9_-]{8,4096}\.eyJ[A-Za-z0-9_-]{8,8192}(?:\.[A-Za-z0-9_-]{8,2048})?/y;
 const PEM_HEAD = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/y;
@@ -134,7 +134,9 @@ function lookAt(text: string, { index, 0: begun, groups = {} }: RegExpExecArray)
 
 function token(text: string, index: number): Look {
   const shape = TOKENS.find(({ begins }) => text.startsWith(begins, index));
-  if (shape === undefined) return { spans: [], next: index };
+  // Behind a backslash "npm_" is a new line and "pm_".
+  const isEscape = text.charAt(index - 1) === "\\" && "nr".includes(text.charAt(index));
+  if (shape === undefined || isEscape) return { spans: [], next: index };
   const rest = at(shape.rest, text, index + shape.begins.length)?.[0] ?? "";
   const to = index + shape.begins.length + rest.length;
   const isSecret = rest !== "" && !isPlaceholder(rest) && (!shape.random || looksRandom(rest));
