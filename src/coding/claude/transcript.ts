@@ -1,0 +1,181 @@
+// Reading transcripts: JSON lines of which the last may be torn, any may be damaged, and one may be of any length. What is
+// needed of them is taken line by line; a line that cannot be read is counted and otherwise left out, as Claude Code does.
+import { createReadStream } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { projectKey } from "./key.ts";
+
+const NEWLINE = 0x0a;
+/** Longer lines are not parsed. */
+const LONGEST_LINE = 64 * 1024 * 1024;
+/** Of both ends of a transcript this much is read to learn where it was made, and when that says nothing, the other. */
+const ENDS = [256 * 1024, 4 * 1024 * 1024];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface TranscriptFacts {
+  readonly lines: number;
+  /** Messages of the main conversation, each once: what people and the model said, with tools' results. */
+  readonly messages: number;
+  readonly lastUuid: string | null;
+  /** The first that a line names. */
+  readonly sessionId: string | null;
+}
+
+/** Takes a transcript in pieces. */
+export class TranscriptReader {
+  #lines = 0;
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  #sessionId: string | null = null;
+  #lastUuid: string | null = null;
+  readonly #messages = new Set<string>();
+
+  push(piece: Uint8Array): void {
+    let from = 0;
+    for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, from)) {
+      this.#hold(piece.subarray(from, end));
+      this.#see();
+      from = end + 1;
+    }
+    // A copy: whoever gave it may fill it anew.
+    this.#hold(new Uint8Array(piece.subarray(from)));
+  }
+
+  end(): TranscriptFacts {
+    if (this.#heldBytes > 0) this.#see();
+    return {
+      lines: this.#lines,
+      messages: this.#messages.size,
+      lastUuid: this.#lastUuid,
+      sessionId: this.#sessionId,
+    };
+  }
+
+  #hold(part: Uint8Array): void {
+    if (part.byteLength === 0) return;
+    this.#heldBytes += part.byteLength;
+    if (this.#heldBytes <= LONGEST_LINE) this.#held.push(part);
+    else this.#held = [];
+  }
+
+  #see(): void {
+    const [first] = this.#held;
+    const line =
+      this.#held.length === 1 && first ? Buffer.from(first.buffer, first.byteOffset, first.byteLength) : null;
+    this.#fields(line ?? Buffer.concat(this.#held));
+    this.#lines += 1;
+    this.#held = [];
+    this.#heldBytes = 0;
+  }
+
+  #fields(line: Buffer): void {
+    // A third of a transcript are copies of requests, which have no uuid: they need not be parsed.
+    if (this.#sessionId !== null && !line.includes('"uuid"')) return;
+    const fields = parseLine(line);
+    if (typeof fields?.sessionId === "string") this.#sessionId ??= fields.sessionId;
+    if (typeof fields?.uuid !== "string") return;
+    this.#lastUuid = fields.uuid;
+    const isMessage = fields.type === "user" || fields.type === "assistant";
+    if (isMessage && fields.isSidechain !== true) this.#messages.add(fields.uuid);
+  }
+}
+
+export async function factsOf(file: string): Promise<TranscriptFacts> {
+  const reader = new TranscriptReader();
+  for await (const piece of createReadStream(file, { highWaterMark: 1 << 20 })) reader.push(piece);
+  return reader.end();
+}
+
+/** The object on a line; undefined when there is none. */
+export function parseLine(line: Uint8Array): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(line)
+        .toString("utf8")
+        .replace(/^\uFEFF/, ""),
+    );
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface TranscriptOrigin {
+  readonly cwd: string | null;
+  readonly version: string | null;
+}
+
+/**
+ * The version that wrote it last, and the directory it was begun in: of those that its lines name, the last that has this
+ * key (an agent may change its directory as it goes), or else the last.
+ */
+export async function originOf(file: string, key: string): Promise<TranscriptOrigin> {
+  const handle = await open(file, "r");
+  try {
+    const { size } = await handle.stat();
+    let found: Origins = { cwd: null, lastCwd: null, version: null };
+    for (const bytes of ENDS) {
+      const lastLines = (await linesBetween(handle, Math.max(0, size - bytes), size)).reverse();
+      found = originsIn(lastLines, key, found);
+      if (size > bytes) found = originsIn(await linesBetween(handle, 0, bytes), key, found);
+      if (size <= bytes || (found.cwd !== null && found.version !== null)) break;
+    }
+    return { cwd: found.cwd ?? found.lastCwd, version: found.version };
+  } finally {
+    await handle.close();
+  }
+}
+
+interface Origins extends TranscriptOrigin {
+  readonly lastCwd: string | null;
+}
+
+function originsIn(lines: readonly Uint8Array[], key: string, before: Origins): Origins {
+  let { cwd, lastCwd, version } = before;
+  for (const line of lines) {
+    if (cwd !== null && version !== null) break;
+    const fields = parseLine(line);
+    if (typeof fields?.version === "string") version ??= fields.version;
+    if (typeof fields?.cwd !== "string" || fields.cwd === "") continue;
+    lastCwd ??= fields.cwd;
+    if (cwd === null && projectKey(fields.cwd) === key) cwd = fields.cwd;
+  }
+  return { cwd, lastCwd, version };
+}
+
+/** Whole lines only, unless they stand at an end of the file: one that is cut is no JSON, and is left out when parsed. */
+async function linesBetween(handle: FileHandle, from: number, to: number): Promise<Uint8Array[]> {
+  const bytes = Buffer.alloc(to - from);
+  let filled = 0;
+  while (filled < bytes.byteLength) {
+    const { bytesRead } = await handle.read(bytes, filled, bytes.byteLength - filled, from + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  const lines: Uint8Array[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return [...lines, bytes.subarray(start, filled)];
+}
+
+/** The session that the first line which names one names; only so much is read. */
+export async function sessionNamedIn(file: string): Promise<string | null> {
+  const handle = await open(file, "r");
+  try {
+    const { size } = await handle.stat();
+    for (const bytes of ENDS) {
+      const lines = await linesBetween(handle, 0, Math.min(size, bytes));
+      for (const line of lines) {
+        const fields = parseLine(line);
+        if (typeof fields?.sessionId === "string") return fields.sessionId;
+      }
+      if (size <= bytes) break;
+    }
+    return null;
+  } finally {
+    await handle.close();
+  }
+}

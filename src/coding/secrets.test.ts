@@ -1,0 +1,241 @@
+// Likely secrets are found and masked, hashes and code are not, and no text takes long.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { maskSecrets, maskSecretsIn, SecretScanner, scanSecrets } from "./secrets.ts";
+
+// Put together here, so that nobody who searches this file finds a secret.
+const join = (...parts: string[]) => parts.join("");
+const R = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY";
+const SECRETS: Record<string, { text: string; secret: string }[]> = {
+  "anthropic-key": [plain(join("sk-", "ant-api03-", R, "_", R))],
+  "api-key": [plain(join("sk-", "proj-", R)), plain(join("sk-", R))],
+  "github-token": [plain(join("ghp", "_", R, "abcd")), plain(join("github", "_pat_", R))],
+  "gitlab-token": [plain(join("glpat", "-", R))],
+  "npm-token": [plain(join("npm", "_", R, "abcd"))],
+  "slack-token": [plain(join("xox", "b-1234567890-", R))],
+  "google-key": [plain(join("AI", "za", R, "abc"))],
+  "stripe-key": [plain(join("sk", "_live_", R))],
+  "aws-key-id": [plain(join("AK", "IAQ3EGRT7KLMNOPZZ7"))],
+  jwt: [plain(join("ey", "JhbGciOiJIUzI1NiJ9.ey", "JzdWIiOiIxMjM0In0.dBjftJeZ4CVPmB92K27u"))],
+  "url-password": [
+    { text: "postgres://user:hunter2pass@db.host:5432/x", secret: "hunter2pass" },
+    { text: "redis://:s3cr3t!x@cache/0", secret: "s3cr3t!x" },
+  ],
+  bearer: [{ text: `Authorization: Bearer ${R}`, secret: R }],
+  password: [
+    { text: "DB_PASSWORD=Tr0ub4dor&3", secret: "Tr0ub4dor" },
+    { text: 'password: "correct-h0rse-battery"', secret: "correct-h0rse-battery" },
+    { text: "'apiKey' => 'f3a91bc04d5e6f708192a3b4c5d6e7f8'", secret: "f3a91bc04d5e6f708192a3b4c5d6e7f8" },
+    {
+      text: "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYKLMN9PQRS",
+      secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYKLMN9PQRS",
+    },
+  ],
+};
+function plain(text: string) {
+  return { text, secret: text };
+}
+const pem = (type: string) =>
+  [`-----BEGIN ${type}PRIVATE KEY-----`, R + R, R + R, `${R}==`, `-----END ${type}PRIVATE KEY-----`].join("\n");
+const all = Object.entries(SECRETS).flatMap(([kind, cases]) => cases.map((one) => ({ kind, ...one })));
+const scan = (text: string) => scanSecrets(Buffer.from(text));
+const mask = (text: string) => Buffer.from(maskSecrets(Buffer.from(text))).toString();
+
+describe("CA1 likely secrets", () => {
+  test.each(all)("$kind is found in text and in JSON, and never shown", ({ kind, text, secret }) => {
+    const json = JSON.stringify({
+      message: { content: `line\n${text}\nmore "${text}"`, nested: JSON.stringify({ text }) },
+    });
+    for (const [where, count] of [
+      [text, 1],
+      [`a ${text} b`, 1],
+      [json, 3],
+    ] as const) {
+      const findings = scan(where);
+      expect(
+        findings.map((finding) => finding.kind),
+        where,
+      ).toEqual(Array(count).fill(kind));
+      for (const { excerpt } of findings) expect(excerpt).not.toContain(secret.slice(-6));
+      const masked = mask(where);
+      expect(masked).not.toContain(secret);
+      expect(masked).toContain(`[redacted:${kind}]`);
+      expect(scan(masked)).toEqual([]);
+    }
+    expect(JSON.parse(mask(json)).message.content).toMatch(/^line\n.*\nmore ".*"$/);
+  });
+
+  test("private keys, whole or cut off, in text and in JSON", () => {
+    for (const type of ["", "RSA ", "OPENSSH ", "EC ", "ENCRYPTED "]) {
+      const whole = `before ${pem(type)} after`;
+      expect(mask(whole)).toBe("before [redacted:private-key] after");
+      expect(JSON.parse(mask(JSON.stringify({ a: whole, b: JSON.stringify(whole) })))).toEqual({
+        a: "before [redacted:private-key] after",
+        b: '"before [redacted:private-key] after"',
+      });
+    }
+    const cut = JSON.stringify(pem("RSA ").slice(0, 90));
+    expect(JSON.parse(mask(cut))).toBe("[redacted:private-key]");
+    expect(scan("a -----BEGIN PRIVATE KEY----- is how it begins, and -----END PRIVATE KEY----- how it ends")).toEqual(
+      [],
+    );
+  });
+
+  test("an AWS key's secret beside it", () => {
+    const secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYKLMN9PQRSz";
+    const text = `${SECRETS["aws-key-id"]?.[0]?.text} ${secret}`;
+    expect(scan(text).map((finding) => finding.kind)).toEqual(["aws-key-id", "aws-secret"]);
+    expect(mask(text)).not.toContain(secret);
+  });
+
+  test("says where, by line and byte", () => {
+    const [found, second] = scan(`é\n  ${all[0]?.text}\n\n${all[1]?.text}`);
+    expect(found).toMatchObject({ line: 2, column: 3, excerpt: "sk-ant-…(78 bytes)" });
+    expect(second).toMatchObject({ line: 4, column: 1 });
+  });
+
+  test("the letter of an escape is never part of a secret", () => {
+    for (const text of [`\npm_${R}abcd`, `\rk_live_${R}`, `${SECRETS["aws-key-id"]?.[0]?.text} \n${R}abcdef7`]) {
+      const json = JSON.stringify({ text, nested: JSON.stringify({ text }) });
+      expect(JSON.parse(JSON.parse(mask(json)).nested).text).toBe(mask(text));
+    }
+    const secret = `${R}abcdef78`;
+    expect(mask(JSON.stringify(`${SECRETS["aws-key-id"]?.[0]?.text}\n${secret}`))).not.toContain(secret);
+  });
+
+  test("stops at the limit", () => {
+    expect(scanSecrets(Buffer.from(`${all[0]?.text}\n`.repeat(10)), { limit: 3 })).toHaveLength(3);
+  });
+
+  test.each([
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "commit 3cb0e99f1f2a4c5d6e7f8091a2b3c4d5e6f70819",
+    "1d9a0c52-6a0e-4f0b-9c3e-0a5f6a1b2c3d",
+    "token: 1d9a0c52-6a0e-4f0b-9c3e-0a5f6a1b2c3d password=1d9a0c52-6a0e-4f0b-9c3e-0a5f6a1b2c3d",
+    "password: string; const secret = process.env.SECRET_KEY_2; apiKey: config.apiKey1",
+    "if (password === undefined) throw new MissingPassword1()",
+    'password="<your password>" secret=$(SECRET1) apiKey=xxxxxxxxxxxx1 password=********** pwd=/home/me/dir2',
+    "sk-loading-spinner-animated-container sk-is-a-css-prefix-of-some-kind",
+    "risk-assessment-2024-with-a-long-name-and-2-numbers",
+    '"input_tokens":12345678901,"secret":12345678901.5e10,"password":null',
+    "https://example.com/path@2x.png http://localhost:8080/a:b@c ssh://git@github.com/a",
+    "https://user:$(PASSWORD)@host https://user:your_password@host",
+    "toolu_01AbCdEfGhIjKlMnOpQrStUv msg_01XyZaBcDeFgHiJkLmNoPq",
+    "Bearer authentication-is-required Basic understanding-of-things",
+    '"signature":"EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds+/="',
+    "eyJust-a-word eyJ0",
+  ])("none in %s", (text) => {
+    expect(scan(text)).toEqual([]);
+    expect(mask(text)).toBe(text);
+  });
+});
+
+describe("CA1 masking", () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      ...all.map(({ text }) => text),
+      pem("RSA "),
+      "password=",
+      'secret="',
+      "\\",
+      "\\n",
+      "Bearer ",
+      "\npm_",
+      "\rk_live_",
+      R,
+      `${R}abcdef7`,
+      "://a:b",
+      "sk-",
+    ),
+    fc.string({ unit: "binary", maxLength: 20 }),
+    fc.constantFrom("\u0000", "\ud800", "é", "à", "\u2028"),
+  );
+  const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(""));
+  const value = fc.oneof(
+    text,
+    text.map((inner) => JSON.stringify({ password: inner })),
+    fc.double(),
+    fc.constant(null),
+  );
+  const line = fc.dictionary(fc.oneof(text, fc.constantFrom("password", "secret", "apiKey")), value, { maxKeys: 5 });
+
+  test("every line of JSON stays one", () => {
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 4 }), (lines) => {
+        const jsonl = lines.map((one) => JSON.stringify(one)).join("\n");
+        const masked = mask(jsonl).split("\n");
+        expect(masked).toHaveLength(Math.max(1, lines.length));
+        const shape = (one: object) => Object.values(one).map((of) => typeof of);
+        for (const [i, one] of lines.entries())
+          expect(shape(JSON.parse(masked[i] ?? "")).length).toBeLessThanOrEqual(shape(one).length);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("however it comes in pieces, also across the edges of what is looked at together", async () => {
+    const filler = "some text without anything in it. ".repeat(40_000);
+    for (const shift of [0, 7, 40, 90]) {
+      const around = `${filler.slice(0, 1024 * 1024 - 2 * 16 * 1024 - shift)} `;
+      const bytes = Buffer.from(around + all.map((one) => one.text).join(" \n ") + filler + pem(""));
+      const whole = Buffer.from(maskSecrets(bytes)).toString();
+      expect(whole.match(/\[redacted:/g)?.length).toBe(all.length + 1);
+      async function* pieces() {
+        for (let from = 0; from < bytes.byteLength; from += 99_991) yield bytes.subarray(from, from + 99_991);
+      }
+      const parts: Uint8Array[] = [];
+      for await (const part of maskSecretsIn(pieces())) parts.push(part);
+      expect(Buffer.concat(parts).toString() === whole).toBe(true);
+      const scanner = new SecretScanner();
+      for await (const part of pieces()) scanner.push(part);
+      expect(scanner.end()).toEqual(scanSecrets(bytes));
+    }
+  });
+
+  test("where it is cut does not make a beginning of what is none", () => {
+    for (const shift of [-1, 0, 1, 2]) {
+      const around = "y".repeat(1024 * 1024 - 2 * 16 * 1024 + shift);
+      expect(scan(`${around}${all[0]?.text}${" ".repeat(100_000)}`)).toEqual([]);
+    }
+  });
+
+  test("bytes that are no text stay as they are", () => {
+    const bytes = Buffer.from([0, 255, 254, 10, 128, 13]);
+    expect(Buffer.compare(maskSecrets(bytes), bytes)).toBe(0);
+  });
+});
+
+describe("CA1 hostile text", () => {
+  const patterns = [
+    "eyJ",
+    "eyJaaaaaaaaaa.",
+    "sk-",
+    "sk-a1B",
+    "password=",
+    "password:::",
+    'secret="\\',
+    "://",
+    "a://b:c",
+    "-----BEGIN ",
+  ];
+  const more = [
+    "-----BEGIN PRIVATE KEY-----\\n",
+    "Bearer ",
+    "Bearer a",
+    "AKIA",
+    "AKIAABCDEFGHIJKLMNOP ",
+    "a",
+    "\\",
+    "\n",
+    "_",
+    "=",
+    "0",
+  ];
+  test.each([...patterns, ...more])("12 MB of %j take no more time than others", (pattern) => {
+    const bytes = Buffer.alloc(12_000_000, pattern);
+    // Much more than it takes; what it guards against would take hours.
+    const started = performance.now();
+    scanSecrets(bytes);
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});
