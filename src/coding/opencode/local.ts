@@ -22,6 +22,7 @@ export interface LocalSession extends SessionRow {
   readonly todos: readonly TodoRow[];
 }
 
+/** By session id; `ids` are of sessions, or of messages whose sessions are wanted. */
 export async function readLocal(runner: OpenCode, ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>> {
   const local = new Map<string, LocalSession>();
   for (const list of fitting(ids)) {

@@ -48,7 +48,7 @@ export async function listOldSessions(dataDir: string): Promise<readonly LocalOp
 
 async function readInfos(storage: string): Promise<ReadonlyMap<string, JsonObject>> {
   const infos = new Map<string, JsonObject>();
-  for (const project of await namesIn(path.join(storage, "session"))) {
+  for (const project of (await namesIn(path.join(storage, "session"))).toSorted()) {
     const folder = path.join(storage, "session", project);
     for (const id of await idsIn(folder, isSessionId)) infos.set(id, await readObject(path.join(folder, `${id}.json`)));
   }

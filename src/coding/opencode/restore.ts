@@ -9,7 +9,7 @@ import { Staging } from "../staging.ts";
 import { type ExportedSession, withOutputsIn } from "./export.ts";
 import { judge, type LocalSession, makeRoom, readLocal, rollBack, type State, writeTodos } from "./local.ts";
 import { failed, type OpenCode } from "./runner.ts";
-import { type Content, type Plan, planOf, readContent } from "./source.ts";
+import { type Content, type Plan, planOf, readContent, refused } from "./source.ts";
 
 export interface OpenCodeTarget {
   readonly runner: OpenCode;
@@ -41,7 +41,7 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
   const folder = await mkdtemp(path.join(tmpdir(), "holdfast-opencode-"));
   try {
     const content = await readContent(source, plan, folder);
-    const before = await readLocal(runner, [...plan.exports.keys()]);
+    const before = await readBefore(runner, content.sessions);
     const states = new Map(content.sessions.map((s) => [s.id, judge(s, before.get(s.id), cwd)] as const));
     const outputs = await Staging.in(target.dataDir);
     try {
@@ -71,6 +71,21 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** An import would put parts of a message to one of another session that has its id. */
+async function readBefore(
+  runner: OpenCode,
+  sessions: readonly ExportedSession[],
+): Promise<ReadonlyMap<string, LocalSession>> {
+  const ids = sessions.flatMap((session) => [session.id, ...session.messageIds]);
+  const before = await readLocal(runner, ids);
+  const owners = new Map([...before.values()].flatMap(({ id, messageIds }) => messageIds.map((m) => [m, id] as const)));
+  for (const { id, messageIds } of sessions) {
+    const owner = messageIds.map((message) => owners.get(message) ?? id).find((found) => found !== id);
+    if (owner !== undefined) throw refused(`messages of ${id} are of ${owner} here`);
+  }
+  return before;
 }
 
 /** Those that are here stay as they are: their names are made of the time and of chance. */

@@ -87,6 +87,8 @@ export async function readContent(source: CaptureSource, plan: Plan, folder: str
     if ("wrong" in session) throw refused(`${file.path}: ${session.wrong}`);
     sessions.set(id, session);
   }
+  const ids = [...sessions.values()].flatMap(({ messageIds, partIds }) => [...messageIds, ...partIds]);
+  if (new Set(ids).size < ids.length) throw refused("two of its sessions have the same message");
   const todos = new Map<string, readonly TodoRow[]>();
   for (const [id, file] of plan.todos) todos.set(id, readTodos(await textOf(file), file.path));
   return { sessions: parentsFirst(sessions, source.sessionId), todos };

@@ -70,13 +70,17 @@ export const SELECT_ALL = "select id, parent_id, directory, title, version, time
 
 const among = (ids: readonly string[]) => `(select value from json_each(${literal(ids)}))`;
 
-/** What there is of these sessions, in so far as an import changes it. */
+/** What there is of these sessions, and of those that have these messages, in so far as an import changes it. */
 export function selectLocal(ids: readonly string[]): string {
-  return `select s.id, s.project_id, s.directory, s.path, s.time_updated,
+  const bad = ids.find((id) => !isSessionId(id) && !isMessageId(id));
+  if (bad !== undefined) throw new Error("bug: an id was not looked at");
+  return `with given(id) as (select value from json_each(${literal(ids)}))
+    select s.id, s.project_id, s.directory, s.path, s.time_updated,
       (select json_group_array(id) from message where session_id = s.id) as messages,
       (select json_group_array(id) from part where session_id = s.id) as parts,
       ${todosOf("s.id")} as todos
-    from session s where s.id in ${among(ids.map(checkSessionId))}`;
+    from session s where s.id in (select id from given)
+      or s.id in (select session_id from message where id in (select id from given))`;
 }
 
 /** Their messages, parts and tasks go with them. */
