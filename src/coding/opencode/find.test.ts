@@ -43,7 +43,7 @@ const find = (machine: Machine, sessionId = "ses_root", runner: OpenCode = machi
   findOpenCodeSession({ sessionId, runner, dataDir: machine.dataDir, folder: path.join(machine.root, "folder") });
 
 describe("a session that is found", () => {
-  test("CA1 has its descendants, tasks and spilled output, and nothing of others", async () => {
+  test("CA9 has its descendants, tasks and spilled output, and nothing of others", async () => {
     const machine = newMachine();
     await family(machine);
     const found = await find(machine);

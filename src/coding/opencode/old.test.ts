@@ -49,7 +49,7 @@ const find = (machine: Machine, folder = "folder") =>
     folder: path.join(machine.root, folder),
   });
 
-test("CA1 an old session is found with its children, and can be imported", async () => {
+test("CA9 an old session is found with its children, and can be imported", async () => {
   const machine = newMachine();
   family(machine);
   const found = await find(machine);

@@ -52,9 +52,9 @@ export function fitting<T extends Json>(items: readonly T[]): readonly (readonly
   return lists;
 }
 
-const TODO = "content status priority position time_created time_updated".split(" ");
+const TODO_COLUMNS = "content status priority position time_created time_updated".split(" ");
 const todosOf = (session: string) =>
-  `(select json_group_array(json_object(${TODO.map((name) => `'${name}', ${name}`).join(", ")}) order by position)
+  `(select json_group_array(json_object(${TODO_COLUMNS.map((name) => `'${name}', ${name}`).join(", ")}) order by position)
     from todo where session_id = ${session})`;
 
 /** A session and all below it, with their tasks. */
@@ -104,7 +104,7 @@ export interface TodoRow {
 
 /** Also when they are there already. */
 export function insertTodos(rows: readonly (TodoRow & { readonly session_id: string })[]): string {
-  const columns = ["session_id", ...TODO];
+  const columns = ["session_id", ...TODO_COLUMNS];
   return `insert into todo (${columns.join(", ")})
     select ${columns.map((name) => `value ->> '${name}'`).join(", ")} from json_each(${literal(rows.map((r) => ({ ...r })))})
     where true on conflict (session_id, position) do update set content = excluded.content, status = excluded.status,
