@@ -1,8 +1,9 @@
 // A machine with the fake opencode on it, sessions to put there, and captures of what was found.
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { OpenCode, openCodeDataDir, type Row } from "../src/coding/opencode/runner.ts";
 import type { CaptureSource, FoundSession } from "../src/contracts/coding.ts";
 import { realEnvironment } from "../src/core/environment.ts";
@@ -16,6 +17,7 @@ export interface Machine {
   with(env: Record<string, string>, deadlineMs?: number): OpenCode;
   /** Names of the commands that were run. */
   commands(): string[];
+  /** Of the fake's database, without starting it. */
   rows(sql: string): Promise<readonly Row[]>;
 }
 
@@ -48,7 +50,16 @@ export function newMachine(): Machine {
     root,
     with: make,
     commands: () => readFileSync(log, "utf8").trim().split("\n"),
-    rows: (sql) => make({}).rows(sql),
+    rows: async (sql) => {
+      const file = path.join(openCodeDataDir(env), "opencode.db");
+      if (!existsSync(file)) return [];
+      const database = new DatabaseSync(file);
+      try {
+        return database.prepare(sql).all();
+      } finally {
+        database.close();
+      }
+    },
   };
 }
 

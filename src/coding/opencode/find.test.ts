@@ -183,8 +183,10 @@ describe("SQL", () => {
     const sql = `select value from json_each(${literal(texts)})`;
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
     expect(sql).toMatch(/^[\u0001-\u007e]+$/);
-    expect((await machine.rows(sql)).map(({ value }) => value)).toEqual(texts);
-    expect((await machine.rows(`select ${literal("\ud800x")} ->> '$' as value`))[0]).toEqual({ value: "\ufffdx" });
+    expect((await machine.runner.rows(sql)).map(({ value }) => value)).toEqual(texts);
+    expect((await machine.runner.rows(`select ${literal("\ud800x")} ->> '$' as value`))[0]).toEqual({
+      value: "\ufffdx",
+    });
   });
 
   test("is cut to fit a command line", () => {
