@@ -48,12 +48,12 @@ describe("a session that is found", () => {
     await family(machine);
     const found = await find(machine);
     expect(found).toMatchObject({ agent: "opencode", sessionId: "ses_root", cwd: machine.cwd, agentVersion: "9.9.9" });
-    expect(found.files.map(({ role, path: name }) => `${role} ${name}`).toSorted()).toEqual([
+    expect(found.files.map(({ role, path: name }) => `${role} ${name}`)).toEqual([
+      "export export/ses_root.json",
       "export export/ses_child.json",
       "export export/ses_grandchild.json",
-      "export export/ses_root.json",
-      "output tool-output/tool_spilled1",
       "todos todos/ses_root.json",
+      "output tool-output/tool_spilled1",
     ]);
     for (const { file, size } of found.files) expect(statSync(file).size).toBe(size);
     const textOf = (name: string) => readFileSync(found.files.find((file) => file.path === name)?.file ?? "", "utf8");

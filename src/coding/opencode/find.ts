@@ -100,7 +100,8 @@ async function exportTree(options: FindOpenCode): Promise<SessionTree | null> {
       const session = await exportOne(options, String(row.id));
       exported.set(session.id, session);
     });
-    const sessions = [...exported.values()];
+    const rank = ({ id }: ExportedSession) => (id === sessionId ? "" : id);
+    const sessions = [...exported.values()].toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
     if (fresh.length > 0 && !isQuiet(sessions, counts)) continue;
     for (const session of sessions) checkCount(session, counts.get(session.id) ?? 0, rows);
     const todos = new Map(rows.map((row) => [String(row.id), todosOf(row)] as const).filter(([, t]) => t.length > 0));
