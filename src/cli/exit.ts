@@ -58,6 +58,7 @@ const EXIT_OF_CODE = {
   StoreFull: EXIT.unavailable,
   QueryTimeout: EXIT.refused,
   MissingDependency: EXIT.unavailable,
+  AgentFailed: EXIT.unavailable,
   Closed: EXIT.error,
   Aborted: EXIT.refused,
   Internal: EXIT.error,

@@ -42,6 +42,8 @@ export type ErrorCode =
   | "StoreFull"
   | "QueryTimeout"
   | "MissingDependency"
+  // A coding agent's own program failed, or did not answer in time.
+  | "AgentFailed"
   | "Closed"
   | "Aborted"
   | "Internal";

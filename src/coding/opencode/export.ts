@@ -1,0 +1,126 @@
+// The JSON of `opencode export`: what is looked at before one is kept or imported, and what we take out of it.
+import type { Json, JsonObject } from "../../contracts/json.ts";
+import { isMessageId, isOutputId, isPartId, isSessionId } from "./sql.ts";
+
+export interface ExportedSession {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly messageIds: readonly string[];
+  readonly partIds: readonly string[];
+  /** Spilled output that its parts name: absolute paths, and the name of the file in each. */
+  readonly outputs: ReadonlyMap<string, string>;
+  /** Sessions that its tools say they began. */
+  readonly children: readonly string[];
+  /** It has what lets its owner change what was shared. */
+  readonly hasShareSecret: boolean;
+  readonly data: JsonObject;
+}
+
+/** Where opencode says in a tool's result that there is more of it. */
+const SAVED = /^Full output saved to: (.+)$/gm;
+
+/** Or what is wrong with it. */
+export function readExport(text: string, id: string): ExportedSession | { readonly wrong: string } {
+  const data = parse(text);
+  if (!isObject(data)) return { wrong: "it is not complete JSON" };
+  const { info, messages } = data;
+  if (!isObject(info) || !Array.isArray(messages)) return { wrong: "it has no session and messages" };
+  if (info.id !== id) return { wrong: `it is of another session than ${id}` };
+  const parentId = info.parentID ?? null;
+  if (parentId !== null && !isSessionId(parentId)) return { wrong: "its parent is no session" };
+  const messageIds = new Set<string>();
+  const partIds = new Set<string>();
+  const outputs = new Map<string, string>();
+  const children = new Set<string>();
+  for (const message of messages) {
+    const wrong = readMessage(message, id, messageIds, partIds);
+    if (wrong !== null) return { wrong };
+    for (const part of partsOf(message)) readState(part, outputs, children);
+  }
+  const share = info.share;
+  const hasShareSecret = isObject(share) && share.secret !== undefined;
+  return {
+    id,
+    parentId,
+    messageIds: [...messageIds],
+    partIds: [...partIds],
+    outputs,
+    children: [...children],
+    hasShareSecret,
+    data,
+  };
+}
+
+function readMessage(message: Json, session: string, messageIds: Set<string>, partIds: Set<string>): string | null {
+  if (!isObject(message) || !isObject(message.info) || !Array.isArray(message.parts)) return "a message is none";
+  const { id, sessionID } = message.info;
+  if (!isMessageId(id) || messageIds.has(id)) return "a message has no id of its own";
+  if (sessionID !== session) return `the message ${id} is of another session`;
+  messageIds.add(id);
+  for (const part of message.parts) {
+    if (!isObject(part) || !isPartId(part.id) || partIds.has(part.id)) return "a part has no id of its own";
+    if (part.sessionID !== session || part.messageID !== id) return `the part ${part.id} is of another message`;
+    partIds.add(part.id);
+  }
+  return null;
+}
+
+const partsOf = (message: Json): readonly Json[] =>
+  isObject(message) && Array.isArray(message.parts) ? message.parts : [];
+
+/** Only where opencode itself names files: a tool may have printed the names of everybody's. */
+function readState(part: Json, outputs: Map<string, string>, children: Set<string>): void {
+  if (!isObject(part) || part.type !== "tool" || !isObject(part.state)) return;
+  const { metadata, output } = part.state;
+  const { outputPath, sessionId } = isObject(metadata) ? metadata : {};
+  if (isSessionId(sessionId)) children.add(sessionId);
+  const saved = typeof output === "string" ? [...output.matchAll(SAVED)].map((match) => match[1]) : [];
+  for (const file of [outputPath, ...saved]) {
+    if (typeof file !== "string" || !/[/\\]tool-output[/\\][^/\\]+$/.test(file)) continue;
+    const name = file.split(/[/\\]/).at(-1);
+    if (isOutputId(name)) outputs.set(file, name);
+  }
+}
+
+export function withoutShareSecret(data: JsonObject): JsonObject {
+  const info = data.info;
+  if (!isObject(info) || !isObject(info.share)) return data;
+  const { secret: _, ...share } = info.share;
+  return { ...data, info: { ...info, share } };
+}
+
+/** Spilled output is named by its absolute path; after this it is the path where it is now. */
+export function withOutputsIn(session: ExportedSession, place: (name: string) => string): JsonObject {
+  const { messages } = session.data;
+  if (session.outputs.size === 0 || !Array.isArray(messages)) return session.data;
+  const rewrite = (text: string) => {
+    let rewritten = text;
+    for (const [file, name] of session.outputs) rewritten = rewritten.replaceAll(file, () => place(name));
+    return rewritten;
+  };
+  return {
+    ...session.data,
+    messages: messages.map((message: Json) =>
+      isObject(message) ? { ...message, parts: mapStrings(message.parts ?? [], rewrite) } : message,
+    ),
+  };
+}
+
+function mapStrings(value: Json, change: (text: string) => string): Json {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, change));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, change)]));
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,203 @@
+// A session of OpenCode as it is on this machine: exported by its own program, with every session below it, their tasks
+// and spilled output. Its database is never copied: the same file holds tokens and credentials.
+import { lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import * as path from "node:path";
+import type { CaptureRole } from "../../contracts/captures.ts";
+import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { JsonObject } from "../../contracts/json.ts";
+import { type ExportedSession, parse, readExport, withoutShareSecret } from "./export.ts";
+import { hasDatabase, listOldSessions, readOldSessions } from "./old.ts";
+import { failed, type OpenCode, type Row } from "./runner.ts";
+import { checkSessionId, isSessionId, SELECT_ALL, selectTree, type TodoRow } from "./sql.ts";
+
+/** A process takes more than a second of a core: more at once would only be in the agent's way. */
+const AT_ONCE = 2;
+/** A session that is being worked on gets new sessions below it while it is read. */
+const ROUNDS = 5;
+
+export interface FindOpenCode {
+  readonly sessionId: string;
+  readonly runner: OpenCode;
+  /** openCodeDataDir(env) */
+  readonly dataDir: string;
+  /** A private folder to which it is exported; the files in it are the capture's until the caller removes it. */
+  readonly folder: string;
+}
+
+export interface FoundOpenCode extends FoundSession {
+  /** What was not taken, and why. */
+  readonly left: readonly { readonly path: string; readonly why: string }[];
+}
+
+export interface LocalOpenCode {
+  readonly sessionId: string;
+  readonly parentId: string | null;
+  readonly directory: string;
+  readonly title: string;
+  readonly updatedAt: number;
+  /** Of the opencode that began it. */
+  readonly version: string | null;
+}
+
+/** What both layouts come to. */
+export interface SessionTree {
+  /** Their files are in the folder already. */
+  readonly exported: boolean;
+  readonly cwd: string;
+  readonly version: string | null;
+  readonly sessions: readonly ExportedSession[];
+  /** By session; those without any are not in it. */
+  readonly todos: ReadonlyMap<string, readonly TodoRow[]>;
+}
+
+/** NotFound when neither the database nor the files of versions before 1.2 have it. */
+export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundOpenCode> {
+  const { sessionId, runner, dataDir, folder } = options;
+  checkSessionId(sessionId);
+  for (const name of ["export", "todos"]) await mkdir(path.join(folder, name), { recursive: true, mode: 0o700 });
+  const hasNew = runner.options.env.OPENCODE_DB !== undefined || (await hasDatabase(dataDir));
+  const tree = (hasNew ? await exportTree(options) : null) ?? (await readOldSessions(dataDir, sessionId));
+  if (tree === null) {
+    throw new HoldfastError("NotFound", `OpenCode has no session ${sessionId} on this machine`, {
+      details: { sessionId, dataDir },
+      hint: "`opencode session list` shows those of this directory; HOME and XDG_DATA_HOME say whose they are.",
+    });
+  }
+  return takeFiles(options, tree);
+}
+
+/** Of all projects, those of versions before 1.2 too. */
+export async function listOpenCodeSessions(runner: OpenCode, dataDir: string): Promise<readonly LocalOpenCode[]> {
+  const hasNew = runner.options.env.OPENCODE_DB !== undefined || (await hasDatabase(dataDir));
+  const rows = hasNew ? await runner.rows(SELECT_ALL) : [];
+  const listed = rows.map(
+    (row): LocalOpenCode => ({
+      sessionId: String(row.id),
+      parentId: typeof row.parent_id === "string" ? row.parent_id : null,
+      directory: String(row.directory),
+      title: String(row.title),
+      updatedAt: Number(row.time_updated),
+      version: String(row.version),
+    }),
+  );
+  const known = new Set(listed.map(({ sessionId }) => sessionId));
+  return [...listed, ...(await listOldSessions(dataDir)).filter(({ sessionId }) => !known.has(sessionId))];
+}
+
+/** One query, and an export of each; more only when the session is worked on meanwhile. */
+async function exportTree(options: FindOpenCode): Promise<SessionTree | null> {
+  const { sessionId, runner } = options;
+  const exported = new Map<string, ExportedSession>();
+  const counts = new Map<string, number>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const rows = await runner.rows(selectTree(sessionId));
+    const root = rows.find((row) => row.id === sessionId);
+    if (root === undefined) return null;
+    const fresh = rows.filter((row) => !exported.has(String(row.id)));
+    for (const row of fresh) counts.set(String(row.id), Number(row.messages));
+    await eachOf(fresh, async (row) => {
+      const session = await exportOne(options, String(row.id));
+      exported.set(session.id, session);
+    });
+    const rank = ({ id }: ExportedSession) => (id === sessionId ? "" : id);
+    const sessions = [...exported.values()].toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+    if (fresh.length > 0 && !isQuiet(sessions, counts)) continue;
+    for (const session of sessions) checkCount(session, counts.get(session.id) ?? 0, rows);
+    const todos = new Map(rows.map((row) => [String(row.id), todosOf(row)] as const).filter(([, t]) => t.length > 0));
+    return { exported: true, cwd: String(root.directory), version: await runner.version(), sessions, todos };
+  }
+  throw failed(["export", sessionId], `it got new sessions below it ${ROUNDS} times while it was read`);
+}
+
+/** Nothing was added while they were exported. */
+function isQuiet(sessions: readonly ExportedSession[], counts: ReadonlyMap<string, number>): boolean {
+  return sessions.every(
+    ({ id, messageIds, children }) =>
+      messageIds.length === counts.get(id) && children.every((child) => counts.has(child)),
+  );
+}
+
+async function exportOne({ runner, folder }: FindOpenCode, id: string): Promise<ExportedSession> {
+  if (!isSessionId(id)) throw failed(["db"], "a session has an id that is none");
+  const file = path.join(folder, "export", `${id}.json`);
+  await runner.toFile(["export", id], file);
+  const session = readExport(await readFile(file, "utf8"), id);
+  if ("wrong" in session) throw failed(["export", id], session.wrong);
+  return session;
+}
+
+/** As many messages as there are: those from before it was exported at least, and none that came after. */
+function checkCount(session: ExportedSession, before: number, rows: readonly Row[]): void {
+  const after = Number(rows.find((row) => row.id === session.id)?.messages ?? 0);
+  const count = session.messageIds.length;
+  if (count >= Math.min(before, after) && count <= Math.max(before, after)) return;
+  throw failed(["export", session.id], `it exported ${count} messages of ${after}`);
+}
+
+function todosOf(row: Row): readonly TodoRow[] {
+  const todos = parse(String(row.todos));
+  if (!Array.isArray(todos)) throw failed(["db"], "it printed no tasks");
+  return todos;
+}
+
+async function takeFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: SessionTree): Promise<FoundOpenCode> {
+  const files: FoundFile[] = [];
+  const left: { path: string; why: string }[] = [];
+  const add = async (role: CaptureRole, name: string, file: string) =>
+    files.push({ role, path: name, file, size: (await stat(file)).size, grows: false });
+  for (const session of tree.sessions) {
+    const name = `export/${session.id}.json`;
+    const file = path.join(folder, name);
+    if (session.hasShareSecret) {
+      left.push({ path: name, why: "the secret of its share was taken out" });
+      await writeJson(file, withoutShareSecret(session.data));
+    } else if (!tree.exported) await writeJson(file, session.data);
+    await add("export", name, file);
+  }
+  for (const [id, todos] of tree.todos) {
+    const file = path.join(folder, "todos", `${id}.json`);
+    await writeJson(
+      file,
+      todos.map((todo) => ({ ...todo })),
+    );
+    await add("todos", `todos/${id}.json`, file);
+  }
+  for (const name of new Set(tree.sessions.flatMap(({ outputs }) => [...outputs.values()]))) {
+    const file = path.join(dataDir, "tool-output", name);
+    if (await isFile(file)) await add("output", `tool-output/${name}`, file);
+    else left.push({ path: `tool-output/${name}`, why: "it is not there any more" });
+  }
+  return {
+    agent: "opencode",
+    sessionId,
+    cwd: tree.cwd,
+    configDir: null,
+    key: null,
+    agentVersion: tree.version,
+    files,
+    left,
+  };
+}
+
+async function writeJson(file: string, value: JsonObject | readonly JsonObject[]): Promise<void> {
+  await writeFile(file, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** No link: it could lead to anything. */
+async function isFile(file: string): Promise<boolean> {
+  return lstat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (const item of rest) await run(item);
+  });
+  // None is left running behind an error.
+  await Promise.allSettled(workers);
+  await Promise.all(workers);
+}

@@ -1,0 +1,318 @@
+// Putting sessions of OpenCode back: all of it or nothing, whatever its program does in between.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import * as path from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  type Exported,
+  exported,
+  type Machine,
+  newMachine,
+  removeMachines,
+  sourceFiles,
+  toolPart,
+} from "../../../test/opencode-machine.ts";
+import type { CaptureSource } from "../../contracts/coding.ts";
+import { restoreOpenCode } from "./restore.ts";
+
+afterAll(removeMachines);
+
+const OLD_PATH = "/old/home/.local/share/opencode/tool-output/tool_spilled1";
+const TASK = {
+  content: "it's 'é\u0000",
+  status: "pending",
+  priority: "high",
+  position: 0,
+  time_created: 1,
+  time_updated: 2,
+};
+
+type Files = Parameters<typeof sourceFiles>[0];
+
+const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+const exportFile = (session: Exported): Files[number] => [
+  { role: "export", path: `export/${session.info.id}.json` },
+  bytes(session),
+];
+const todoFile = (id: string, rows: unknown): Files[number] => [
+  { role: "todos", path: `todos/${id}.json` },
+  bytes(rows),
+];
+const outputFile = (text: string): Files[number] => [
+  { role: "output", path: "tool-output/tool_spilled1" },
+  bytes(text),
+];
+
+function source(...files: Files): CaptureSource {
+  const origin = { cwd: "/old/work", configDir: null, key: null, agentVersion: "1.0.0" };
+  return { agent: "opencode", sessionId: "ses_root", ...origin, ...sourceFiles(files) };
+}
+
+/** Children before the root, so that their order is not that of the files. */
+function family(count = 4): Files {
+  const spilled = toolPart(`cut\n\nFull output saved to: ${OLD_PATH}\n\nend`, { outputPath: OLD_PATH });
+  return [
+    exportFile(exported("ses_grandchild", 1, "ses_child")),
+    exportFile(exported("ses_child", 2, "ses_root")),
+    exportFile(exported("ses_root", count, undefined, [spilled])),
+    todoFile("ses_root", [TASK]),
+    outputFile("all of it"),
+  ];
+}
+
+/** All that there is on a machine: rows, files, and what is in the temporary folder of the program. */
+async function everything(machine: Machine): Promise<unknown> {
+  const tables = ["session", "message", "part", "todo"];
+  const rows = await Promise.all(tables.map((table) => machine.rows(`select * from ${table} order by 1, 2`)));
+  const files = readdirSync(machine.root, { recursive: true }).map(String);
+  return {
+    rows,
+    files: files.filter((name) => !/commands$|opencode\.db|opencode$|\.local|share$/.test(name)).toSorted(),
+  };
+}
+
+const restore = (machine: Machine, from: CaptureSource, env: Record<string, string> = {}) =>
+  restoreOpenCode(from, { runner: machine.with(env), cwd: machine.cwd, dataDir: machine.dataDir });
+
+const countOf = async (machine: Machine) =>
+  (await machine.rows("select (select count(*) from session) as s, (select count(*) from message) as m"))[0];
+
+describe("a capture that is put back", () => {
+  test("CA10 has its sessions in the target directory, tasks, and spilled output", async () => {
+    const machine = newMachine();
+    const restored = await restore(machine, source(...family()));
+    expect(restored).toMatchObject({ sessionId: "ses_root", cwd: machine.cwd, files: 5, messages: 4, left: [] });
+    expect(await machine.rows("select id, parent_id, directory from session order by rowid")).toEqual([
+      { id: "ses_root", parent_id: null, directory: machine.cwd },
+      { id: "ses_child", parent_id: "ses_root", directory: machine.cwd },
+      { id: "ses_grandchild", parent_id: "ses_child", directory: machine.cwd },
+    ]);
+    expect(await machine.rows("select * from todo")).toEqual([{ session_id: "ses_root", ...TASK }]);
+    const spilled = path.join(machine.dataDir, "tool-output", "tool_spilled1");
+    expect(readFileSync(spilled, "utf8")).toBe("all of it");
+    expect(statSync(spilled).mode & 0o777).toBe(0o600);
+    const parts = await machine.rows("select data from part where data like '%tool-output%'");
+    expect(String(parts[0]?.data).split(OLD_PATH)).toHaveLength(3);
+    expect(readdirSync(machine.dataDir).filter((name) => name.startsWith(".holdfast"))).toEqual([]);
+  });
+
+  test("names spilled output by where it is now, when asked to", async () => {
+    const machine = newMachine();
+    const { runner, cwd, dataDir } = machine;
+    await restoreOpenCode(source(...family()), { runner, cwd, dataDir, rewritePaths: true });
+    const [part] = await machine.rows("select data from part where data like '%tool-output%'");
+    const now = path.join(dataDir, "tool-output", "tool_spilled1");
+    const { state } = JSON.parse(String(part?.data));
+    expect(state.metadata.outputPath).toBe(now);
+    expect(state.output).toBe(`cut\n\nFull output saved to: ${now}\n\nend`);
+  });
+
+  test("a second time changes nothing, and says so", async () => {
+    const machine = newMachine();
+    await restore(machine, source(...family()));
+    const before = await everything(machine);
+    const again = await restore(machine, source(...family()));
+    expect(again).toMatchObject({ files: 0, bytes: 0, messages: 4 });
+    expect(again.left).toHaveLength(5);
+    expect(await everything(machine)).toEqual(before);
+  });
+
+  test("leaves a session that went on here as it is, but for its directory", async () => {
+    const machine = newMachine();
+    await restore(machine, source(...family(6)));
+    const before = await everything(machine);
+    expect(await restore(machine, source(...family(4)))).toMatchObject({ messages: 6, files: 0 });
+    expect(await everything(machine)).toEqual(before);
+    const elsewhere = path.join(machine.root, "elsewhere");
+    mkdirSync(elsewhere);
+    await restoreOpenCode(source(...family(4)), { ...machine, cwd: elsewhere });
+    expect(await machine.rows("select distinct directory from session")).toEqual([{ directory: elsewhere }]);
+    expect(await countOf(machine)).toEqual({ s: 3, m: 9 });
+  });
+
+  test("adds what is missing here, and completes the last message", async () => {
+    const machine = newMachine();
+    const half = exported("ses_root", 2);
+    Object.assign(half.messages[1]?.parts[0] ?? {}, { type: "tool", state: { status: "running" }, text: undefined });
+    await restore(machine, source(exportFile(half), todoFile("ses_root", [TASK, { ...TASK, position: 1 }])));
+    const restored = await restore(machine, source(...family(4)));
+    expect(restored).toMatchObject({ messages: 4, left: [] });
+    expect(await machine.rows("select * from part where data like '%running%'")).toEqual([]);
+    expect(await machine.rows("select * from todo")).toHaveLength(1);
+  });
+
+  test("is a Conflict when here, too, it went on", async () => {
+    const machine = newMachine();
+    const other = exported("ses_root", 3);
+    Object.assign(other.messages[2]?.info ?? {}, { id: "msg_zzz" });
+    for (const part of other.messages[2]?.parts ?? []) Object.assign(part, { id: "prt_zzz", messageID: "msg_zzz" });
+    await restore(machine, source(exportFile(other)));
+    const before = await everything(machine);
+    const details = { sessionId: "ses_root", onlyHere: 1, onlyCaptured: 2 };
+    await expect(restore(machine, source(...family(4)))).rejects.toMatchObject({ code: "Conflict", details });
+    expect(await everything(machine)).toEqual(before);
+  });
+});
+
+describe("CA10 nothing is left of one that fails", () => {
+  test.each(["ses_root", "ses_child", "ses_grandchild"])("in the middle of importing %s", async (id) => {
+    const machine = newMachine();
+    await restore(
+      machine,
+      source(exportFile({ ...exported("ses_beside", 2) }), exportFile(exported("ses_root", 0))),
+      {},
+    ).catch(() => {});
+    const before = await everything(machine);
+    const result = restore(machine, source(...family()), { FAKE_IMPORT_FAILS: id });
+    await expect(result).rejects.toMatchObject({ code: "AgentFailed", message: /import/ });
+    expect(await everything(machine)).toEqual(before);
+    expect(await restore(machine, source(...family()))).toMatchObject({ files: 5, messages: 4 });
+  });
+
+  test("when a message is missing afterwards, though it ended with 0", async () => {
+    const machine = newMachine();
+    const before = await everything(machine);
+    const result = restore(machine, source(...family()), { FAKE_IMPORT_DROPS: "msg_child001" });
+    await expect(result).rejects.toMatchObject({ code: "AgentFailed" });
+    expect(await everything(machine)).toEqual(before);
+  });
+
+  test("and a session that was here is as it was", async () => {
+    const machine = newMachine();
+    const half = exported("ses_root", 2);
+    Object.assign(half.messages[1]?.parts[0] ?? {}, { type: "tool", state: { status: "running" } });
+    await restore(machine, source(exportFile(half), todoFile("ses_root", [TASK, { ...TASK, position: 1 }])));
+    await machine.rows("update session set directory = '/else/where', path = null, time_updated = 7");
+    const before = await everything(machine);
+    // In the middle, and when all but the verification was done.
+    for (const fault of [{ FAKE_IMPORT_FAILS: "ses_grandchild" }, { FAKE_IMPORT_DROPS: "msg_grandchild000" }]) {
+      await expect(restore(machine, source(...family()), fault)).rejects.toMatchObject({ code: "AgentFailed" });
+      expect(await everything(machine)).toEqual(before);
+    }
+  });
+
+  test("when spilled output cannot be put where it belongs", async () => {
+    const machine = newMachine();
+    mkdirSync(machine.dataDir, { recursive: true });
+    mkdirSync(path.join(machine.root, "outside"));
+    symlinkSync(path.join(machine.root, "outside"), path.join(machine.dataDir, "tool-output"));
+    const before = await everything(machine);
+    await expect(restore(machine, source(...family()))).rejects.toMatchObject({ code: "InvalidArgument" });
+    expect(await everything(machine)).toEqual(before);
+  });
+
+  test("a message of another session is not taken over", async () => {
+    const machine = newMachine();
+    const mine = exported("ses_mine", 2);
+    await restore(machine, { ...source(exportFile(mine)), sessionId: "ses_mine" });
+    const before = await everything(machine);
+    const thief = exported("ses_root", 1);
+    Object.assign(thief.messages[0]?.info ?? {}, { id: mine.messages[1]?.info.id });
+    for (const part of thief.messages[0]?.parts ?? []) Object.assign(part, { messageID: mine.messages[1]?.info.id });
+    await expect(restore(machine, source(exportFile(thief)))).rejects.toMatchObject({ code: "InvalidArgument" });
+    expect(await everything(machine)).toEqual(before);
+  });
+});
+
+describe("hostile captures are refused before anything is imported:", () => {
+  const root = exported("ses_root", 2);
+  const changed = (change: (session: Exported) => void) => {
+    const session = structuredClone(root);
+    change(session);
+    return source([{ role: "export", path: "export/ses_root.json" }, bytes(session)]);
+  };
+  const withFile = (role: "export" | "todos" | "output" | "other", name: string, content: unknown = "x") =>
+    source(exportFile(root), [{ role, path: name }, bytes(content)]);
+  const withSize = (size: number) => {
+    const { files, ...rest } = source(exportFile(root));
+    return { ...rest, files: files.map((file) => ({ ...file, size })) };
+  };
+  const hostile: Record<string, () => CaptureSource> = {
+    "a path that goes up": () => withFile("output", "tool-output/../../x"),
+    "an absolute path": () => withFile("output", "/tmp/x"),
+    "a path with a backslash": () => withFile("output", "tool-output\\tool_x"),
+    "another folder": () => withFile("other", "auth.json"),
+    "a file in a folder below": () => withFile("output", "tool-output/tool_x/y"),
+    "a name that is no id": () => withFile("output", "tool-output/x"),
+    "an export that is no session": () => withFile("export", "export/opencode.db"),
+    "a role that is not the path's": () => withFile("todos", "tool-output/tool_x"),
+    "a name in other letters": () => withFile("export", "export/ses_ROOT.json", exported("ses_ROOT", 1, "ses_root")),
+    "a path twice": () => withFile("export", "export/ses_root.json", root),
+    "tasks of no session": () => withFile("todos", "todos/ses_none.json", []),
+    "tasks that are none": () => withFile("todos", "todos/ses_root.json", [{ content: 1 }]),
+    "tasks of a broken file": () => withFile("todos", "todos/ses_root.json", "[{"),
+    "no root": () => ({ ...source(exportFile(root)), sessionId: "ses_none" }),
+    "an id with SQL in it": () => ({ ...source(exportFile(root)), sessionId: "ses_x' or '1'='1" }),
+    "another agent's": () => ({ ...source(exportFile(root)), agent: "claude-code" }),
+    "broken JSON": () => source([{ role: "export", path: "export/ses_root.json" }, bytes('{"info":')]),
+    "another id in the export": () => changed((session) => Object.assign(session.info, { id: "ses_mine" })),
+    "a message of another session": () =>
+      changed((s) => Object.assign(s.messages[0]?.info ?? {}, { sessionID: "ses_mine" })),
+    "a message id with SQL in it": () =>
+      changed((s) => {
+        Object.assign(s.messages[0]?.info ?? {}, { id: "msg_'||1" });
+        for (const part of s.messages[0]?.parts ?? []) Object.assign(part, { messageID: "msg_'||1" });
+      }),
+    "a part of another message": () =>
+      changed((s) => Object.assign(s.messages[0]?.parts[0] ?? {}, { messageID: "msg_x" })),
+    "a part that is twice there": () => changed((s) => s.messages[0]?.parts.push(s.messages[0].parts[0] ?? {})),
+    "sessions below each other": () =>
+      source(exportFile(exported("ses_root", 1, "ses_a")), exportFile(exported("ses_a", 1, "ses_root")), [
+        { role: "export", path: "export/ses_b.json" },
+        bytes(exported("ses_b", 1, "ses_b")),
+      ]),
+    "a message in two sessions": () => {
+      const text = JSON.stringify({ ...root, info: { ...root.info, id: "ses_child", parentID: "ses_root" } });
+      return withFile(
+        "export",
+        "export/ses_child.json",
+        text.replaceAll('"sessionID":"ses_root"', '"sessionID":"ses_child"'),
+      );
+    },
+    "a session beside": () => withFile("export", "export/ses_beside.json", exported("ses_beside", 1)),
+    "wrong bytes": () => ({
+      ...source(exportFile(root)),
+      async *read() {
+        yield bytes({ ...root, more: 1 });
+      },
+    }),
+    "a huge size": () => withSize(2 ** 40),
+    "no size": () => withSize(Number.NaN),
+    "a huge count": () => {
+      const from = source(exportFile(root));
+      return {
+        ...from,
+        files: Array.from({ length: 1_000_000 }, () => from.files[0]).filter((file) => file !== undefined),
+      };
+    },
+  };
+
+  test.each(Object.keys(hostile))("%s", async (name) => {
+    const machine = newMachine();
+    const from = hostile[name]?.();
+    if (from === undefined) throw new Error("no such case");
+    const others: Record<string, string> = {
+      "an id with SQL in it": "InvalidId",
+      "wrong bytes": "BlobCorrupted",
+      "a huge size": "LimitExceeded",
+      "no size": "LimitExceeded",
+      "a huge count": "LimitExceeded",
+    };
+    await expect(restoreOpenCode(from, machine)).rejects.toMatchObject({ code: others[name] ?? "InvalidArgument" });
+    expect(existsSync(path.join(machine.root, "commands"))).toBe(false);
+    expect(readdirSync(machine.root).toSorted()).toEqual(["home", "work dir.é"]);
+    expect(readdirSync(path.join(machine.root, "home"))).toEqual([]);
+  });
+
+  test("spilled output with wrong bytes", async () => {
+    const machine = newMachine();
+    const from = source(...family());
+    const lying = {
+      ...from,
+      read: (name: string) => from.read(name.startsWith("tool-output") ? "todos/ses_root.json" : name),
+    };
+    const before = await everything(machine);
+    await expect(restore(machine, lying)).rejects.toMatchObject({ code: "BlobCorrupted" });
+    expect(await everything(machine)).toEqual(before);
+    writeFileSync(path.join(machine.root, "done"), "");
+  });
+});
