@@ -1,0 +1,71 @@
+// What the real OpenCode leaves on disk, and what its export and import carry to another machine. A new version of the
+// agent that keeps something else makes a test red.
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { withAgents } from "./agents.ts";
+import { type Machine, type Machines, startMachines } from "./machine.ts";
+import { call } from "./rich.ts";
+
+const KINDS = ["?"];
+const TABLES = ["?"];
+
+withAgents("OpenCode", (agents) => {
+  let machines: Machines;
+  beforeAll(async () => {
+    machines = await startMachines(agents);
+  });
+  afterAll(() => machines.remove());
+
+  test("a session with large output, todos and a child is kept in these files and tables; an export carries it over", async () => {
+    const [a, b] = [machines.add(), machines.add()];
+    const todos = [{ content: "Write the report", status: "pending", priority: "high" }];
+    const child = "The child knows CHILD-1. [[say CODEWORD-9 by the child]]";
+    const steps = [
+      call("bash", { command: "seq 1 30000; echo CODEWORD-8", description: "much output" }),
+      call("todowrite", { todos }),
+      call("task", { description: "child", prompt: child, subagent_type: "general" }),
+      "[[say noted]]",
+    ];
+    const sessionId = sessionIn(await a.opencode(`It is CODEWORD-7. ${steps.join(" ")}`).done());
+    console.log(kindsOn(a), await tablesOn(a));
+    expect(kindsOn(a)).toEqual(KINDS);
+    expect(await tablesOn(a)).toEqual(TABLES);
+
+    const file = path.join(machines.folder, "export.json");
+    await a.opencodeCommand(["export", sessionId], { stdoutFile: file }).done();
+    expect(JSON.parse(fs.readFileSync(file, "utf8"))).toMatchObject({ info: { id: sessionId } });
+    await a.die();
+
+    await b.opencodeCommand(["import", file]).done();
+    const answer = await b.opencode("And? [[recall CODEWORD-\\d]]", { args: ["--session", sessionId] }).done();
+    expect(answer).toContain('found=[\\"CODEWORD-7\\",\\"CODEWORD-8\\",\\"CODEWORD-9\\"]');
+    const sent = JSON.stringify(machines.api.log.at(-1)?.body?.messages);
+    expect(sent).toContain("noted");
+  });
+});
+
+/** Every line that `--format json` prints names it. */
+function sessionIn(output: string): string {
+  const { sessionID } = JSON.parse(output.split("\n")[0] ?? "") as { sessionID: string };
+  return sessionID;
+}
+
+async function tablesOn(machine: Machine): Promise<string[]> {
+  const file = path.join(machine.home, "tables.json");
+  const sql = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
+  await machine.opencodeCommand(["db", "--format", "json", sql], { stdoutFile: file }).done();
+  const rows: { name: string }[] = JSON.parse(fs.readFileSync(file, "utf8"));
+  fs.rmSync(file);
+  return rows.map((row) => row.name);
+}
+
+/** The paths of all files in OpenCode's folder of data, with everything that differs from run to run replaced. */
+function kindsOn(machine: Machine): string[] {
+  const folder = path.join(machine.home, ".local", "share", "opencode");
+  const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const files = names.filter((name) => fs.lstatSync(path.join(folder, name)).isFile());
+  const kinds = files.map((name) => name.replace(/^tool-output\/tool_\w+$/, "tool-output/tool_<id>"));
+  return [...new Set(kinds)].toSorted();
+}
