@@ -8,8 +8,24 @@ import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
 import { call } from "./rich.ts";
 
-const KINDS = ["?"];
-const TABLES = ["?"];
+/** In its folder of data. Only the spilled output is taken from here; all the rest of a session comes by its export. */
+const KINDS = [
+  "log/opencode.log",
+  "opencode.db",
+  "opencode.db-shm",
+  "opencode.db-wal",
+  "snapshot/<project>/<hash>/<git>",
+  "tool-output/tool_<id>",
+];
+
+/** Some hold credentials, which is one reason why the database is never captured as a file. */
+const TABLES = [
+  ..."account account_state control_account credential data_migration event event_sequence message migration".split(
+    " ",
+  ),
+  ..."part permission project project_directory session session_context_epoch session_input".split(" "),
+  ..."session_message session_share todo workspace".split(" "),
+];
 
 withAgents("OpenCode", (agents) => {
   let machines: Machines;
@@ -20,16 +36,17 @@ withAgents("OpenCode", (agents) => {
 
   test("a session with large output, todos and a child is kept in these files and tables; an export carries it over", async () => {
     const [a, b] = [machines.add(), machines.add()];
+    await repository(a);
     const todos = [{ content: "Write the report", status: "pending", priority: "high" }];
     const child = "The child knows CHILD-1. [[say CODEWORD-9 by the child]]";
     const steps = [
       call("bash", { command: "seq 1 30000; echo CODEWORD-8", description: "much output" }),
+      call("write", { filePath: path.join(a.cwd, "created.txt"), content: "new" }),
       call("todowrite", { todos }),
       call("task", { description: "child", prompt: child, subagent_type: "general" }),
       "[[say noted]]",
     ];
     const sessionId = sessionIn(await a.opencode(`It is CODEWORD-7. ${steps.join(" ")}`).done());
-    console.log(kindsOn(a), await tablesOn(a));
     expect(kindsOn(a)).toEqual(KINDS);
     expect(await tablesOn(a)).toEqual(TABLES);
 
@@ -45,6 +62,13 @@ withAgents("OpenCode", (agents) => {
     expect(sent).toContain("noted");
   });
 });
+
+/** In a repository the project is named by its first commit, and snapshots are kept. */
+async function repository(machine: Machine): Promise<void> {
+  const name = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"];
+  await machine.start("git", ["init", "--quiet"]).done();
+  await machine.start("git", [...name, "commit", "--quiet", "--allow-empty", "--message", "first"]).done();
+}
 
 /** Every line that `--format json` prints names it. */
 function sessionIn(output: string): string {
@@ -66,6 +90,10 @@ function kindsOn(machine: Machine): string[] {
   const folder = path.join(machine.home, ".local", "share", "opencode");
   const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
   const files = names.filter((name) => fs.lstatSync(path.join(folder, name)).isFile());
-  const kinds = files.map((name) => name.replace(/^tool-output\/tool_\w+$/, "tool-output/tool_<id>"));
+  const kinds = files.map((name) =>
+    name
+      .replace(/^tool-output\/tool_\w+$/, "tool-output/tool_<id>")
+      .replace(/^snapshot\/\w+\/\w+\/.+$/, "snapshot/<project>/<hash>/<git>"),
+  );
   return [...new Set(kinds)].toSorted();
 }
