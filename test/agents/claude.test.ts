@@ -6,6 +6,7 @@ import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { claudeSession } from "../../bench/claude-session.ts";
 import { withAgents } from "./agents.ts";
+import { type Fidelity, fidelityOf, WHOLE } from "./fidelity.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
 import { RICH_MARKERS, type RichSession, richSession } from "./rich.ts";
 import { loadSdk } from "./sdk.ts";
@@ -65,6 +66,35 @@ withAgents("Claude Code", (agents) => {
     expect([...new Set(types)].filter((type) => !LINE_TYPES.includes(type))).toEqual([]);
     const text = fs.readFileSync(transcriptOf(machine, session.sessionId), "utf8");
     for (const marker of RICH_MARKERS) expect(text).toContain(marker);
+  });
+
+  /** A rich session on a machine that is no more; `moves` says which of its files are in the next one's home. */
+  async function resumedElsewhere(moves: (name: string) => boolean): Promise<Fidelity> {
+    const sdk = await loadSdk(machines);
+    const a = machines.add();
+    const session = await richSession(sdk, machines, a);
+    const b = machines.add({ cwd: a.cwd });
+    for (const name of fs.readdirSync(path.join(a.home, ".claude"), { recursive: true, encoding: "utf8" })) {
+      const [from, to] = [a, b].map(({ home }) => path.join(home, ".claude", name));
+      if (from === undefined || to === undefined || fs.statSync(from).isDirectory()) continue;
+      if (!name.includes(session.sessionId) || !moves(name)) continue;
+      fs.mkdirSync(path.dirname(to), { recursive: true });
+      fs.copyFileSync(from, to);
+    }
+    await a.die({ keepsCwd: true });
+    return await fidelityOf(sdk, machines, b, { ...session, spilled: session.spilled.replace(a.home, b.home) });
+  }
+
+  test("with all files that name the session a resume in another home has everything", async () => {
+    expect(await resumedElsewhere(() => true)).toEqual(WHOLE);
+  });
+
+  test("with its transcript alone it has the conversation, and nothing else", async () => {
+    const nothing = { tasks: false, subagent: false, toolResults: false, rewind: false };
+    expect(await resumedElsewhere((name) => /^projects\/[^/]+\/[^/]+\.jsonl$/.test(name))).toEqual({
+      ...WHOLE,
+      ...nothing,
+    });
   });
 
   test("a transcript that was moved to another home and another directory is resumed in full", async () => {

@@ -124,11 +124,11 @@ export class Machine {
     this.#running.clear();
   }
 
-  /** The container dies: its processes, its home and its working directory are gone. */
-  async die(): Promise<void> {
+  /** The container dies: its processes, its home and, unless it lay on a volume, its working directory are gone. */
+  async die({ keepsCwd = false } = {}): Promise<void> {
     await this.endAll();
     removeFolder(this.home);
-    removeFolder(this.cwd);
+    if (!keepsCwd) removeFolder(this.cwd);
   }
 }
 

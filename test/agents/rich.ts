@@ -17,6 +17,8 @@ export interface RichSession {
   readonly created: string;
   /** The sub-agent's id, as SendMessage wants it. */
   readonly subagent: string;
+  /** The file with the large output. */
+  readonly spilled: string;
   readonly messages: readonly SdkMessage[];
 }
 
@@ -49,7 +51,7 @@ export async function richSession(sdk: Sdk, machines: Machines, machine: Machine
     throw new Error(`the rich session ended with ${JSON.stringify(result)}`);
   }
   const sessionId = result.session_id ?? "";
-  return { sessionId, promptId, edited, created, subagent: subagentOf(machine, sessionId), messages };
+  return { sessionId, promptId, edited, created, ...leftBy(machine, sessionId), messages };
 }
 
 /** A directive of the fake API. */
@@ -63,9 +65,13 @@ export async function* promptOf(text: string, uuid: string) {
   yield { type: "user", uuid, session_id: "", parent_tool_use_id: null, message };
 }
 
-function subagentOf(machine: Machine, sessionId: string): string {
+function leftBy(machine: Machine, sessionId: string): Pick<RichSession, "subagent" | "spilled"> {
   const projects = path.join(machine.home, ".claude", "projects");
   const names = fs.readdirSync(projects, { recursive: true, encoding: "utf8" });
-  const name = names.find((name) => name.includes(sessionId) && /agent-\w+\.jsonl$/.test(name)) ?? "";
-  return /agent-(\w+)\.jsonl$/.exec(name)?.[1] ?? "";
+  const ours = names.filter((name) => name.includes(sessionId));
+  const subagent = ours.flatMap((name) => /\/agent-(\w+)\.jsonl$/.exec(name)?.[1] ?? []);
+  const spilled = ours.filter((name) => name.includes("/tool-results/"));
+  if (subagent[0] === undefined || spilled[0] === undefined)
+    throw new Error(`the rich session left ${ours.join(", ")}`);
+  return { subagent: subagent[0], spilled: path.join(projects, spilled[0]) };
 }
