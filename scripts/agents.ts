@@ -181,7 +181,10 @@ async function runNpm(npm: string, agent: Agent, cwd: string, signal: AbortSigna
     child.once("error", reject);
     child.once("close", resolve);
   });
-  if (code !== 0) throw new Error(`npm ended with ${code}: ${errors.trim().split("\n").slice(0, 5).join(" ")}`);
+  if (code === 0) return;
+  const lines = errors.split("\n").map((line) => line.replace(/^npm error\s*/, "").trim());
+  const telling = lines.filter((line) => line !== "" && !/^at /.test(line)).slice(0, 5);
+  throw new Error(`npm ended with ${code}: ${telling.join("; ")}`);
 }
 
 /** `npm test` tells its children about this package; of that only what says how to reach a registry is passed on. */

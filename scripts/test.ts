@@ -68,8 +68,9 @@ async function installAgents(): Promise<string | undefined> {
     await agentsFor(["claude", "sdk", "opencode"], { signal: stop.signal });
     return undefined;
   } catch (error) {
-    console.error(error);
-    return error instanceof Error ? error.message : String(error);
+    const trouble = error instanceof Error ? error.message : String(error);
+    console.error(trouble);
+    return trouble;
   }
 }
 

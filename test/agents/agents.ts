@@ -1,7 +1,7 @@
 // Which real agents the tests of this folder run. `npm test` has installed them (scripts/agents.ts); where that was not
 // possible the tests are left out by name, and in CI they fail.
 
-import { beforeAll, describe } from "vitest";
+import { beforeEach, describe } from "vitest";
 import { type AgentPaths, installedAgents } from "../../scripts/agents.ts";
 
 /** Registers the tests; their paths may be used inside of tests and hooks only. */
@@ -15,7 +15,7 @@ export function withAgents(title: string, tests: (agents: AgentPaths) => void): 
   const nowhere: AgentPaths = { claude: "", sdk: "", opencode: "" };
   const inCi = !["", "0", "false", undefined].includes(process.env.CI);
   describe.skipIf(!inCi)(inCi ? title : `${title} (skipped: ${trouble})`, () => {
-    beforeAll(() => {
+    beforeEach(() => {
       throw new Error(trouble);
     });
     tests(nowhere);

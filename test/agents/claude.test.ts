@@ -119,27 +119,21 @@ withAgents("Claude Code", (agents) => {
     const [a, b] = [machines.add(), machines.add()];
     const marker = path.join(a.cwd, "begun");
     const slow = `touch '${marker}'; sleep 100`;
-    const prompt = `It is CODEWORD-1. [[say CODEWORD-2]]`;
-    await a.claude(prompt).done();
+    await a.claude("It is CODEWORD-1. [[say CODEWORD-2]]").done();
     const [transcript = ""] = transcriptsOn(a);
     const sessionId = path.basename(transcript, ".jsonl");
     const turn = `[[tool Bash {"command":"echo CODEWORD-3"}]] [[tool Bash ${JSON.stringify({ command: slow })}]]`;
     const running = a.claude(turn, { args: ["--resume", sessionId] });
-    await running.until(() => fs.existsSync(marker));
-    const { signal } = await running.kill();
-    expect(signal).toBe("SIGKILL");
+    // The agent writes a call down a moment after it has begun, not before; it need not have ended.
+    const calls = () => fs.readFileSync(transcript, "utf8").match(/^.*"type":"tool_use".*$/gm) ?? [];
+    await running.until(() => fs.existsSync(marker) && calls().some((line) => line.includes(marker)));
+    expect((await running.kill()).signal).toBe("SIGKILL");
 
-    const text = fs.readFileSync(transcript, "utf8");
-    expect(
-      linesOf(transcript)
-        .filter((line) => line.type === "assistant")
-        .at(-1),
-    ).toMatchObject({
-      message: { content: [{ type: "tool_use", name: "Bash", input: { command: slow } }] },
-    });
+    const lastCall = linesOf(transcript).findLast((line) => line.type === "assistant");
+    expect(lastCall).toMatchObject({ message: { content: [{ type: "tool_use", input: { command: slow } }] } });
     // What only a kill leaves: the registry of live processes, which holds a secret.
     expect(fs.readdirSync(path.join(a.home, ".claude", "sessions"))).not.toEqual([]);
-    put(b, sessionId, Buffer.from(text));
+    put(b, sessionId, fs.readFileSync(transcript));
     await a.die();
 
     const answer = await b.claude("And? [[recall CODEWORD-\\d|interrupted]]", { args: ["--resume", sessionId] }).done();
