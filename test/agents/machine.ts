@@ -12,7 +12,7 @@ import { type FakeApis, type FakeApisOptions, startFakeApis } from "./fake-apis/
 
 export interface RunOptions {
   readonly input?: string;
-  /** Killed then, and the run fails with what was said so far. Default: 60 seconds. */
+  /** Killed then, and the run fails with what was said so far. Default: two minutes; they take seconds. */
   readonly timeoutMs?: number;
   /** Standard output goes there: `opencode export` through a pipe is cut off, with exit code 0. */
   readonly stdoutFile?: string;
@@ -34,7 +34,7 @@ export interface TurnOptions extends Omit<RunOptions, "input"> {
   readonly args?: readonly string[];
 }
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 
 /** A scratch folder with machines in it and one fake API for all of them, for one test file. */
 export async function startMachines(agents: AgentPaths, options: FakeApisOptions = {}): Promise<Machines> {

@@ -3,6 +3,7 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
@@ -48,7 +49,9 @@ withAgents("OpenCode", (agents) => {
     ];
     const sessionId = sessionIn(await a.opencode(`It is CODEWORD-7. ${steps.join(" ")}`).done());
     expect(kindsOn(a)).toEqual(KINDS);
-    expect(await tablesOn(a)).toEqual(TABLES);
+    expect(query(a, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")).toEqual(TABLES);
+    expect(query(a, "SELECT content FROM todo")).toEqual(["Write the report"]);
+    expect(query(a, "SELECT parent_id FROM session WHERE parent_id IS NOT NULL")).toEqual([sessionId]);
 
     const file = path.join(machines.folder, "export.json");
     await a.opencodeCommand(["export", sessionId], { stdoutFile: file }).done();
@@ -76,18 +79,24 @@ function sessionIn(output: string): string {
   return sessionID;
 }
 
-async function tablesOn(machine: Machine): Promise<string[]> {
-  const file = path.join(machine.home, "tables.json");
-  const sql = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
-  await machine.opencodeCommand(["db", "--format", "json", sql], { stdoutFile: file }).done();
-  const rows: { name: string }[] = JSON.parse(fs.readFileSync(file, "utf8"));
-  fs.rmSync(file);
-  return rows.map((row) => row.name);
+/** The first column of what a query finds in its database. */
+function query(machine: Machine, sql: string): unknown[] {
+  const database = new DatabaseSync(path.join(dataOf(machine), "opencode.db"), { readOnly: true });
+  try {
+    const rows = database.prepare(sql).all();
+    return rows.map((row) => Object.values(row)[0]);
+  } finally {
+    database.close();
+  }
+}
+
+function dataOf(machine: Machine): string {
+  return path.join(machine.home, ".local", "share", "opencode");
 }
 
 /** The paths of all files in OpenCode's folder of data, with everything that differs from run to run replaced. */
 function kindsOn(machine: Machine): string[] {
-  const folder = path.join(machine.home, ".local", "share", "opencode");
+  const folder = dataOf(machine);
   const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
   const files = names.filter((name) => fs.lstatSync(path.join(folder, name)).isFile());
   const kinds = files.map((name) =>
