@@ -1,5 +1,5 @@
-// Two projects: everything that can share the machine, then test/real, whose crash and power-loss tests start real
-// processes and are run one file at a time when nothing else is running.
+// Three projects: everything that can share the machine, then test/real, whose crash and power-loss tests start real
+// processes, and test/agents with the real coding agents; these are run one file at a time when nothing else is running.
 
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -32,7 +32,7 @@ export default defineConfig({
           ...shared,
           name: "all",
           include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [...elsewhere, "test/real/**"],
+          exclude: [...elsewhere, "test/real/**", "test/agents/*.test.ts"],
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
@@ -45,6 +45,17 @@ export default defineConfig({
           exclude: elsewhere,
           fileParallelism: false,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "agents",
+          include: ["test/agents/*.test.ts"],
+          exclude: elsewhere,
+          testTimeout: 300_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

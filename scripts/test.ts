@@ -1,11 +1,13 @@
-// The whole of `npm test`: the check, then every test, with one PostgreSQL server for all of them. Its very last line is
-// `N passed, N failed`, where a failed check and a test file that does not load count as failures too.
+// The whole of `npm test`: the check, then every test, with one PostgreSQL server for all of them and the real coding
+// agents, which are installed while the check runs. Its very last line is `N passed, N failed`, where a failed check and
+// a test file that does not load count as failures too.
 // With arguments (`npm test -- src/storage`) they go to vitest and the check is left out.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { agentsFor } from "./agents.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 
 /** The part of vitest's JSON report that is read here. */
@@ -25,15 +27,19 @@ const problems: string[] = [];
 
 let running: ChildProcess | undefined;
 let interrupted = false;
+const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => {
     interrupted = true;
+    stop.abort();
     running?.kill(name);
   });
 }
 
+const agents = installAgents();
 if (flags.length === 0 && (await run(["scripts/check.ts"])) !== 0) problems.push("npm run check");
 
+const agentsTrouble = await agents;
 const reportFile = path.join(scratch, "report.json");
 const vitest = ["node_modules/vitest/vitest.mjs", "run", "--reporter=default", "--reporter=json"];
 let vitestCode: number | null = null;
@@ -41,7 +47,8 @@ if (!interrupted) {
   const server = await ownServer();
   const url = server?.url ?? process.env.HOLDFAST_TEST_POSTGRES ?? process.env.DATABASE_URL;
   try {
-    vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], { HOLDFAST_TEST_POSTGRES: url });
+    const environment = { HOLDFAST_TEST_POSTGRES: url, HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble };
+    vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
   } finally {
     await server?.stop();
   }
@@ -50,6 +57,22 @@ if (!interrupted) {
 const report: Report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, "utf8")) : { testResults: [] };
 rmSync(scratch, { recursive: true, force: true });
 process.exitCode = summarise(report);
+
+/**
+ * What kept them from being installed: their tests are then left out by name, and in CI they fail. Whoever runs some
+ * tests only waits for half a gigabyte when they are of the agents.
+ */
+async function installAgents(): Promise<string | undefined> {
+  if (flags.length > 0 && !flags.some((flag) => flag.includes("agents"))) return undefined;
+  try {
+    await agentsFor(["claude", "sdk", "opencode"], { signal: stop.signal });
+    return undefined;
+  } catch (error) {
+    const trouble = error instanceof Error ? error.message : String(error);
+    console.error(trouble);
+    return trouble;
+  }
+}
 
 /** A server given from outside is used as it is: HOLDFAST_TEST_POSTGRES, or DATABASE_URL. */
 async function ownServer(): Promise<PostgresServer | undefined> {
