@@ -78,6 +78,7 @@ export function sourceFiles(files: [NewFile, Uint8Array][]): Pick<CaptureSource,
       path: name,
       size: bytes.byteLength,
       ref: `sha256:${createHash("sha256").update(bytes).digest("hex")}`,
+      stored: 0,
     })),
     async *read(name) {
       yield files.find(([file]) => file.path === name)?.[1] ?? Buffer.alloc(0);

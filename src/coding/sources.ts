@@ -5,7 +5,10 @@ import type { CapturedFile, CaptureOrigin, Captures, CaptureWithFiles, CodingAge
 import type { CaptureSource, FoundSession } from "../contracts/coding.ts";
 import { sha256Hex } from "../core/bytes.ts";
 
-export async function sourceOfCapture(captures: Pick<Captures, "get" | "files" | "read">, id: string): Promise<CaptureSource & CaptureWithFiles> {
+export async function sourceOfCapture(
+  captures: Pick<Captures, "get" | "files" | "read">,
+  id: string,
+): Promise<CaptureSource & CaptureWithFiles> {
   const files = await captures.files(id);
   const capture = await captures.get(id);
   if (capture === null) throw new Error("bug: a capture has files and is not there");

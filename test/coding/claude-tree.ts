@@ -116,7 +116,7 @@ export function sourceWith(
   piece = 1000,
 ): CaptureSource {
   const files = [...bytes].map(([name, content]) => {
-    return { role: "other" as const, path: name, size: content.byteLength, ref: refOf(content) };
+    return { role: "other" as const, path: name, size: content.byteLength, ref: refOf(content), stored: 0 };
   });
   const { agent, sessionId, cwd, configDir, key, agentVersion } = origin;
   return {

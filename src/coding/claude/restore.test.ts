@@ -315,11 +315,12 @@ describe("CA3 nothing partial", () => {
     }
     const huge = one.files.map((file) => ({ ...file, size: 2 ** 50 }));
     await refuses({ ...one, files: huge }, "LimitExceeded");
-    const many = Array.from({ length: 100_001 }, (_, i) => ({
+    const many = Array.from({ length: 50_001 }, (_, i) => ({
       role: "task" as const,
       path: `tasks/${SESSION}/${i}`,
       size: 0,
       ref: "",
+      stored: 0,
     }));
     await refuses({ ...one, files: many }, "LimitExceeded");
     await refuses(one, "MissingDirectory", { cwd: path.join(root, "none") });
