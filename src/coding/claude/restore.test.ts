@@ -53,7 +53,7 @@ async function rich(): Promise<CaptureSource> {
   return sourceOf(await findClaudeSession({ sessionId: SESSION, configDir: from.configDir }));
 }
 
-function only(files: Record<string, string>): CaptureSource {
+function holding(files: Record<string, string>): CaptureSource {
   const origin = { agent: "claude-code" as const, sessionId: SESSION, cwd: oldCwd, agentVersion: null, ...from };
   return sourceWith(origin, new Map(Object.entries(files).map(([name, content]) => [name, Buffer.from(content)])));
 }
@@ -91,14 +91,14 @@ describe("CA3 restore", () => {
 
   test("the transcript comes last: who sees it sees all the rest", async () => {
     const tasks = Array.from({ length: 500 }, (_, i) => [`tasks/${SESSION}/${i}.json`, "{}"]);
-    await restore(only({ [TRANSCRIPT]: transcript(2, oldCwd), ...Object.fromEntries(tasks) }));
+    await restore(holding({ [TRANSCRIPT]: transcript(2, oldCwd), ...Object.fromEntries(tasks) }));
     const movedAt = (file: string) => lstatSync(file, { bigint: true }).ctimeNs;
     const others = tasks.map(([name]) => movedAt(path.join(to.configDir, String(name))));
     expect(others.filter((at) => at > movedAt(main()))).toEqual([]);
   });
 
   test("a session without lines, and one without anything else, is put back", async () => {
-    expect(await restore(only({ [TRANSCRIPT]: "" }))).toMatchObject({
+    expect(await restore(holding({ [TRANSCRIPT]: "" }))).toMatchObject({
       messages: 0,
       lines: 0,
       lastUuid: null,
@@ -110,7 +110,7 @@ describe("CA3 restore", () => {
   test("counts each message of the main conversation once", async () => {
     const double =
       transcript(4, oldCwd) + transcript(4, oldCwd) + transcript(3, oldCwd, { isSidechain: true, uuid: "s" });
-    expect(await restore(only({ [TRANSCRIPT]: `\uFEFF${double}{"uuid":"torn` }))).toMatchObject({
+    expect(await restore(holding({ [TRANSCRIPT]: `\uFEFF${double}{"uuid":"torn` }))).toMatchObject({
       ...{ messages: 4, lines: 15, lastUuid: "s" },
     });
   });
@@ -123,7 +123,7 @@ describe("CA3 a session that is here already", () => {
   const taskHere = () => path.join(to.configDir, task);
 
   test("the same: nothing is written, what is missing is added, what differs stays", async () => {
-    const source = only({ [TRANSCRIPT]: long(), [task]: "captured", [`tasks/${SESSION}/2.json`]: "two" });
+    const source = holding({ [TRANSCRIPT]: long(), [task]: "captured", [`tasks/${SESSION}/2.json`]: "two" });
     await restore(source);
     const before = snapshot(root);
     expect(await restore(source)).toMatchObject({ outcome: "unchanged", written: 0, files: 3, left: [], messages: 6 });
@@ -145,7 +145,7 @@ describe("CA3 a session that is here already", () => {
   test("the beginning of what was captured: replaced, with its files", async () => {
     write(main(), short());
     write(taskHere(), "old");
-    expect(await restore(only({ [TRANSCRIPT]: long(), [task]: "new" }))).toMatchObject({
+    expect(await restore(holding({ [TRANSCRIPT]: long(), [task]: "new" }))).toMatchObject({
       outcome: "restored",
       messages: 6,
     });
@@ -156,7 +156,7 @@ describe("CA3 a session that is here already", () => {
     write(main(), long());
     write(taskHere(), "newer");
     const before = snapshot(root);
-    const restored = await restore(only({ [TRANSCRIPT]: short(), [task]: "older" }));
+    const restored = await restore(holding({ [TRANSCRIPT]: short(), [task]: "older" }));
     expect(restored).toMatchObject({ outcome: "newer", written: 0, files: 0, bytes: 0, messages: 6, lastUuid: "u5" });
     expect(restored.left.map((file) => file.path)).toEqual([TRANSCRIPT, task]);
     expect(snapshot(root)).toEqual(before);
@@ -167,7 +167,7 @@ describe("CA3 a session that is here already", () => {
     write(main(), apart);
     write(taskHere(), "mine");
     const before = snapshot(root);
-    const source = only({ [TRANSCRIPT]: long(), [task]: "captured" });
+    const source = holding({ [TRANSCRIPT]: long(), [task]: "captured" });
     await expect(restore(source)).rejects.toMatchObject({ code: "Conflict" });
     expect(snapshot(root)).toEqual(before);
     const { kept, outcome } = await restore(source, { overwrite: true });
@@ -181,17 +181,17 @@ describe("CA3 a session that is here already", () => {
   test("in another directory, where it went further: Conflict, for they share the task list", async () => {
     const elsewhere = path.join(to.configDir, "projects/-other", `${SESSION}.jsonl`);
     write(elsewhere, long());
-    await expect(restore(only({ [TRANSCRIPT]: short() }))).rejects.toMatchObject({ code: "Conflict" });
+    await expect(restore(holding({ [TRANSCRIPT]: short() }))).rejects.toMatchObject({ code: "Conflict" });
     expect(existsSync(main())).toBe(false);
-    expect(await restore(only({ [TRANSCRIPT]: `${long()}\n` }))).toMatchObject({ outcome: "restored" });
+    expect(await restore(holding({ [TRANSCRIPT]: `${long()}\n` }))).toMatchObject({ outcome: "restored" });
   });
 
   test("files of it that were not captured stay, and are named", async () => {
     write(taskHere(), "mine");
-    const fresh = await restore(only({ [TRANSCRIPT]: long() }), { configDir: to.configDir });
+    const fresh = await restore(holding({ [TRANSCRIPT]: long() }), { configDir: to.configDir });
     expect(fresh.left.map((file) => file.path)).toEqual([task]);
     write(main(), short());
-    const { left } = await restore(only({ [TRANSCRIPT]: long() }));
+    const { left } = await restore(holding({ [TRANSCRIPT]: long() }));
     expect(left).toEqual([{ path: task, why: "it was here, and is no part of the capture" }]);
     expect(text(taskHere())).toBe("mine");
   });
@@ -200,11 +200,11 @@ describe("CA3 a session that is here already", () => {
     const agent = "project/agent-0abc.jsonl";
     const theirs = transcript(1, oldCwd).replaceAll(SESSION, OTHER);
     write(there("agent-0abc.jsonl"), theirs);
-    const { left } = await restore(only({ [TRANSCRIPT]: long(), [agent]: transcript(2, oldCwd) }));
+    const { left } = await restore(holding({ [TRANSCRIPT]: long(), [agent]: transcript(2, oldCwd) }));
     expect(left.map((file) => file.path)).toEqual([agent]);
     expect(text(there("agent-0abc.jsonl"))).toBe(theirs);
     const before = snapshot(root);
-    const smuggled = only({ [TRANSCRIPT]: long(), "project/agent-1.jsonl": theirs });
+    const smuggled = holding({ [TRANSCRIPT]: long(), "project/agent-1.jsonl": theirs });
     await expect(restore(smuggled)).rejects.toMatchObject({ code: "InvalidArgument" });
     expect(snapshot(root)).toEqual(before);
   });
@@ -214,7 +214,7 @@ describe("CA3 rewriting paths", () => {
   const lineOf = (said: string) =>
     `${JSON.stringify({ uuid: "u", type: "user", sessionId: SESSION, message: said })}\n`;
   const rewritten = async (said: string) => {
-    const source = only({ [TRANSCRIPT]: lineOf(said) });
+    const source = holding({ [TRANSCRIPT]: lineOf(said) });
     const restored = await restore(source, { rewritePaths: true, overwrite: true });
     return { said: JSON.parse(text(main())).message, rewritten: restored.rewritten };
   };
@@ -244,9 +244,9 @@ describe("CA3 rewriting paths", () => {
 
   test("off by default, and bytes that are no text stay as they are", async () => {
     const old = `${from.configDir}/projects/${from.key}/x`;
-    await restore(only({ [TRANSCRIPT]: lineOf(old) }));
+    await restore(holding({ [TRANSCRIPT]: lineOf(old) }));
     expect(text(main())).toBe(lineOf(old));
-    const origin = only({});
+    const origin = holding({});
     const bytes = Buffer.concat([Buffer.from([255, 0, 10, 254]), Buffer.from(` ${old}\n\\ud800`), Buffer.from([128])]);
     const source = sourceWith(origin, new Map([[TRANSCRIPT, bytes]]), 3);
     await restore(source, { rewritePaths: true, overwrite: true });
@@ -299,15 +299,15 @@ describe("CA3 nothing partial", () => {
     ["export/ses.json"],
     [""],
   ])("a path that is not of this session is refused: %j", async (name) => {
-    await refuses(only({ [TRANSCRIPT]: "{}\n", [name]: "x" }), "InvalidArgument");
+    await refuses(holding({ [TRANSCRIPT]: "{}\n", [name]: "x" }), "InvalidArgument");
   });
 
   test("a file twice, a file that is also a directory, no transcript, another agent, a bad id, a bad size", async () => {
-    const one = only({ [TRANSCRIPT]: "{}\n" });
+    const one = holding({ [TRANSCRIPT]: "{}\n" });
     await refuses({ ...one, files: [...one.files, ...one.files] }, "InvalidArgument");
     const both = { [`tasks/${SESSION}/a`]: "1", [`tasks/${SESSION}/a/b`]: "2" };
-    await refuses(only({ [TRANSCRIPT]: "{}\n", ...both }), "InvalidArgument");
-    await refuses(only({ [`tasks/${SESSION}/a`]: "1" }), "NotFound");
+    await refuses(holding({ [TRANSCRIPT]: "{}\n", ...both }), "InvalidArgument");
+    await refuses(holding({ [`tasks/${SESSION}/a`]: "1" }), "NotFound");
     await refuses({ ...one, agent: "opencode" }, "InvalidArgument");
     await refuses({ ...one, sessionId: "../x" }, "InvalidId");
     for (const size of [-1, 0.5, Number.NaN]) {
@@ -360,7 +360,7 @@ describe("CA3 nothing partial", () => {
     async function* endless() {
       for (;;) yield new Uint8Array(100_000);
     }
-    await refuses({ ...only({ [TRANSCRIPT]: "{}\n" }), read: endless }, "BlobCorrupted");
+    await refuses({ ...holding({ [TRANSCRIPT]: "{}\n" }), read: endless }, "BlobCorrupted");
   });
 
   test("links on the way lead nowhere", async () => {
