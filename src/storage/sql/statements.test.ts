@@ -175,6 +175,18 @@ describe("ST10 what waits to be linked is found by the session it names", () => 
   });
 });
 
+describe("ST10 a message's key is looked up, and not searched for in the whole session", () => {
+  test.each(ENGINES)("ST10 $name", async (engine) => {
+    const ground = await engine.fresh();
+    try {
+      if (engine.name === "postgres") await ground.driver.read("SELECT set_config('enable_seqscan', 'off', false)", []);
+      expect((await explain(ground, QUERIES["history.byKey"])).join("\n")).toContain("events_key");
+    } finally {
+      await ground.end();
+    }
+  });
+});
+
 /** What is read from end to end, other than the rows a subquery has chosen already. */
 function fullScans(engine: "sqlite" | "postgres", plan: readonly string[]): readonly string[] {
   if (engine === "postgres") return plan.filter((line) => line.includes("Seq Scan on"));
