@@ -4,7 +4,13 @@ import { describe, expect, test } from "vitest";
 import type { SessionStore } from "../../contracts/session-store.ts";
 import { open } from "../../open.ts";
 import { simulatedEnvironment } from "../../testing/environment.ts";
-import { type CaptureMoment, claudeSessionStore, type PersistentQueryInput, persistentQuery } from "./entry.ts";
+import {
+  type CaptureMoment,
+  claudeSessionStore,
+  type PersistentQueryInput,
+  persistentQuery,
+  type QueryProblem,
+} from "./entry.ts";
 
 type Said = Readonly<Record<string, unknown>>;
 type Options = { resume?: string; continue?: boolean; enableFileCheckpointing?: boolean; model?: string } & {
@@ -54,7 +60,7 @@ type Given = Partial<Omit<PersistentQueryInput<Query>, "hf">>;
 async function run(lines: Parameters<typeof played>[0], given: Given = {}) {
   return inStore(async (hf) => {
     const { query, told } = played(lines);
-    const messages = await all(persistentQuery({ hf, query, prompt: "go", ...given }));
+    const messages = await all(persistentQuery({ hf, query, prompt: "go", onProblem: () => undefined, ...given }));
     return { messages, told: told[0] };
   });
 }
@@ -104,6 +110,15 @@ describe("what the SDK is told", () => {
     });
   });
 
+  test("CA12 a turn of which no entry came is told once", async () => {
+    const problems: { during: string; error: unknown }[] = [];
+    await run([INIT, RESULT, RESULT], { onProblem: (problem) => problems.push(problem) });
+    expect(problems).toMatchObject([{ during: "mirror", error: { code: "InvalidArgument" } }]);
+    const failed = await run([INIT, { type: "result" }], { options: { enableFileCheckpointing: true } });
+    expect(failed.messages).toHaveLength(2);
+    expect(problems).toHaveLength(1);
+  });
+
   test("CA12 with file checkpoints there is no mirror, because the SDK refuses both together", async () => {
     const starts: unknown[] = [];
     const options = { enableFileCheckpointing: true };
@@ -148,16 +163,16 @@ describe("captures", () => {
   });
 
   test("CA12 that fail are told, and change nothing", async () => {
-    const problems: unknown[] = [];
+    const problems: QueryProblem[] = [];
     const error = new Error("disk full");
-    const onProblem = (problem: unknown) => {
+    const onProblem = (problem: QueryProblem) => {
       problems.push(problem);
       throw new Error("the callback fails too");
     };
     const lines = [INIT, RESULT];
     const { messages } = await run(lines, { capture: () => Promise.reject(error), onProblem, captureEveryMs: 1e6 });
     expect(messages).toEqual(lines);
-    expect(problems).toEqual([
+    expect(problems.filter(({ during }) => during === "capture")).toEqual([
       { during: "capture", moment: "result", sessionId: "s1", error },
       { during: "capture", moment: "exit", sessionId: "s1", error },
     ]);
@@ -170,7 +185,7 @@ describe("captures", () => {
       capture: () => new Promise(() => undefined),
       capturePatienceMs: 1000,
       environment,
-      onProblem: ({ moment, error }) => problems.push(`${moment}: ${(error as Error).message}`),
+      onProblem: ({ moment, error }) => moment && problems.push(`${moment}: ${(error as Error).message}`),
     });
     for (let i = 0; i < 20; i++) await environment.advance(500);
     expect((await running).messages).toHaveLength(2);

@@ -32,7 +32,8 @@ export interface QueryStart {
 
 /** Something of ours that went wrong; the agent goes on. */
 export interface QueryProblem {
-  readonly during: "restore" | "capture";
+  /** "mirror": a turn ended, and the SDK had handed no entry over. */
+  readonly during: "restore" | "capture" | "mirror";
   readonly moment?: CaptureMoment;
   readonly sessionId?: string;
   readonly error: unknown;
@@ -74,20 +75,31 @@ export type PersistentQuery<F extends QueryFunction> = AsyncGenerator<MessageOf<
 export function persistentQuery<F extends QueryFunction>(input: PersistentQueryInput<F>): PersistentQuery<F> {
   const tell = problems(input.onProblem);
   const capturing = capturingOf(input, tell);
-  const begun = begin(input, capturing, tell);
+  const mirroring: Mirroring = { isOn: false, appends: 0 };
+  const begun = begin(input, capturing, mirroring, tell);
   // Whoever iterates gets the error.
   begun.catch(() => undefined);
-  return Object.assign(pass<F>(begun, capturing), { query: begun });
+  const seen = (message: unknown) => {
+    if (capturing !== undefined) watch(message, capturing);
+    if (isResult(message)) checkMirror(mirroring, tell);
+  };
+  return Object.assign(pass<F>(begun, seen, capturing), { query: begun });
+}
+
+interface Mirroring {
+  isOn: boolean;
+  appends: number;
 }
 
 async function* pass<F extends QueryFunction>(
   begun: Promise<ReturnType<F>>,
+  seen: (message: unknown) => void,
   capturing: Capturing | undefined,
 ): AsyncGenerator<MessageOf<F>, void, undefined> {
   try {
     const messages: AsyncIterable<unknown> = await begun;
     for await (const message of messages) {
-      if (capturing !== undefined) watch(message, capturing);
+      seen(message);
       yield message as MessageOf<F>;
     }
   } finally {
@@ -98,16 +110,29 @@ async function* pass<F extends QueryFunction>(
 /** The transcript is complete with the result, not with the answer before it, nor when a Stop hook runs. */
 function watch(message: unknown, capturing: Capturing): void {
   const { type, subtype, session_id } = (message ?? {}) as Record<string, unknown>;
-  const isResult = type === "result";
-  if (typeof session_id === "string" && (isResult || (type === "system" && subtype === "init"))) {
-    capturing.called(session_id);
-  }
-  capturing.want(isResult ? "result" : "entry");
+  const says = isResult(message) || (type === "system" && subtype === "init");
+  if (typeof session_id === "string" && says) capturing.called(session_id);
+  capturing.want(isResult(message) ? "result" : "entry");
+}
+
+function isResult(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "type" in message && message.type === "result";
+}
+
+/** All entries of a turn come before its result. The SDK says nothing when it takes a transcript for another's. */
+function checkMirror(mirroring: Mirroring, tell: (problem: QueryProblem) => void): void {
+  if (!mirroring.isOn || mirroring.appends > 0) return;
+  mirroring.isOn = false;
+  const error = new HoldfastError("InvalidArgument", "the SDK ended a turn and handed no entry over to be kept", {
+    hint: "Where options.env has another HOME than this process, give it CLAUDE_CONFIG_DIR too: the SDK looks there.",
+  });
+  tell({ during: "mirror", error });
 }
 
 async function begin<F extends QueryFunction>(
   input: PersistentQueryInput<F>,
   capturing: Capturing | undefined,
+  mirroring: Mirroring,
   tell: (problem: QueryProblem) => void,
 ): Promise<ReturnType<F>> {
   const given = (input.options ?? {}) as Readonly<Record<string, unknown>>;
@@ -124,9 +149,10 @@ async function begin<F extends QueryFunction>(
     ...(input.restore === undefined ? given : others),
     ...(restored === null ? {} : { resume: restored.sessionId }),
     ...(mirrored
-      ? { sessionStoreFlush: given.sessionStoreFlush ?? "eager", sessionStore: mirror(input, capturing) }
+      ? { sessionStoreFlush: given.sessionStoreFlush ?? "eager", sessionStore: mirror(input, capturing, mirroring) }
       : {}),
   };
+  mirroring.isOn = mirrored;
   input.onStart?.(start);
   const prompt = typeof input.prompt === "function" ? await (input.prompt as MakePrompt)(start) : input.prompt;
   return input.query({ prompt, options } as never) as ReturnType<F>;
@@ -148,6 +174,7 @@ async function restoredBy<F extends QueryFunction>(
 function mirror<F extends QueryFunction>(
   { hf, projects = "any", agent, fold, request }: PersistentQueryInput<F>,
   capturing: Capturing | undefined,
+  mirroring: Mirroring,
 ): SessionStore {
   const store = claudeSessionStore(hf, {
     projects,
@@ -159,6 +186,7 @@ function mirror<F extends QueryFunction>(
     ...store,
     load: async () => null,
     append: async (key, entries) => {
+      mirroring.appends++;
       await store.append(key, entries);
       capturing?.want("entry");
     },
