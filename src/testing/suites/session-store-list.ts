@@ -61,6 +61,17 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(await store.listSessions(KEY.projectKey), []);
     }),
 
+    prove("CA10 a session that was begun and got nothing is not listed", NEEDS, async (hf) => {
+      const fails = async () => Promise.reject(new Error("cut off"));
+      const cut = over({ ...hf, history: { ...hf.history, appendMany: fails } });
+      await assert.rejects(cut.append(KEY, [said(1)]), /cut off/);
+      await assert.rejects(cut.append(SUB, [said(1)]), /cut off/);
+      const store = over(hf);
+      assert.deepEqual([await store.load(KEY), await idsOf(store), await store.listSubkeys(KEY)], [null, [], []]);
+      await store.append(KEY, [said(1)]);
+      assert.deepEqual(await store.load(KEY), [said(1)]);
+    }),
+
     prove("CA10 subpaths are listed for their session alone, without the main transcript", NEEDS, async (hf) => {
       const store = over(hf);
       assert.deepEqual(await store.listSubkeys(KEY), []);
@@ -85,7 +96,7 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       await one.append(KEY, [said(1)]);
       assert.equal(await two.load(KEY), null);
       await two.append(KEY, [said(1, "two")]);
-      assert.deepEqual(await one.load(KEY), [said(1)]);
+      assert.deepEqual([await one.load(KEY), await two.load(KEY)], [[said(1)], [said(1, "two")]]);
       await two.delete(KEY);
       assert.deepEqual([await idsOf(one), await idsOf(two)], [[KEY.sessionId], []]);
     }),
@@ -212,7 +223,11 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
     }),
 
     prove("CA11 a summary is what the fold makes of the main transcript", NEEDS, async (hf) => {
-      const store = summed(hf);
+      const folded: unknown[] = [];
+      const store = summed(hf, (before, key, entries, options) => {
+        folded.push(...entries.map(({ n }) => n));
+        return tally(before, key, entries, options);
+      });
       await store.append(KEY, [said(1), said(2)]);
       await store.append(SUB, [said(7)]);
       await store.append(KEY, [said(2), said(3)]);
@@ -226,6 +241,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
           { sessionId: "other", data: order(4) },
         ],
       );
+      assert.deepEqual(folded, [1, 2, 3, 4, 5], "nothing of a subpath");
     }),
 
     prove("CA11 both lists give the same time", [...NEEDS, "clock"], async (hf) => {
@@ -295,6 +311,21 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(await store.summaries(), []);
       await store.append(KEY, [said(3)]);
       assert.deepEqual((await store.summaries())[0]?.data, order(3));
+    }),
+
+    prove("CA11 a summary takes nothing back that was written meanwhile", NEEDS, async (hf) => {
+      let times = 0;
+      const getVersioned: typeof hf.state.getVersioned = async (session) => {
+        const read = await hf.state.getVersioned(session);
+        if (times++ < 2) await hf.state.patch(session, { [`mine${times}`]: times });
+        return read;
+      };
+      const store = summed({ ...hf, state: { ...hf.state, getVersioned } });
+      await store.append(KEY, [said(1)]);
+      await store.append(KEY, [said(2)]);
+      const state = await hf.state.get(present((await hf.sessions.list()).items[0]).id);
+      assert.deepEqual([state.mine1, state.mine2], [1, 2]);
+      assert.deepEqual((await store.summaries())[0]?.data, order(1, 2));
     }),
 
     prove("CA11 a summary is folded under the session's own name, wherever it is asked for", NEEDS, async (hf) => {

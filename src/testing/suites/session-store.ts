@@ -1,6 +1,7 @@
 // The suite of a SessionStore for the Claude Agent SDK over a Holdfast store: what the SDK asks of any such store, and what
 // this one promises beyond. How one is made is handed in. Parts: transcripts here, listing and deleting in the file beside.
 import assert from "node:assert/strict";
+import { setImmediate as macrotask } from "node:timers/promises";
 import type { Json } from "../../contracts/json.ts";
 import type { SessionKey, SessionStoreEntry } from "../../contracts/session-store.ts";
 import { present, range, refuses } from "../expect.ts";
@@ -46,6 +47,19 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       const store = over(hf);
       await Promise.all(range(30).map((n) => store.append(KEY, [said(2 * n), said(2 * n + 1)])));
       assert.deepEqual(numbers(await store.load(KEY)), range(60));
+    }),
+
+    prove("CA9 an append that takes its time is not passed by the next", NEEDS, async (hf) => {
+      let waits = true;
+      const get: typeof hf.sessions.get = async (id) => {
+        const isFirst = waits;
+        waits = false;
+        for (let i = 0; isFirst && i < 100; i++) await macrotask();
+        return hf.sessions.get(id);
+      };
+      const store = over({ ...hf, sessions: { ...hf.sessions, get } });
+      await Promise.all([store.append(KEY, [said(1)]), store.append(KEY, [said(2)])]);
+      assert.deepEqual(numbers(await store.load(KEY)), [1, 2]);
     }),
 
     prove("CA9 a subpath has a transcript of its own", NEEDS, async (hf) => {
