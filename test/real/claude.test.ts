@@ -35,7 +35,7 @@ function expectWhole(found: readonly string[], writer: number): void {
 }
 
 describe.each(ENGINES)("the session store of several processes (%s)", (engine) => {
-  test("CA9 CA11 no batch is lost or torn, and the summary has every entry once, in order", async () => {
+  test("CA11 CA13 no batch is lost or torn, and the summary has every entry once, in order", async () => {
     const url = await places.fresh(engine);
     const batches = 40;
     const running = [1, 2].map((writer) =>
@@ -51,7 +51,7 @@ describe.each(ENGINES)("the session store of several processes (%s)", (engine) =
     expect(seen).toBe(found.map((uuid) => `${uuid} `).join(""));
   });
 
-  test("CA9 a process that is killed has left every batch it was answered, and none in part", async () => {
+  test("CA11 a process that is killed has left every batch it was answered, and none in part", async () => {
     const url = await places.fresh(engine);
     let acknowledged = 0;
     const child = children.start({

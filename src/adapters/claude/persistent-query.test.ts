@@ -66,7 +66,7 @@ async function run(lines: Parameters<typeof played>[0], given: Given = {}) {
 }
 
 describe("what the SDK is told", () => {
-  test("CA12 a session that was restored is resumed, and nothing else is", async () => {
+  test("CA14 a session that was restored is resumed, and nothing else is", async () => {
     const options: Options = { resume: "other", continue: true, model: "m" };
     const restored = await run([INIT, RESULT], { options, restore: async () => ({ sessionId: "s1" }) });
     expect(restored.told?.options).toMatchObject({ resume: "s1", model: "m", sessionStoreFlush: "eager" });
@@ -80,7 +80,7 @@ describe("what the SDK is told", () => {
     expect((await run([INIT], { options })).told?.options).toMatchObject({ resume: "other", continue: true });
   });
 
-  test("CA12 the caller is told what was restored, before the prompt is made, and why it was not", async () => {
+  test("CA14 the caller is told what was restored, before the prompt is made, and why it was not", async () => {
     const starts: unknown[] = [];
     const problems: unknown[] = [];
     const prompt = ({ resumed }: { resumed: string | null }) => (resumed === null ? "all of it" : "go on");
@@ -99,7 +99,7 @@ describe("what the SDK is told", () => {
     expect(problems).toEqual([{ during: "restore", error }]);
   });
 
-  test("CA12 entries go to the store, which gives none back", async () => {
+  test("CA14 entries go to the store, which gives none back", async () => {
     await inStore(async (hf) => {
       const entries = [{ type: "user", uuid: "u1" }];
       const { query, told } = played([INIT, async () => told[0]?.options?.sessionStore?.append(KEY, entries), RESULT]);
@@ -110,7 +110,7 @@ describe("what the SDK is told", () => {
     });
   });
 
-  test("CA12 a turn of which no entry came is told once", async () => {
+  test("CA14 a turn of which no entry came is told once", async () => {
     const problems: { during: string; error: unknown }[] = [];
     await run([INIT, RESULT, RESULT], { onProblem: (problem) => problems.push(problem) });
     expect(problems).toMatchObject([{ during: "mirror", error: { code: "InvalidArgument" } }]);
@@ -119,7 +119,7 @@ describe("what the SDK is told", () => {
     expect(problems).toHaveLength(1);
   });
 
-  test("CA12 with file checkpoints there is no mirror, because the SDK refuses both together", async () => {
+  test("CA14 with file checkpoints there is no mirror, because the SDK refuses both together", async () => {
     const starts: unknown[] = [];
     const options = { enableFileCheckpointing: true };
     const { told } = await run([INIT], { options, onStart: (start) => starts.push(start) });
@@ -127,14 +127,14 @@ describe("what the SDK is told", () => {
     expect(starts).toEqual([{ resumed: null, mirrored: false }]);
   });
 
-  test("CA12 a store of the caller's own is refused", async () => {
+  test("CA14 a store of the caller's own is refused", async () => {
     const given = { options: { sessionStore: { append: async () => undefined, load: async () => null } } };
     await expect(run([INIT], given)).rejects.toMatchObject({ code: "InvalidArgument" });
   });
 });
 
 describe("captures", () => {
-  test("CA12 come after each result and at the end, and every message is passed on", async () => {
+  test("CA14 come after each result and at the end, and every message is passed on", async () => {
     const captured: string[] = [];
     const capture = async (sessionId: string, moment: CaptureMoment) => void captured.push(`${moment} ${sessionId}`);
     const forked = { ...INIT, session_id: "s2" };
@@ -144,7 +144,7 @@ describe("captures", () => {
     expect(captured).toEqual(["result s1", "result s2", "exit s2"]);
   });
 
-  test("CA12 come while it works, once for what happens in a while, and never two at a time", async () => {
+  test("CA14 come while it works, once for what happens in a while, and never two at a time", async () => {
     const environment = simulatedEnvironment(1);
     const captured: string[] = [];
     let atWork = 0;
@@ -162,7 +162,7 @@ describe("captures", () => {
     expect(captured).toEqual(["entry", "entry", "result", "exit"]);
   });
 
-  test("CA12 that fail are told, and change nothing", async () => {
+  test("CA14 that fail are told, and change nothing", async () => {
     const problems: QueryProblem[] = [];
     const error = new Error("disk full");
     const onProblem = (problem: QueryProblem) => {
@@ -178,7 +178,7 @@ describe("captures", () => {
     ]);
   });
 
-  test("CA12 that never end are not waited for", async () => {
+  test("CA14 that never end are not waited for", async () => {
     const environment = simulatedEnvironment(1);
     const problems: string[] = [];
     const running = run([INIT, RESULT], {
@@ -195,7 +195,7 @@ describe("captures", () => {
     ]);
   });
 
-  test("CA12 come at the end also when the agent fails or nobody listens any longer", async () => {
+  test("CA14 come at the end also when the agent fails or nobody listens any longer", async () => {
     const captured: string[] = [];
     const capture = async (_: string, moment: CaptureMoment) => void captured.push(moment);
     const failing = [INIT, () => Promise.reject(new Error("exited with code 1"))];
@@ -208,7 +208,7 @@ describe("captures", () => {
     expect(captured).toEqual(["exit"]);
   });
 
-  test("CA12 are not asked for before the agent has said who it is", async () => {
+  test("CA14 are not asked for before the agent has said who it is", async () => {
     const captured: string[] = [];
     const capture = async (_: string, moment: CaptureMoment) => void captured.push(moment);
     await run([ANSWER, { type: "result", subtype: "error_during_execution" }], { capture });

@@ -18,7 +18,7 @@ async function idsOf(store: FullSessionStore, projectKey = KEY.projectKey): Prom
 
 function projectCases(over: MakeSessionStore): readonly Case[] {
   return [
-    prove("CA10 projects are apart: the same session id in another is another session", NEEDS, async (hf) => {
+    prove("CA12 projects are apart: the same session id in another is another session", NEEDS, async (hf) => {
       const store = over(hf);
       await store.append(KEY, [said(1)]);
       assert.equal(await store.load(ELSEWHERE), null);
@@ -33,7 +33,7 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
     }),
 
     prove(
-      "CA10 sessions are listed by project, with the time of their last change",
+      "CA12 sessions are listed by project, with the time of their last change",
       [...NEEDS, "clock"],
       async (hf) => {
         const store = over(hf);
@@ -55,13 +55,13 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       },
     ),
 
-    prove("CA10 a session of which there are only subpaths is not listed", NEEDS, async (hf) => {
+    prove("CA12 a session of which there are only subpaths is not listed", NEEDS, async (hf) => {
       const store = over(hf);
       await store.append(SUB, [said(1)]);
       assert.deepEqual(await store.listSessions(KEY.projectKey), []);
     }),
 
-    prove("CA10 a session that was begun and got nothing is not listed", NEEDS, async (hf) => {
+    prove("CA12 a session that was begun and got nothing is not listed", NEEDS, async (hf) => {
       const fails = async () => Promise.reject(new Error("cut off"));
       const cut = over({ ...hf, history: { ...hf.history, appendMany: fails } });
       await assert.rejects(cut.append(KEY, [said(1)]), /cut off/);
@@ -72,7 +72,7 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(await store.load(KEY), [said(1)]);
     }),
 
-    prove("CA10 subpaths are listed for their session alone, without the main transcript", NEEDS, async (hf) => {
+    prove("CA12 subpaths are listed for their session alone, without the main transcript", NEEDS, async (hf) => {
       const store = over(hf);
       assert.deepEqual(await store.listSubkeys(KEY), []);
       await store.append(KEY, [said(1)]);
@@ -84,14 +84,14 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual((await store.listSubkeys(KEY)).sort(), ["subagents/agent-1", "subagents/agent-2"]);
     }),
 
-    prove("CA10 more sessions than a page holds are all listed", NEEDS, async (hf) => {
+    prove("CA12 more sessions than a page holds are all listed", NEEDS, async (hf) => {
       const store = over(hf);
       const ids = range(1100).map((n) => `s${n}`);
       await Promise.all(ids.map((sessionId) => store.append({ ...KEY, sessionId }, [said(1)])));
       assert.deepEqual(await idsOf(store), ids.sort());
     }),
 
-    prove("CA10 stores of different agents see nothing of each other", NEEDS, async (hf) => {
+    prove("CA12 stores of different agents see nothing of each other", NEEDS, async (hf) => {
       const [one, two] = [over(hf, { agent: "one" }), over(hf, { agent: "two" })];
       await one.append(KEY, [said(1)]);
       assert.equal(await two.load(KEY), null);
@@ -101,7 +101,7 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual([await idsOf(one), await idsOf(two)], [[KEY.sessionId], []]);
     }),
 
-    prove("CA10 asked to, a store does not look at the project: a session goes on elsewhere", NEEDS, async (hf) => {
+    prove("CA12 asked to, a store does not look at the project: a session goes on elsewhere", NEEDS, async (hf) => {
       await over(hf).append(KEY, [said(1)]);
       await over(hf).append(SUB, [said(7)]);
       const store = over(hf, { projects: "any" });
@@ -117,7 +117,7 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual([await over(hf).load(KEY), await over(hf).load(SUB), await idsOf(store)], [null, null, []]);
     }),
 
-    prove("CA10 not looking at the project, a store takes the session of the own project first", NEEDS, async (hf) => {
+    prove("CA12 not looking at the project, a store takes the session of the own project first", NEEDS, async (hf) => {
       await over(hf).append(KEY, [said(1)]);
       await over(hf).append(ELSEWHERE, [said(2)]);
       const store = over(hf, { projects: "any" });
@@ -127,7 +127,7 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(await idsOf(store), [KEY.sessionId], "and lists it once");
     }),
 
-    prove("CA10 an option that is none is refused", NEEDS, async (hf) => {
+    prove("CA12 an option that is none is refused", NEEDS, async (hf) => {
       const options = [{ projects: "all" }, { agent: "" }, { fold: 1 }, { request: "\0" }, { project: "any" }];
       for (const one of options) {
         await refuses(["InvalidArgument", "InvalidId"], async () => over(hf, one as object), JSON.stringify(one));
@@ -138,7 +138,7 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
 
 function deleteCases(over: MakeSessionStore): readonly Case[] {
   return [
-    prove("CA10 deleting a session takes its subpaths along", NEEDS, async (hf) => {
+    prove("CA12 deleting a session takes its subpaths along", NEEDS, async (hf) => {
       const store = over(hf);
       const kept = { ...KEY, sessionId: "kept" };
       for (const key of [KEY, SUB, { ...KEY, subpath: "b" }, kept, { ...kept, subpath: "b" }]) {
@@ -151,7 +151,7 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
       assert.equal((await hf.sessions.list()).items.length, 2, "nothing else is left of it");
     }),
 
-    prove("CA10 deleting a subpath takes nothing else along", NEEDS, async (hf) => {
+    prove("CA12 deleting a subpath takes nothing else along", NEEDS, async (hf) => {
       const store = over(hf);
       for (const key of [KEY, SUB, { ...KEY, subpath: "b" }]) await store.append(key, [said(1)]);
       await store.delete(SUB);
@@ -159,7 +159,7 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(await store.listSubkeys(KEY), ["b"]);
     }),
 
-    prove("CA10 deleting what is not there does nothing", NEEDS, async (hf) => {
+    prove("CA12 deleting what is not there does nothing", NEEDS, async (hf) => {
       const store = over(hf);
       await store.append({ ...KEY, sessionId: "kept" }, [said(1)]);
       await store.delete(KEY);
@@ -167,7 +167,7 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(await idsOf(store), ["kept"]);
     }),
 
-    prove("CA10 what was deleted can be written again, and begins empty", NEEDS, async (hf) => {
+    prove("CA12 what was deleted can be written again, and begins empty", NEEDS, async (hf) => {
       const store = over(hf);
       for (const n of range(4)) {
         await store.append(KEY, [said(1), said(2, `time ${n}`)]);
@@ -180,7 +180,7 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
       }
     }),
 
-    prove("CA10 one handle goes on after another has deleted the session", [...NEEDS, "another"], async (hf) => {
+    prove("CA12 one handle goes on after another has deleted the session", [...NEEDS, "another"], async (hf) => {
       const [one, two] = [over(hf), over(await hf.another())];
       await one.append(KEY, [said(1)]);
       await two.append(KEY, [said(2)]);
@@ -217,12 +217,12 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
     order: numbers.map((n) => `${n},`).join(""),
   });
   return [
-    prove("CA11 summaries are there when there is something that makes them", NEEDS, async (hf) => {
+    prove("CA13 summaries are there when there is something that makes them", NEEDS, async (hf) => {
       assert.ok(!("listSessionSummaries" in over(hf)));
       assert.deepEqual(await summed(hf).summaries(), []);
     }),
 
-    prove("CA11 a summary is what the fold makes of the main transcript", NEEDS, async (hf) => {
+    prove("CA13 a summary is what the fold makes of the main transcript", NEEDS, async (hf) => {
       const folded: unknown[] = [];
       const store = summed(hf, (before, key, entries, options) => {
         folded.push(...entries.map(({ n }) => n));
@@ -244,7 +244,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(folded, [1, 2, 3, 4, 5], "nothing of a subpath");
     }),
 
-    prove("CA11 both lists give the same time", [...NEEDS, "clock"], async (hf) => {
+    prove("CA13 both lists give the same time", [...NEEDS, "clock"], async (hf) => {
       for (const [i, fold] of [tally, firstOf].entries()) {
         const store = summed(hf, fold);
         const key = { ...KEY, sessionId: `s${i}` };
@@ -260,14 +260,14 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
       }
     }),
 
-    prove("CA11 what a fold gives is kept as it is", NEEDS, async (hf) => {
+    prove("CA13 what a fold gives is kept as it is", NEEDS, async (hf) => {
       const store = summed(hf, firstOf);
       for (const n of range(40)) await store.append(KEY, [said(n)]);
       const [summary] = await summed(hf, firstOf).summaries();
       assert.deepEqual(summary?.data, { first: 0, odd: "\u0000\ud800" });
     }),
 
-    prove("CA11 what was appended without a fold is folded later, once", NEEDS, async (hf) => {
+    prove("CA13 what was appended without a fold is folded later, once", NEEDS, async (hf) => {
       await over(hf).append(KEY, [said(1), said(2)]);
       assert.deepEqual((await summed(hf).summaries())[0]?.data, order(1, 2));
       await over(hf).append(KEY, [said(3)]);
@@ -284,7 +284,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
     }),
 
     prove(
-      "CA11 handles that append at once fold every entry once, in the order of the transcript",
+      "CA13 handles that append at once fold every entry once, in the order of the transcript",
       [...NEEDS, "another"],
       async (hf) => {
         const stores = [summed(hf), summed(await hf.another()), summed(await hf.another())];
@@ -300,7 +300,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
       },
     ),
 
-    prove("CA11 a summary goes with its session, and leaves the session's own state alone", NEEDS, async (hf) => {
+    prove("CA13 a summary goes with its session, and leaves the session's own state alone", NEEDS, async (hf) => {
       const store = summed(hf);
       await store.append(KEY, [said(1)]);
       const session = present((await hf.sessions.list()).items[0]).id;
@@ -313,7 +313,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual((await store.summaries())[0]?.data, order(3));
     }),
 
-    prove("CA11 a summary takes nothing back that was written meanwhile", NEEDS, async (hf) => {
+    prove("CA13 a summary takes nothing back that was written meanwhile", NEEDS, async (hf) => {
       let times = 0;
       const getVersioned: typeof hf.state.getVersioned = async (session) => {
         const read = await hf.state.getVersioned(session);
@@ -328,7 +328,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual((await store.summaries())[0]?.data, order(1, 2));
     }),
 
-    prove("CA11 a summary is folded under the session's own name, wherever it is asked for", NEEDS, async (hf) => {
+    prove("CA13 a summary is folded under the session's own name, wherever it is asked for", NEEDS, async (hf) => {
       const keys: SessionKey[] = [];
       const fold: FoldSessionSummary = (before, key, entries, options) => {
         keys.push(key);

@@ -21,21 +21,21 @@ export function runSessionStoreSuite(name: string, make: MakeFixture, options: S
 
 function transcriptCases(over: MakeSessionStore): readonly Case[] {
   return [
-    prove("CA9 what was appended is loaded, in order and as it was", NEEDS, async (hf) => {
+    prove("CA11 what was appended is loaded, in order and as it was", NEEDS, async (hf) => {
       const store = over(hf);
       const entries = [said(1), { type: "mode", mode: "plan" }, said(2)];
       await store.append(KEY, entries);
       assert.deepEqual(await store.load(KEY), entries);
     }),
 
-    prove("CA9 a transcript that was never written is null", NEEDS, async (hf) => {
+    prove("CA11 a transcript that was never written is null", NEEDS, async (hf) => {
       assert.equal(await over(hf).load(KEY), null);
       await over(hf).append(KEY, [said(1)]);
       assert.equal(await over(hf).load({ ...KEY, sessionId: "another" }), null);
       assert.equal(await over(hf).load({ ...KEY, subpath: "subagents/agent-1" }), null);
     }),
 
-    prove("CA9 appending nothing writes nothing", NEEDS, async (hf) => {
+    prove("CA11 appending nothing writes nothing", NEEDS, async (hf) => {
       const store = over(hf);
       await store.append(KEY, []);
       assert.equal(await store.load(KEY), null);
@@ -43,13 +43,13 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual((await hf.sessions.list()).items, []);
     }),
 
-    prove("CA9 appends follow each other in the order of the calls, awaited or not", NEEDS, async (hf) => {
+    prove("CA11 appends follow each other in the order of the calls, awaited or not", NEEDS, async (hf) => {
       const store = over(hf);
       await Promise.all(range(30).map((n) => store.append(KEY, [said(2 * n), said(2 * n + 1)])));
       assert.deepEqual(numbers(await store.load(KEY)), range(60));
     }),
 
-    prove("CA9 an append that takes its time is not passed by the next", NEEDS, async (hf) => {
+    prove("CA11 an append that takes its time is not passed by the next", NEEDS, async (hf) => {
       let waits = true;
       const get: typeof hf.sessions.get = async (id) => {
         const isFirst = waits;
@@ -62,7 +62,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(numbers(await store.load(KEY)), [1, 2]);
     }),
 
-    prove("CA9 a subpath has a transcript of its own", NEEDS, async (hf) => {
+    prove("CA11 a subpath has a transcript of its own", NEEDS, async (hf) => {
       const store = over(hf);
       await store.append(KEY, [said(1)]);
       await store.append({ ...KEY, subpath: "subagents/agent-1" }, [said(1, "sub"), said(2, "sub")]);
@@ -72,7 +72,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
     }),
 
     prove(
-      "CA9 handles that append at once keep each batch together and lose nothing",
+      "CA11 handles that append at once keep each batch together and lose nothing",
       [...NEEDS, "another"],
       async (hf) => {
         const handles = [over(hf), over(await hf.another()), over(await hf.another())];
@@ -102,7 +102,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       },
     ),
 
-    prove("CA9 20,000 entries are loaded", NEEDS, async (hf) => {
+    prove("CA11 20,000 entries are loaded", NEEDS, async (hf) => {
       const store = over(hf);
       // Few with a uuid: a new PostgreSQL schema, of which nothing is known to the planner yet, is slow to look keys up.
       const entry = (n: number) => (n % 20 === 0 ? said(n) : { type: "note", n });
@@ -114,7 +114,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(numbers(await store.load(KEY)), range(20_000));
     }),
 
-    prove("CA9 the conversation is a session like any other", [...NEEDS, "check"], async (hf) => {
+    prove("CA11 the conversation is a session like any other", [...NEEDS, "check"], async (hf) => {
       const store = over(hf, { request: "ticket-7" });
       const image = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
       const entries: SessionStoreEntry[] = [
@@ -153,7 +153,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual((await hf.check()).issues, []);
     }),
 
-    prove("CA9 what others say in the session is not part of the transcript", NEEDS, async (hf) => {
+    prove("CA11 what others say in the session is not part of the transcript", NEEDS, async (hf) => {
       const store = over(hf);
       await store.append(KEY, [said(1)]);
       const session = present((await hf.sessions.list()).items[0]).id;
@@ -174,7 +174,7 @@ function numbers(entries: readonly SessionStoreEntry[] | null): readonly number[
 
 function replayCases(over: MakeSessionStore): readonly Case[] {
   return [
-    prove("CA9 a batch that comes again adds nothing, but for entries without a uuid", NEEDS, async (hf) => {
+    prove("CA11 a batch that comes again adds nothing, but for entries without a uuid", NEEDS, async (hf) => {
       const store = over(hf);
       const batch = [said(1), said(2), said(3)];
       await store.append(KEY, batch);
@@ -188,7 +188,7 @@ function replayCases(over: MakeSessionStore): readonly Case[] {
     }),
 
     prove(
-      "CA9 of an entry that comes again with other words the first stays, and the rest of its batch is kept",
+      "CA11 of an entry that comes again with other words the first stays, and the rest of its batch is kept",
       NEEDS,
       async (hf) => {
         const store = over(hf);
@@ -198,21 +198,21 @@ function replayCases(over: MakeSessionStore): readonly Case[] {
       },
     ),
 
-    prove("CA9 a uuid counts within one transcript", NEEDS, async (hf) => {
+    prove("CA11 a uuid counts within one transcript", NEEDS, async (hf) => {
       const store = over(hf);
       const places = [KEY, { ...KEY, sessionId: "fork" }, { ...KEY, subpath: "a" }, { ...KEY, projectKey: "-other" }];
       for (const [n, place] of places.entries()) await store.append(place, [said(1, `of ${n}`)]);
       for (const [n, place] of places.entries()) assert.deepEqual(await store.load(place), [said(1, `of ${n}`)]);
     }),
 
-    prove("CA9 the same batch from several handles at once is there once", [...NEEDS, "another"], async (hf) => {
+    prove("CA11 the same batch from several handles at once is there once", [...NEEDS, "another"], async (hf) => {
       const handles = [over(hf), over(await hf.another())];
       const batch = range(50).map((n) => said(n));
       await Promise.all([...handles, ...handles].map((store) => store.append(KEY, batch)));
       assert.deepEqual(await present(handles[0]).load(KEY), batch);
     }),
 
-    prove("CA9 what the caller does with a batch afterwards changes nothing", NEEDS, async (hf) => {
+    prove("CA11 what the caller does with a batch afterwards changes nothing", NEEDS, async (hf) => {
       const store = over(hf);
       const entry = said(1);
       const appending = store.append(KEY, [entry]);
@@ -225,7 +225,7 @@ function replayCases(over: MakeSessionStore): readonly Case[] {
 
 function hostileCases(over: MakeSessionStore): readonly Case[] {
   return [
-    prove("CA9 NUL, lone surrogates and odd values come back", NEEDS, async (hf) => {
+    prove("CA11 NUL, lone surrogates and odd values come back", NEEDS, async (hf) => {
       const odd = JSON.parse(
         '{"nul":"a\\u0000b","lone":"\\ud800","proto":{"__proto__":1},"deep":[[[{}]]],"\\ud800":"\\u0000","big":1e300,"empty":""}',
       ) as Record<string, Json>;
@@ -256,7 +256,7 @@ function hostileCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual(await store.load(KEY), entries);
     }),
 
-    prove("CA9 a large entry comes back", NEEDS, async (hf) => {
+    prove("CA11 a large entry comes back", NEEDS, async (hf) => {
       const store = over(hf);
       const entry = said(1, "ß".repeat(6_000_000));
       await store.append(KEY, [entry]);
@@ -264,7 +264,7 @@ function hostileCases(over: MakeSessionStore): readonly Case[] {
     }),
 
     prove(
-      "CA10 any text names a project, a session or a subpath, and no two are taken for each other",
+      "CA12 any text names a project, a session or a subpath, and no two are taken for each other",
       NEEDS,
       async (hf) => {
         const texts = [
@@ -301,7 +301,7 @@ function hostileCases(over: MakeSessionStore): readonly Case[] {
       },
     ),
 
-    prove("CA9 what is no key or no entry is refused, and nothing of its batch is kept", NEEDS, async (hf) => {
+    prove("CA11 what is no key or no entry is refused, and nothing of its batch is kept", NEEDS, async (hf) => {
       const store = over(hf);
       const keys: unknown[] = [null, {}, { ...KEY, subpath: "" }, { ...KEY, sessionId: 1 }, { projectKey: "p" }, "key"];
       for (const key of keys) {
