@@ -74,7 +74,11 @@ function project(): string {
   const installed = path.join(folder, "package");
   fs.mkdirSync(installed);
   fs.symlinkSync(path.join(root, "src"), path.join(installed, "src"));
-  const exports = { ".": "./src/index.ts", "./testing": "./src/testing/entry.ts" };
+  const exports = {
+    ".": "./src/index.ts",
+    "./claude": "./src/adapters/claude/entry.ts",
+    "./testing": "./src/testing/entry.ts",
+  };
   fs.writeFileSync(path.join(installed, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));
   fs.mkdirSync(path.join(folder, "node_modules"));
   fs.symlinkSync(installed, path.join(folder, "node_modules/holdfast"));

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { describe, test } from "vitest";
+import { claudeSessionStore } from "../src/adapters/claude/entry.ts";
 import type { Holdfast, OpenOptions } from "../src/contracts/holdfast.ts";
 import { open } from "../src/open.ts";
 import * as suites from "../src/testing/entry.ts";
@@ -60,6 +61,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   suites.runQuerySuite(name, make, options);
   suites.runTraceSuite(name, make, options);
   suites.runCheckSuite(name, make, options);
+  suites.runSessionStoreSuite(name, make, { ...options, sessionStore: claudeSessionStore });
   suites.runHostileSuite(name, make, options);
   suites.runPropertySuite(name, stillFixture(place, oneHandle === undefined), { fc, harness, runs });
 }

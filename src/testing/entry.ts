@@ -25,6 +25,8 @@ export { runLineageSuite } from "./suites/lineage.ts";
 export { runLogSuite } from "./suites/log.ts";
 export { runQuerySuite } from "./suites/query.ts";
 export { runRunsSuite } from "./suites/runs.ts";
+export { runSessionStoreSuite, type SessionStoreSuiteOptions } from "./suites/session-store.ts";
+export type { FullSessionStore, MakeSessionStore, Over } from "./suites/session-store-entries.ts";
 export { runSessionsSuite } from "./suites/sessions.ts";
 export { runStateSuite } from "./suites/state.ts";
 export { runStoreSuite } from "./suites/store.ts";

@@ -50,10 +50,11 @@ export const queries = {
     `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?`,
     "m.no",
   ),
-  // On several branches the same key may be used again; the newest comes first.
+  // On several branches the same key may be used again; the newest comes first. They are sorted by no column of an index:
+  // for the order of one, the engine would read through the whole session instead of looking the key up.
   "history.byKey": messages(
     `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = ? AND erased_seq IS NULL`,
-    "m.seq DESC",
+    "m.seq + 0 DESC",
   ).replace("SELECT ", "SELECT m.branch, "),
   "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
   "history.countUpTo": liveUpTo("n"),

@@ -1,0 +1,13 @@
+// holdfast/claude: sessions of the Claude Agent SDK in a Holdfast store. The SDK is handed in, never imported.
+export type * from "../../contracts/session-store.ts";
+export {
+  type CaptureMoment,
+  type PersistentQuery,
+  type PersistentQueryInput,
+  persistentQuery,
+  type QueryFunction,
+  type QueryProblem,
+  type QueryStart,
+} from "./persistent-query.ts";
+export type { SessionsOf } from "./places.ts";
+export { type ClaudeSessionStore, claudeSessionStore } from "./session-store.ts";

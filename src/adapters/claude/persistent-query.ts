@@ -1,0 +1,232 @@
+// query() of the Claude Agent SDK with a session that outlives its machine. The SDK resumes from a SessionStore without task
+// list, tool results, sub-agents' files and user settings, so the files are put back before it starts and captured while it
+// works; the store gets a copy of every entry as it is written, and is never asked to load one.
+import type { Environment } from "../../contracts/environment.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { FoldSessionSummary, ProjectScope, SessionStore } from "../../contracts/session-store.ts";
+import { invalid } from "../../core/check.ts";
+import { realEnvironment } from "../../core/environment.ts";
+import { type CaptureMoment, Capturing } from "./capturing.ts";
+import type { SessionsOf } from "./places.ts";
+import { claudeSessionStore } from "./session-store.ts";
+
+export type { CaptureMoment } from "./capturing.ts";
+
+/** The SDK's query(). */
+export type QueryFunction = (input: never) => AsyncIterable<unknown>;
+
+type InputOf<F extends QueryFunction> = F extends (input: infer I) => unknown ? I : never;
+type PromptOf<F extends QueryFunction> = InputOf<F> extends { prompt: infer P } ? P : unknown;
+type OptionsOf<F extends QueryFunction> = InputOf<F> extends { options?: infer O } ? O : unknown;
+type MessageOf<F extends QueryFunction> = ReturnType<F> extends AsyncIterable<infer M> ? M : never;
+
+/** A prompt is a text or a stream of messages, never a function. */
+type MakePrompt = (start: QueryStart) => unknown;
+
+export interface QueryStart {
+  /** The session that goes on from its files; null when a new one begins. */
+  readonly resumed: string | null;
+  /** False with enableFileCheckpointing, which the SDK refuses together with a SessionStore: captures are all there is. */
+  readonly mirrored: boolean;
+}
+
+/** Something of ours that went wrong; the agent goes on. */
+export interface QueryProblem {
+  /** "mirror": a turn ended, and the SDK had handed no entry over. */
+  readonly during: "restore" | "capture" | "mirror";
+  readonly moment?: CaptureMoment;
+  readonly sessionId?: string;
+  readonly error: unknown;
+}
+
+export interface PersistentQueryInput<F extends QueryFunction> {
+  readonly hf: SessionsOf;
+  /** The SDK's query(). */
+  readonly query: F;
+  /** Or what makes it, once it is known whether a session goes on: a new one may have to be told what was said before. */
+  readonly prompt: PromptOf<F> | ((start: QueryStart) => PromptOf<F> | Promise<PromptOf<F>>);
+  /** Of the SDK. With `restore`, it alone says whether to resume: `resume` and `continue` are left out. */
+  readonly options?: OptionsOf<F>;
+  /** Puts a session's files back, verified, and says which; null when there is none. Should it fail, a new session begins. */
+  readonly restore?: () => Promise<{ readonly sessionId: string } | null>;
+  /** Saves a session's files: one call at a time, but for one that was no longer waited for. */
+  readonly capture?: (sessionId: string, moment: CaptureMoment) => Promise<void>;
+  readonly request?: string;
+  readonly agent?: string;
+  readonly fold?: FoldSessionSummary;
+  /** Default "any": the session goes on in whichever directory it was put back. */
+  readonly projects?: ProjectScope;
+  /** While the agent works it is captured at most this often; default 2 s. */
+  readonly captureEveryMs?: number;
+  /** How long a capture is waited for; default 60 s. */
+  readonly capturePatienceMs?: number;
+  readonly onStart?: (start: QueryStart) => void;
+  /** Without it, problems are warnings of the process. */
+  readonly onProblem?: (problem: QueryProblem) => void;
+  readonly environment?: Environment;
+}
+
+/** Every message of the SDK's own query, as it is. */
+export type PersistentQuery<F extends QueryFunction> = AsyncGenerator<MessageOf<F>, void, undefined> & {
+  /** The SDK's query, with its other verbs, once it has begun. */
+  readonly query: Promise<ReturnType<F>>;
+};
+
+export function persistentQuery<F extends QueryFunction>(input: PersistentQueryInput<F>): PersistentQuery<F> {
+  const tell = problems(input.onProblem);
+  const capturing = capturingOf(input, tell);
+  const mirroring: Mirroring = { isOn: false, appends: 0 };
+  const begun = begin(input, capturing, mirroring, tell);
+  // Whoever iterates gets the error.
+  begun.catch(() => undefined);
+  const seen = (message: unknown) => {
+    if (capturing !== undefined) watch(message, capturing);
+    if (isResult(message)) checkMirror(mirroring, tell);
+  };
+  return Object.assign(pass<F>(begun, seen, capturing), { query: begun });
+}
+
+interface Mirroring {
+  isOn: boolean;
+  appends: number;
+}
+
+async function* pass<F extends QueryFunction>(
+  begun: Promise<ReturnType<F>>,
+  seen: (message: unknown) => void,
+  capturing: Capturing | undefined,
+): AsyncGenerator<MessageOf<F>, void, undefined> {
+  try {
+    const messages: AsyncIterable<unknown> = await begun;
+    for await (const message of messages) {
+      seen(message);
+      yield message as MessageOf<F>;
+    }
+  } finally {
+    await capturing?.end();
+  }
+}
+
+/** The transcript is complete with the result, not with the answer before it, nor when a Stop hook runs. */
+function watch(message: unknown, capturing: Capturing): void {
+  const { type, subtype, session_id } = (message ?? {}) as Record<string, unknown>;
+  const says = isResult(message) || (type === "system" && subtype === "init");
+  if (typeof session_id === "string" && says) capturing.called(session_id);
+  capturing.want(isResult(message) ? "result" : "entry");
+}
+
+function isResult(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "type" in message && message.type === "result";
+}
+
+/** All entries of a turn come before its result. The SDK says nothing when it takes a transcript for another's. */
+function checkMirror(mirroring: Mirroring, tell: (problem: QueryProblem) => void): void {
+  if (!mirroring.isOn || mirroring.appends > 0) return;
+  mirroring.isOn = false;
+  const error = new HoldfastError("InvalidArgument", "the SDK ended a turn and handed no entry over to be kept", {
+    hint: "Where options.env has another HOME than this process, give it CLAUDE_CONFIG_DIR too: the SDK looks there.",
+  });
+  tell({ during: "mirror", error });
+}
+
+async function begin<F extends QueryFunction>(
+  input: PersistentQueryInput<F>,
+  capturing: Capturing | undefined,
+  mirroring: Mirroring,
+  tell: (problem: QueryProblem) => void,
+): Promise<ReturnType<F>> {
+  const given = (input.options ?? {}) as Readonly<Record<string, unknown>>;
+  if (given.sessionStore !== undefined) {
+    throw new HoldfastError("InvalidArgument", "persistentQuery() brings a sessionStore of its own", {
+      hint: "Leave options.sessionStore out, or call the SDK's query() with claudeSessionStore().",
+    });
+  }
+  const restored = await restoredBy(input, tell);
+  const mirrored = given.enableFileCheckpointing !== true;
+  const start: QueryStart = { resumed: restored?.sessionId ?? null, mirrored };
+  const { resume, continue: continues, ...others } = given;
+  const options = {
+    ...(input.restore === undefined ? given : others),
+    ...(restored === null ? {} : { resume: restored.sessionId }),
+    ...(mirrored
+      ? { sessionStoreFlush: given.sessionStoreFlush ?? "eager", sessionStore: mirror(input, capturing, mirroring) }
+      : {}),
+  };
+  mirroring.isOn = mirrored;
+  input.onStart?.(start);
+  const prompt = typeof input.prompt === "function" ? await (input.prompt as MakePrompt)(start) : input.prompt;
+  return input.query({ prompt, options } as never) as ReturnType<F>;
+}
+
+async function restoredBy<F extends QueryFunction>(
+  { restore }: PersistentQueryInput<F>,
+  tell: (problem: QueryProblem) => void,
+): Promise<{ readonly sessionId: string } | null> {
+  try {
+    return (await restore?.()) ?? null;
+  } catch (error) {
+    tell({ during: "restore", error });
+    return null;
+  }
+}
+
+/** Nothing is loaded from it: what is on disk is more than a transcript. */
+function mirror<F extends QueryFunction>(
+  { hf, projects = "any", agent, fold, request }: PersistentQueryInput<F>,
+  capturing: Capturing | undefined,
+  mirroring: Mirroring,
+): SessionStore {
+  const store = claudeSessionStore(hf, {
+    projects,
+    ...(agent === undefined ? {} : { agent }),
+    ...(fold === undefined ? {} : { fold }),
+    ...(request === undefined ? {} : { request }),
+  });
+  return {
+    ...store,
+    load: async () => null,
+    append: async (key, entries) => {
+      mirroring.appends++;
+      await store.append(key, entries);
+      capturing?.want("entry");
+    },
+  };
+}
+
+function capturingOf<F extends QueryFunction>(
+  {
+    capture,
+    environment = realEnvironment(),
+    captureEveryMs = 2000,
+    capturePatienceMs = 60_000,
+  }: PersistentQueryInput<F>,
+  tell: (problem: QueryProblem) => void,
+): Capturing | undefined {
+  if (capture === undefined) return undefined;
+  for (const ms of [captureEveryMs, capturePatienceMs]) {
+    if (!Number.isFinite(ms) || ms < 0) throw invalid("captureEveryMs and capturePatienceMs", "milliseconds", ms);
+  }
+  return new Capturing({
+    capture,
+    environment,
+    everyMs: captureEveryMs,
+    patienceMs: capturePatienceMs,
+    failed: (error, moment, sessionId) => tell({ during: "capture", moment, sessionId, error }),
+  });
+}
+
+/** A callback that throws changes nothing either. */
+function problems(onProblem: ((problem: QueryProblem) => void) | undefined): (problem: QueryProblem) => void {
+  const warn = ({ during, error }: QueryProblem) =>
+    process.emitWarning(
+      `${during} failed: ${error instanceof Error ? error.message : String(error)}`,
+      "HoldfastWarning",
+    );
+  return (problem) => {
+    try {
+      (onProblem ?? warn)(problem);
+    } catch {
+      warn(problem);
+    }
+  };
+}

@@ -1,0 +1,189 @@
+// Where transcripts are: each in a session of its own. The id is made of a hash of what the SDK calls it, because that is any
+// text; tags lead to it. A deleted session's id is never used again, so a transcript that is begun anew has the next number
+// of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
+import { isHoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { ProjectScope, SessionKey } from "../../contracts/session-store.ts";
+import type { Session, SessionFilter, Sessions } from "../../contracts/sessions.ts";
+import { encodeText, sha256, toHex } from "../../core/bytes.ts";
+import { checkSome, invalid } from "../../core/check.ts";
+
+/** What this needs of a store, wherever it is. */
+export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: Sessions };
+
+export interface Place {
+  readonly projectKey: string;
+  readonly sessionId: string;
+  readonly subpath?: string;
+}
+
+/** A transcript that is there. */
+export interface Transcript extends Place {
+  readonly session: Session;
+}
+
+export interface Naming {
+  readonly agent: string;
+  readonly projects: ProjectScope;
+  readonly request: string | undefined;
+}
+
+const MAIN = "claude-session";
+const PAGE = 1000;
+
+export function checkPlace(key: unknown): Place {
+  const { projectKey, sessionId, subpath } = checkSome(key, "key", ["projectKey", "sessionId", "subpath"]);
+  const text = (value: unknown, what: string): string => {
+    if (typeof value === "string") return value;
+    throw invalid(`key.${what}`, "a string", value);
+  };
+  const main = { projectKey: text(projectKey, "projectKey"), sessionId: text(sessionId, "sessionId") };
+  if (subpath === undefined) return main;
+  if (subpath === "") throw invalid("key.subpath", "left out, or not empty", subpath);
+  return { ...main, subpath: text(subpath, "subpath") };
+}
+
+/** One text for each place; no two places have the same. */
+export function nameOf({ projectKey, sessionId, subpath }: Place): string {
+  return JSON.stringify([projectKey, sessionId, subpath ?? null]);
+}
+
+export class Places {
+  readonly #hf: SessionsOf;
+  readonly #naming: Naming;
+
+  constructor(hf: SessionsOf, naming: Naming) {
+    this.#hf = hf;
+    this.#naming = naming;
+  }
+
+  /** The id of the session that holds the transcript; null when there is none. */
+  async find(asked: Place): Promise<string | null> {
+    return this.#exact(await this.#home(asked));
+  }
+
+  async findOrMake(asked: Place): Promise<string> {
+    const place = await this.#home(asked);
+    return (await this.#exact(place)) ?? this.#make(place);
+  }
+
+  /** Main transcripts that hold something, one of each session id. */
+  async mains(projectKey: string): Promise<readonly Transcript[]> {
+    const tag = this.#naming.projects === "any" ? MAIN : `claude-project:${wordOf(projectKey)}`;
+    const newest = new Map<string, Transcript>();
+    for (const one of await this.#list(tag)) {
+      if (one.subpath !== undefined || one.session.messages === 0) continue;
+      if (this.#naming.projects === "separate" && one.projectKey !== projectKey) continue;
+      const other = newest.get(one.sessionId);
+      const isOwn = one.projectKey === projectKey;
+      if (other !== undefined && !isOwn && (other.projectKey === projectKey || isNewer(other, one))) continue;
+      newest.set(one.sessionId, one);
+    }
+    return [...newest.values()];
+  }
+
+  /** All transcripts of the session, the main one last. */
+  async family(asked: Place): Promise<readonly Transcript[]> {
+    const place = await this.#home(asked);
+    const found = await this.#list(this.#familyTag(place));
+    return found.sort((a, b) => Number(a.subpath === undefined) - Number(b.subpath === undefined));
+  }
+
+  /** Where the transcript of that name really is: when projects do not count, in whichever has the session. */
+  async #home(place: Place): Promise<Place> {
+    if (this.#naming.projects === "separate") return place;
+    const mains = await this.#list(`claude-session:${wordOf(place.sessionId)}`);
+    const held = mains.filter((one) => one.sessionId === place.sessionId && one.session.messages > 0);
+    const own = held.find((one) => one.projectKey === place.projectKey);
+    const newest = held.reduce<Transcript | undefined>((a, b) => (a !== undefined && isNewer(a, b) ? a : b), undefined);
+    return { ...place, projectKey: (own ?? newest ?? place).projectKey };
+  }
+
+  async #exact(place: Place): Promise<string | null> {
+    const id = this.#id(place, 1);
+    // Nearly always this one; it may also be the alias of another, which is none of ours.
+    if ((await this.#hf.sessions.get(id))?.id === id) return id;
+    const [again] = await this.#list(`claude-key:${this.#digest(place)}`);
+    return again?.session.id ?? null;
+  }
+
+  async #make(place: Place): Promise<string> {
+    const { agent, request } = this.#naming;
+    const { projectKey, sessionId, subpath } = place;
+    const described = {
+      agent,
+      origin: "claude-agent-sdk",
+      tags: this.#tags(place),
+      metadata: { claude: { projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }) } },
+      ...(request === undefined ? {} : { request }),
+    };
+    for (let n = 1; ; n++) {
+      const id = this.#id(place, n);
+      try {
+        await this.#hf.sessions.create({ id, ...described });
+        return id;
+      } catch (error) {
+        if (!isHoldfastError(error)) throw error;
+        // Somebody else was first.
+        if (error.code === "AlreadyExists") return id;
+        if (error.code !== "SessionDeleted") throw error;
+      }
+    }
+  }
+
+  #tags(place: Place): readonly string[] {
+    const own = [`claude-key:${this.#digest(place)}`, this.#familyTag(place)];
+    if (place.subpath !== undefined) return ["claude-subpath", ...own];
+    return [MAIN, `claude-project:${wordOf(place.projectKey)}`, `claude-session:${wordOf(place.sessionId)}`, ...own];
+  }
+
+  #familyTag({ projectKey, sessionId }: Place): string {
+    return `claude-family:${this.#digest({ projectKey, sessionId })}`;
+  }
+
+  #id(place: Place, n: number): string {
+    const number = n === 1 ? "" : `:${n}`;
+    return `claude:${wordOf(place.sessionId)}:${this.#digest(place)}${number}`;
+  }
+
+  #digest(place: Place): string {
+    return hashOf(`${JSON.stringify(this.#naming.agent)}${nameOf(place)}`);
+  }
+
+  async #list(tag: string): Promise<Transcript[]> {
+    const found: Transcript[] = [];
+    let cursor: string | null = null;
+    do {
+      const filter: SessionFilter = { tag, agent: this.#naming.agent, limit: PAGE };
+      const page: Awaited<ReturnType<Sessions["list"]>> = await this.#hf.sessions.list(
+        cursor === null ? filter : { ...filter, cursor },
+      );
+      found.push(...page.items.flatMap((session) => transcriptOf(session) ?? []));
+      cursor = page.next;
+    } while (cursor !== null);
+    return found;
+  }
+}
+
+function isNewer(a: Transcript, b: Transcript): boolean {
+  return a.session.updatedAt > b.session.updatedAt;
+}
+
+/** undefined of a session that was tagged like ours. */
+function transcriptOf(session: Session): Transcript | undefined {
+  const { claude } = session.metadata;
+  if (typeof claude !== "object" || claude === null || Array.isArray(claude)) return undefined;
+  const { projectKey, sessionId, subpath } = claude as Partial<SessionKey>;
+  if (typeof projectKey !== "string" || typeof sessionId !== "string") return undefined;
+  return { projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }), session };
+}
+
+/** Fit for ids and tags: itself when it is an ordinary word, else its hash, which no ordinary word is like. */
+function wordOf(text: string): string {
+  return /^[0-9a-z_-]{1,256}$/i.test(text) ? text : `~${hashOf(JSON.stringify(text))}`;
+}
+
+/** 128 bits: nobody finds two texts with the same. */
+function hashOf(text: string): string {
+  return toHex(sha256(encodeText(text))).slice(0, 32);
+}

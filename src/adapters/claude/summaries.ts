@@ -1,0 +1,99 @@
+// Summaries of sessions, made by the SDK's own fold. Each is kept in the session's state with the message up to which it was
+// folded, so whoever goes on folds what came behind it, in the order of the log: whatever fails in between, and whoever
+// else appends, no entry is left out or counted twice. It is written by compare-and-set, one after the other.
+import { isDeepStrictEqual } from "node:util";
+import { isHoldfastError } from "../../contracts/errors.ts";
+import type { Json, JsonObject } from "../../contracts/json.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { FoldSessionSummary, SessionSummaryEntry } from "../../contracts/session-store.ts";
+import { copyJson } from "../../core/check.ts";
+import { entryOf } from "./entries.ts";
+import type { Place, SessionsOf, Transcript } from "./places.ts";
+
+const KEY = "claude-summary";
+
+/** Most entries change nothing in a summary; it is then written only once in so many. */
+const BEHIND = 16;
+
+interface Kept {
+  /** The last message that is in it, and how many are. */
+  readonly upTo: number;
+  readonly count: number;
+  readonly summary: SessionSummaryEntry;
+}
+
+export class Summaries {
+  readonly #hf: SessionsOf;
+  readonly #agent: string;
+  readonly #fold: FoldSessionSummary;
+
+  constructor(hf: SessionsOf, agent: string, fold: FoldSessionSummary) {
+    this.#hf = hf;
+    this.#agent = agent;
+    this.#fold = fold;
+  }
+
+  /** Of the session as it is; undefined when nothing is in it. */
+  async of({ session, ...place }: Transcript): Promise<SessionSummaryEntry | undefined> {
+    const { sessionId } = place;
+    const kept = keptOf(await this.#hf.state.getKey(session.id, KEY));
+    if (kept !== undefined && kept.count === session.messages) return { ...kept.summary, mtime: session.updatedAt };
+    const summary = await this.follow(session.id, place);
+    const now = summary === undefined ? null : await this.#hf.sessions.get(session.id);
+    if (summary === undefined || now === null) return undefined;
+    return { ...summary, sessionId, mtime: now.updatedAt };
+  }
+
+  /** Folds what is not folded yet. */
+  async follow(id: string, place: Place): Promise<SessionSummaryEntry | undefined> {
+    for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
+      const { value, version } = await this.#hf.state.getVersioned(id);
+      const kept = keptOf(value[KEY]);
+      const next = await this.#next(id, place, kept);
+      if (next === kept || next === undefined) return next?.summary;
+      const isWorth = kept === undefined || next.count - kept.count >= BEHIND || !isSame(kept.summary, next.summary);
+      if (!isWorth || (await this.#write(id, version, { ...value, [KEY]: next as unknown as Json }))) {
+        return next.summary;
+      }
+    }
+    // Others were at it all the time; what they left out is folded by whoever comes next.
+    return undefined;
+  }
+
+  async #next(id: string, { projectKey, sessionId }: Place, kept: Kept | undefined): Promise<Kept | undefined> {
+    const range = kept === undefined ? {} : { after: kept.upTo };
+    const messages = await this.#hf.history.get({ session: id, agent: this.#agent }, range);
+    const last = messages.at(-1);
+    if (last === undefined) return kept;
+    const entries = messages.flatMap((message) => entryOf(message) ?? []);
+    const key = { projectKey, sessionId };
+    const summary = copyJson(this.#fold(kept?.summary, key, entries, { mtime: last.at }), "summary");
+    return {
+      upTo: last.seq,
+      count: (kept?.count ?? 0) + messages.length,
+      summary: summary as unknown as SessionSummaryEntry,
+    };
+  }
+
+  /** True also when the session was deleted meanwhile: then there is nothing left to write. */
+  async #write(id: string, version: number, value: JsonObject): Promise<boolean> {
+    try {
+      return (await this.#hf.state.compareAndSet(id, version, value)) !== null;
+    } catch (error) {
+      if (isHoldfastError(error) && error.code === "SessionDeleted") return true;
+      throw error;
+    }
+  }
+}
+
+function isSame(a: SessionSummaryEntry, b: SessionSummaryEntry): boolean {
+  return isDeepStrictEqual(a.data, b.data);
+}
+
+function keptOf(value: Json | undefined): Kept | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const { upTo, count, summary } = value as unknown as Partial<Kept>;
+  return typeof upTo === "number" && typeof count === "number" && summary !== undefined
+    ? { upTo, count, summary }
+    : undefined;
+}
