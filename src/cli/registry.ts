@@ -17,6 +17,7 @@ import { messages } from "./commands/messages.ts";
 import { migrate } from "./commands/migrate.ts";
 import { compact, publish } from "./commands/publish.ts";
 import { query } from "./commands/query.ts";
+import { run } from "./commands/run.ts";
 import { runs } from "./commands/runs.ts";
 import { sessions } from "./commands/sessions.ts";
 import { state } from "./commands/state.ts";
@@ -31,6 +32,7 @@ export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
   { title: "What agents do", commands: [runs, worker] },
+  { title: "Coding agents", commands: [run] },
   { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, contextOf, diff] },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
   { title: "From store to store", commands: [exported, imported] },

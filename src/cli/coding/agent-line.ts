@@ -1,0 +1,143 @@
+// The command line of a coding agent: which agent it is, which session it asks for, where its prompt stands, and the same
+// line with a session to resume or words before the prompt. What it does not understand it leaves as it is.
+import * as path from "node:path";
+import type { CodingAgent } from "../../contracts/captures.ts";
+
+export interface AgentLine {
+  readonly agent: CodingAgent;
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+const PROGRAMS: Readonly<Record<string, CodingAgent>> = { claude: "claude-code", opencode: "opencode" };
+
+/** undefined: none that is known by its name. */
+export function agentOf(program: string): CodingAgent | undefined {
+  return PROGRAMS[path.basename(program).replace(/\.(exe|cmd)$/i, "")];
+}
+
+/** One value each; of the others all up to the next option. */
+const ONE_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
+  "claude-code": new Set([
+    ...[
+      "--model",
+      "--fallback-model",
+      "--permission-mode",
+      "--output-format",
+      "--input-format",
+      "--max-turns",
+      "--agent",
+    ],
+    ...[
+      "--append-system-prompt",
+      "--system-prompt",
+      "--system-prompt-file",
+      "--append-system-prompt-file",
+      "--settings",
+    ],
+    ...[
+      "--session-id",
+      "--agents",
+      "--setting-sources",
+      "--max-budget-usd",
+      "--json-schema",
+      "--effort",
+      "--name",
+      "-n",
+    ],
+    ...["--permission-prompt-tool", "--resume-session-at", "--debug-file", "--max-thinking-tokens", "--task-budget"],
+  ]),
+  opencode: new Set([
+    ...["--model", "-m", "--agent", "--format", "--title", "--attach", "--port", "--variant", "--command", "--dir"],
+    ...["--log-level", "--hostname", "--prompt", "--password", "-p", "--username", "-u"],
+  ]),
+};
+const MANY_VALUES: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
+  "claude-code": new Set([
+    ...[
+      "--allowedTools",
+      "--allowed-tools",
+      "--disallowedTools",
+      "--disallowed-tools",
+      "--tools",
+      "--add-dir",
+      "--betas",
+    ],
+    ...["--mcp-config", "--plugin-dir", "--file"],
+  ]),
+  opencode: new Set(["--file", "-f"]),
+};
+/** With or without a value: the session to go on with. */
+const SESSION: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
+  "claude-code": new Set(["--resume", "-r", "--session-id"]),
+  opencode: new Set(["--session", "-s"]),
+};
+const LAST: ReadonlySet<string> = new Set(["--continue", "-c", "--from-pr"]);
+
+export interface Understood {
+  /** The line says itself which session goes on: nothing is added to it. */
+  readonly choosesSession: boolean;
+  /** When it names one. */
+  readonly sessionId: string | null;
+  /** It may go on under another id than it names. */
+  readonly forks: boolean;
+  /** Where the prompt stands among the arguments; null: it comes another way. */
+  readonly prompt: number | null;
+}
+
+export function understand({ agent, args }: AgentLine): Understood {
+  const verb = agent === "opencode" && args[0] === "run" ? 1 : 0;
+  let sessionId: string | null = null;
+  let [choosesSession, forks] = [false, false];
+  let prompt: number | null = null;
+  for (let i = verb; i < args.length; i++) {
+    const [name = "", inline] = split(args[i] ?? "");
+    if (SESSION[agent].has(name)) {
+      choosesSession = true;
+      const next = args[i + 1];
+      if (inline !== undefined) sessionId = inline;
+      else if (next !== undefined && !next.startsWith("-")) [sessionId, i] = [next, i + 1];
+    } else if (LAST.has(name)) choosesSession = true;
+    else if (name === "--fork-session" || name === "--fork") forks = true;
+    else if (ONE_VALUE[agent].has(name)) i += inline === undefined ? 1 : 0;
+    else if (MANY_VALUES[agent].has(name)) {
+      while (inline === undefined && i + 1 < args.length && !args[i + 1]?.startsWith("-")) i++;
+    } else if (args[i] === "--") {
+      prompt ??= i + 1 < args.length ? i + 1 : null;
+      break;
+    } else if (!name.startsWith("-")) prompt ??= i;
+  }
+  // Without `run`, what stands there is a directory to work in, not a prompt.
+  return { choosesSession, sessionId, forks, prompt: agent === "opencode" && verb === 0 ? null : prompt };
+}
+
+function split(arg: string): readonly [name: string, inline?: string] {
+  if (!arg.startsWith("--") || !arg.includes("=")) return [arg];
+  const at = arg.indexOf("=");
+  return [arg.slice(0, at), arg.slice(at + 1)];
+}
+
+/** The agent's own way to go on with a session. */
+export function resuming({ agent, program, args }: AgentLine, sessionId: string): AgentLine {
+  if (agent === "claude-code") return { agent, program, args: ["--resume", sessionId, ...args] };
+  const flag = ["--session", sessionId];
+  return { agent, program, args: args[0] === "run" ? ["run", ...flag, ...args.slice(1)] : [...flag, ...args] };
+}
+
+/** A new session of that id; OpenCode makes its own. */
+export function beginning({ agent, program, args }: AgentLine, sessionId: string): AgentLine {
+  return { agent, program, args: agent === "claude-code" ? ["--session-id", sessionId, ...args] : args };
+}
+
+/** Words before the prompt; null when it does not stand in the line. */
+export function prefixed(line: AgentLine, words: string): AgentLine | null {
+  const { prompt } = understand(line);
+  if (prompt === null) return null;
+  const args = line.args.map((arg, i) => (i === prompt ? `${words}\n\n${arg}` : arg));
+  return { ...line, args };
+}
+
+/** Where there is no prompt to put them before, Claude Code is told beside it. */
+export function told({ agent, program, args }: AgentLine, words: string): AgentLine | null {
+  return agent === "claude-code" ? { agent, program, args: ["--append-system-prompt", words, ...args] } : null;
+}

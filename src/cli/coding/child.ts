@@ -1,0 +1,70 @@
+// Runs the agent as if nobody stood in between: its own input and output, the signals that reach us, its exit code.
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Io } from "../io.ts";
+import type { AgentLine } from "./agent-line.ts";
+
+const FORWARDED = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
+
+export interface Ended {
+  /** As a shell tells it: 128 and the signal's number when one ended it. */
+  readonly code: number;
+  readonly signal: string | null;
+}
+
+export interface Child {
+  readonly ended: Promise<Ended>;
+  readonly pid: number;
+}
+
+/** `before`: words that its standard input begins with. */
+export function startAgent(line: AgentLine, io: Io, before: string | null): Promise<Child> {
+  const child = spawn(line.program, line.args, {
+    ...{ cwd: io.cwd, env: { ...io.env } },
+    stdio: [before === null ? "inherit" : "pipe", "inherit", "inherit"],
+  });
+  const stop = forward(child, io);
+  const ended = new Promise<Ended>((resolve) => {
+    child.once("exit", (code, signal) => {
+      stop();
+      resolve({ code: code ?? 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0)), signal });
+    });
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", (cause) => {
+      stop();
+      reject(
+        new HoldfastError("MissingDependency", `${JSON.stringify(line.program)} cannot be started: ${cause.message}`, {
+          details: { program: line.program },
+          hint: "Install it, or give its whole path after --.",
+          cause,
+        }),
+      );
+    });
+    child.once("spawn", () => {
+      if (before !== null && child.stdin !== null) void feed(child.stdin, before, io);
+      resolve({ ended, pid: child.pid ?? 0 });
+    });
+  });
+}
+
+function forward(child: ChildProcess, io: Io): () => void {
+  const pass = (signal: NodeJS.Signals) => () => void child.kill(signal);
+  const listeners = FORWARDED.map((signal) => [signal, pass(signal)] as const);
+  // Ctrl-C reaches everybody in front of the terminal; sent by a program it reaches us alone.
+  const interrupt = io.stdin.isTTY === true ? () => {} : pass("SIGINT");
+  const all = [...listeners, ["SIGINT", interrupt] as const];
+  for (const [signal, listener] of all) process.on(signal, listener);
+  return () => {
+    for (const [signal, listener] of all) process.removeListener(signal, listener);
+  };
+}
+
+async function feed(stdin: NodeJS.WritableStream, before: string, io: Io): Promise<void> {
+  // It may end before it has read all: that is its own business.
+  stdin.on("error", () => {});
+  stdin.write(`${before}\n\n`);
+  for await (const piece of io.stdin) stdin.write(piece);
+  stdin.end();
+}

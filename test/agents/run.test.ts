@@ -1,0 +1,179 @@
+// holdfast run with the real agents: a container works, dies with everything in it, and another one goes on, in another home
+// and another directory. What proves it is what the agent sent to the API.
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { open } from "../../src/open.ts";
+import { withAgents } from "./agents.ts";
+import { type Machine, type Machines, MODEL, type Running, type RunOptions, startMachines } from "./machine.ts";
+
+const CLI = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
+const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
+
+withAgents("holdfast run", (agents) => {
+  let machines: Machines;
+  beforeAll(async () => {
+    machines = await startMachines(agents);
+  });
+  afterAll(() => machines.remove());
+
+  let stores = 0;
+  const newStore = () => path.join(machines.folder, `store-${++stores}.db`);
+
+  function holdfast(machine: Machine, args: readonly string[], options?: RunOptions): Running {
+    return machine.start(process.execPath, [CLI, ...args], options);
+  }
+
+  /** As `holdfast run --request r --store s -- claude -p … prompt`. */
+  function claude(machine: Machine, store: string, prompt: string, more: readonly string[] = []): Running {
+    return holdfast(machine, ["run", "--request", "r-1", "--store", store, ...more, "--", ...CLAUDE, prompt]);
+  }
+
+  const lastPrompt = () => {
+    const sent = machines.api.log.filter(({ path: route }) => route.startsWith("/v1/messages")).at(-1);
+    return JSON.stringify((sent?.body as { messages?: unknown })?.messages ?? null);
+  };
+
+  test("CA4 a session of Claude Code goes on in another home and another directory", async () => {
+    const store = newStore();
+    const a = machines.add();
+    const first = await claude(
+      a,
+      store,
+      'The word is CODEWORD-7. [[tool Bash {"command":"echo CODEWORD-8","description":"echo"}]] [[say noted]]',
+    ).ended;
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.stdout).toContain("noted");
+    expect(first.stderr).toMatch(/holdfast: session [0-9a-f-]{36}; saved \d+ files?, .* generation \d+ of cap_/);
+    await a.die();
+
+    const b = machines.add({ cwd: "another dir/with.dots_and é" });
+    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    expect(second).toMatchObject({ code: 0 });
+    expect(second.stdout).toMatch(/CODEWORD-7.*CODEWORD-8/s);
+    expect(second.stderr).toMatch(/holdfast: resumed [0-9a-f-]{36} \(\d+ messages\); saved .* of cap_/);
+    expect(lastPrompt()).toContain("noted");
+
+    const hf = await open(store);
+    const { items } = await hf.captures.list();
+    expect(items).toHaveLength(1);
+    expect(items[0]).toMatchObject({ request: "r-1", agent: "claude-code", diverged: false });
+    const messages = await hf.history.get({ session: items[0]?.session ?? "", agent: "claude-code" });
+    expect(JSON.stringify(messages)).toContain("CODEWORD-8");
+    expect((await hf.check()).issues).toEqual([]);
+    await hf.close();
+  });
+
+  test("CA2 killed in mid-turn with everything on its machine, all up to the running tool call is there", async () => {
+    const store = newStore();
+    const a = machines.add();
+    const marker = path.join(a.cwd, "begun");
+    const running = claude(
+      a,
+      store,
+      `The word is CODEWORD-70. [[tool Bash {"command":"touch ${marker}; sleep 60","description":"wait"}]] [[say never]]`,
+      ["--every", "200ms"],
+    );
+    await running.until(() => fs.existsSync(marker));
+    await until(async () => (await savedText(store)).includes("sleep 60"));
+    await running.kill();
+    await a.die();
+    const b = machines.add();
+    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    expect(second.stdout).toContain("CODEWORD-70");
+    expect(second.stderr).toContain("holdfast: resumed ");
+    expect(lastPrompt()).toContain("sleep 60");
+  });
+
+  test("CA4 what cannot be put back is told instead, and said", async () => {
+    const store = newStore();
+    const a = machines.add();
+    await claude(a, store, "The word is CODEWORD-71. [[say noted]]").done();
+    await a.die();
+    const hf = await open(store);
+    const [capture] = (await hf.captures.list()).items;
+    await hf.captures.delete(capture?.id ?? "");
+    await hf.close();
+    const b = machines.add();
+    const second = await claude(b, store, "What was it? [[say sure]]").ended;
+    expect(second.stderr).toMatch(/could not resume \(.*\), told the stored conversation instead/);
+    expect(lastPrompt()).toContain("CODEWORD-71");
+    expect(lastPrompt()).toContain("earlier-conversation");
+  });
+
+  test("CA6 without a store a bundle goes from container to container", async () => {
+    const a = machines.add();
+    const out = path.join(machines.folder, "session.bundle");
+    const run = (machine: Machine, prompt: string, env: Record<string, string> = {}) =>
+      holdfast(machine, ["run", "--out", out, "--", ...CLAUDE, prompt], { env });
+    const first = await run(a, "The word is CODEWORD-72. [[say noted]]").ended;
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.stderr).toContain("wrote ");
+    expect(fs.existsSync(path.join(a.cwd, "holdfast.db"))).toBe(false);
+    await a.die();
+    const b = machines.add();
+    const blob = fs.readFileSync(out).toString("base64");
+    const second = await run(b, "What was it? [[recall CODEWORD-\\d+]]", { AGENT_SESSION_BLOB: blob }).ended;
+    expect(second.stdout).toContain("CODEWORD-72");
+    expect(second.stderr).toContain("holdfast: resumed ");
+  });
+
+  test("CA8 the agent's exit code and the signals it is sent are its own", async () => {
+    const store = newStore();
+    const a = machines.add();
+    const failed = await claude(a, store, "[[error 400 invalid_request_error no]]").ended;
+    expect(failed.code).toBe(1);
+    const marker = path.join(a.cwd, "begun");
+    const running = claude(a, store, `[[tool Bash {"command":"touch ${marker}; sleep 60","description":"wait"}]]`);
+    await running.until(() => fs.existsSync(marker));
+    process.kill(running.pid, "SIGTERM");
+    const ended = await running.ended;
+    expect([143, 130]).toContain(ended.code);
+    expect(ended.stderr).toContain("; saved ");
+  });
+
+  describe("OpenCode", () => {
+    test("CA4 a session goes on in another home and another directory", { timeout: 180_000 }, async () => {
+      const store = newStore();
+      const a = machines.add();
+      const go = (machine: Machine, prompt: string) =>
+        holdfast(machine, ["run", "--request", "r-2", "--store", store, "--", "opencode", "run", "--format", "json"], {
+          input: prompt,
+        });
+      const first = await go(
+        a,
+        'The word is CODEWORD-9. [[tool todowrite {"todos":[{"content":"Do thing","status":"pending","priority":"high"}]}]] [[say noted]]',
+      ).ended;
+      expect(first).toMatchObject({ code: 0 });
+      expect(first.stderr).toMatch(/holdfast: session ses_\w+; saved /);
+      await a.die();
+      const b = machines.add({ cwd: "elsewhere" });
+      const second = await go(b, "What was it? [[recall CODEWORD-\\d+]]").ended;
+      expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
+      expect(second.stdout).toContain("CODEWORD-9");
+    });
+  });
+
+  /** What the transcripts in the store say by now. */
+  async function savedText(store: string): Promise<string> {
+    if (!fs.existsSync(store)) return "";
+    const hf = await open(store);
+    try {
+      const [capture] = (await hf.captures.list()).items;
+      if (capture === undefined) return "";
+      const pieces: Uint8Array[] = [];
+      for await (const piece of hf.captures.read(capture.id, `project/${capture.sessionId}.jsonl`)) pieces.push(piece);
+      return Buffer.concat(pieces).toString("utf8");
+    } finally {
+      await hf.close();
+    }
+  }
+
+  async function until(isSo: () => Promise<boolean>): Promise<void> {
+    for (let tries = 0; !(await isSo()); tries++) {
+      if (tries > 300) throw new Error("it does not come to that");
+      await new Promise((next) => setTimeout(next, 100));
+    }
+  }
+});
