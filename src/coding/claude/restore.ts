@@ -1,6 +1,6 @@
 // Puts a session of Claude Code back, under the key of the directory in which it is to go on. All files are written and
 // verified beside where they go; the transcript comes last, so that the agent finds the whole session or none.
-import { lstat } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import * as path from "node:path";
 import type { CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
@@ -14,7 +14,7 @@ import { filesOfSession } from "./find.ts";
 import { checkKey, projectKeyOf } from "./key.ts";
 import { type ClaudePlace, checkSessionId, isFlatAgent, placeOf, transcriptPath } from "./layout.ts";
 import { copiesOf } from "./list.ts";
-import { type Rewriting, rewriteLines, rewritings } from "./rewrite.ts";
+import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite.ts";
 import { factsOf, type TranscriptFacts, TranscriptReader } from "./transcript.ts";
 
 export interface ClaudeTarget {
@@ -65,7 +65,7 @@ export async function restoreClaude(source: CaptureSource, target: ClaudeTarget)
   const { transcript, others } = checkFiles(source.files, place);
   const staging = await Staging.in(configDir);
   try {
-    const changes = target.rewritePaths ? changesOf(source, place) : [];
+    const changes = target.rewritePaths ? await changesOf(source, place, target.cwd) : [];
     const work: Work = { source, place, target, changes, staging, left: [], kept: [] };
     return await restore(work, transcript, others);
   } finally {
@@ -142,9 +142,10 @@ function checkFiles(files: readonly CapturedFile[], place: ClaudePlace) {
   return { transcript, others: files.filter((file) => file !== transcript) };
 }
 
-function changesOf(source: CaptureSource, place: ClaudePlace): Rewriting[] {
-  if (source.configDir === null || source.key === null) return [];
-  return rewritings({ ...place, configDir: source.configDir, key: source.key }, place);
+async function changesOf(source: CaptureSource, place: ClaudePlace, cwd: string): Promise<Rewriting[]> {
+  const directory = movedDirectory(source.cwd, await realpath(cwd));
+  if (source.configDir === null || source.key === null) return directory;
+  return [...rewritings({ ...place, configDir: source.configDir, key: source.key }, place), ...directory];
 }
 
 /** What is read back of it has the lines and messages that were captured, also after paths in it were rewritten. */

@@ -4,11 +4,14 @@ import type { ClaudePlace } from "./layout.ts";
 import { FOLDERS } from "./layout.ts";
 
 const NEWLINE = 0x0a;
+const FILE_HISTORY = /^\{"type":"file-history-.*$/gm;
 
 export interface Rewriting {
   /** As they stand in JSON text, one character a byte. */
   readonly from: string;
   readonly to: string;
+  /** Only where the agent keeps what files were before it edited them: what the model was told stays as it was. */
+  readonly ofFileHistory?: boolean;
 }
 
 /** None when nothing moved. */
@@ -17,6 +20,11 @@ export function rewritings(from: ClaudePlace, to: ClaudePlace): Rewriting[] {
   for (const folder of FOLDERS) pairs.push([`${folder}/${from.sessionId}`, `${folder}/${to.sessionId}`]);
   const all = pairs.map(([a, b]) => ({ from: inJson(`${from.configDir}/${a}`), to: inJson(`${to.configDir}/${b}`) }));
   return all.filter((pair) => pair.from !== pair.to);
+}
+
+/** Files before edits are put back where they were: below the working directory. */
+export function movedDirectory(from: string, to: string): Rewriting[] {
+  return from === "" || from === to ? [] : [{ from: inJson(from), to: inJson(to), ofFileHistory: true }];
 }
 
 function inJson(path: string): string {
@@ -44,7 +52,13 @@ export async function* rewriteLines(
 function rewrite(bytes: Buffer, changes: readonly Rewriting[]): Uint8Array {
   // One character a byte: what is not UTF-8 stays as it is.
   const text = bytes.toString("latin1");
-  const changed = changes.reduce(replaceWhole, text);
+  const changed = changes.reduce(
+    (made, change) =>
+      change.ofFileHistory === true
+        ? made.replace(FILE_HISTORY, (line) => replaceWhole(line, change))
+        : replaceWhole(made, change),
+    text,
+  );
   return changed === text ? bytes : Buffer.from(changed, "latin1");
 }
 
