@@ -1,5 +1,6 @@
 // holdfast/claude: sessions of the Claude Agent SDK in a Holdfast store. The SDK is handed in, never imported.
 export type * from "../../contracts/session-store.ts";
+export { type ClaudeFiles, type ClaudeFilesOptions, claudeFiles } from "./files.ts";
 export {
   type CaptureMoment,
   type PersistentQuery,
