@@ -3,10 +3,12 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
 import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions, startMachines } from "./machine.ts";
+import { call } from "./rich.ts";
 
 const CLI = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
 const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
@@ -133,25 +135,98 @@ withAgents("holdfast run", (agents) => {
     expect(ended.stderr).toContain("; saved ");
   });
 
+  test.each([
+    ["dots, underscores and spaces", "a.b_c d/.hidden"],
+    ["other alphabets", "ünïcødé-日本-😀"],
+    ["more than 200 characters", `${"long-name-".repeat(12)}/${"and-longer-".repeat(12)}`],
+  ])("CA3 a directory with %s", async (_, cwd) => {
+    const store = newStore();
+    const a = machines.add();
+    await claude(a, store, "The word is CODEWORD-73. [[say noted]]").done();
+    await a.die();
+    const b = machines.add({ cwd });
+    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    expect(second.stdout).toContain("CODEWORD-73");
+    expect(second.stderr).toContain("holdfast: resumed ");
+    // And from there.
+    const c = machines.add();
+    await b.die();
+    expect(await claude(c, store, "And now? [[recall CODEWORD-\\d+]]").done()).toContain("CODEWORD-73");
+  });
+
+  test("CA3 a directory that is reached by a link", async () => {
+    const store = newStore();
+    const a = machines.add();
+    await claude(a, store, "The word is CODEWORD-74. [[say noted]]").done();
+    await a.die();
+    const b = machines.add();
+    const link = path.join(machines.folder, "a link");
+    fs.symlinkSync(b.cwd, link);
+    const args = [
+      "run",
+      "--request",
+      "r-1",
+      "--store",
+      store,
+      "--",
+      ...CLAUDE,
+      "What was it? [[recall CODEWORD-\\d+]]",
+    ];
+    const second = await holdfast(b, args, { cwd: link, env: { PWD: link } }).ended;
+    expect(second.stdout).toContain("CODEWORD-74");
+    expect(second.stderr).toContain("holdfast: resumed ");
+  });
+
   describe("OpenCode", () => {
-    test("CA4 a session goes on in another home and another directory", { timeout: 180_000 }, async () => {
+    const go = (machine: Machine, store: string, prompt: string, more: readonly string[] = []) =>
+      holdfast(
+        machine,
+        ["run", "--request", "r-2", "--store", store, ...more, "--", "opencode", "run", "--format", "json"],
+        {
+          input: prompt,
+        },
+      );
+
+    test("CA10 a session goes on in another home and another directory, with its child and its todos", {
+      timeout: 240_000,
+    }, async () => {
       const store = newStore();
       const a = machines.add();
-      const go = (machine: Machine, prompt: string) =>
-        holdfast(machine, ["run", "--request", "r-2", "--store", store, "--", "opencode", "run", "--format", "json"], {
-          input: prompt,
-        });
-      const first = await go(
-        a,
-        'The word is CODEWORD-9. [[tool todowrite {"todos":[{"content":"Do thing","status":"pending","priority":"high"}]}]] [[say noted]]',
-      ).ended;
+      const steps = [
+        call("bash", { command: "seq 1 30000; echo CODEWORD-8", description: "much output" }),
+        call("todowrite", { todos: [{ content: "Write the report", status: "pending", priority: "high" }] }),
+        call("task", { description: "child", prompt: "[[say CODEWORD-9 by the child]]", subagent_type: "general" }),
+        "[[say noted]]",
+      ];
+      const first = await go(a, store, `The word is CODEWORD-7. ${steps.join(" ")}`).ended;
       expect(first).toMatchObject({ code: 0 });
       expect(first.stderr).toMatch(/holdfast: session ses_\w+; saved /);
       await a.die();
-      const b = machines.add({ cwd: "elsewhere" });
-      const second = await go(b, "What was it? [[recall CODEWORD-\\d+]]").ended;
+      const b = machines.add({ cwd: "else where" });
+      const second = await go(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
       expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
-      expect(second.stdout).toContain("CODEWORD-9");
+      for (const word of ["CODEWORD-7", "CODEWORD-8", "CODEWORD-9"]) expect(second.stdout).toContain(word);
+      const database = new DatabaseSync(path.join(b.home, ".local/share/opencode/opencode.db"));
+      expect(database.prepare("SELECT content FROM todo").all()).toEqual([{ content: "Write the report" }]);
+      expect(database.prepare("SELECT count(*) AS n FROM session WHERE parent_id IS NOT NULL").get()).toEqual({ n: 1 });
+      database.close();
+      expect(fs.readdirSync(path.join(b.home, ".local/share/opencode/tool-output"))).toHaveLength(1);
+    });
+
+    test("CA2 killed in mid-turn, all up to the running tool call is there", { timeout: 240_000 }, async () => {
+      const store = newStore();
+      const a = machines.add();
+      const marker = path.join(a.cwd, "begun");
+      const slow = call("bash", { command: `touch '${marker}'; sleep 200`, description: "wait" });
+      const running = go(a, store, `The word is CODEWORD-75. ${slow}`, ["--every", "1s"]);
+      await running.until(() => fs.existsSync(marker));
+      await until(async () => (await savedText(store)).includes("sleep 200"));
+      await running.kill();
+      await a.die();
+      const b = machines.add();
+      const second = await go(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+      expect(second.stdout).toContain("CODEWORD-75");
+      expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
     });
   });
 
@@ -163,7 +238,9 @@ withAgents("holdfast run", (agents) => {
       const [capture] = (await hf.captures.list()).items;
       if (capture === undefined) return "";
       const pieces: Uint8Array[] = [];
-      for await (const piece of hf.captures.read(capture.id, `project/${capture.sessionId}.jsonl`)) pieces.push(piece);
+      const { agent, id, sessionId } = capture;
+      const file = agent === "opencode" ? `export/${sessionId}.json` : `project/${sessionId}.jsonl`;
+      for await (const piece of hf.captures.read(id, file)) pieces.push(piece);
       return Buffer.concat(pieces).toString("utf8");
     } finally {
       await hf.close();
@@ -172,7 +249,7 @@ withAgents("holdfast run", (agents) => {
 
   async function until(isSo: () => Promise<boolean>): Promise<void> {
     for (let tries = 0; !(await isSo()); tries++) {
-      if (tries > 300) throw new Error("it does not come to that");
+      if (tries > 600) throw new Error("it does not come to that");
       await new Promise((next) => setTimeout(next, 100));
     }
   }
