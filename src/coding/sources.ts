@@ -22,9 +22,13 @@ export interface InMemory extends CaptureOrigin {
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
-export function sourceInMemory({ contents, ...origin }: InMemory): CaptureSource {
+/** Scripts that the agent would run by itself are not taken from a file that anybody may have made. */
+const RUN_BY_THE_AGENT = /^session-env\//;
+
+export function sourceInMemory({ contents, files, ...origin }: InMemory): CaptureSource {
   return {
     ...origin,
+    files: files.filter(({ path }) => !RUN_BY_THE_AGENT.test(path)),
     async *read(path) {
       const content = contents.get(path);
       if (content === undefined) throw new Error(`bug: ${path} is listed and not there`);
