@@ -1,15 +1,28 @@
-// Three projects: everything that can share the machine, then test/real, whose crash and power-loss tests start real
-// processes, and test/agents with the real coding agents; these are run one file at a time when nothing else is running.
+// Three projects: everything that can share the machine, test/agents with the real coding agents among it, because these
+// mostly wait; then test/real, whose crash and power-loss tests start real processes and are run one file at a time when
+// nothing else is running.
 
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const shared = { pool: "forks", testTimeout: 60_000, hookTimeout: 60_000 } as const;
+/** One more than there are cores as a rule: many tests wait for a disk, a server or an agent. */
+const WORKERS = 3;
 const elsewhere = ["**/node_modules/**", "**/dist/**"];
 
 /** Those that take longest, longest first: the last one to begin should not be the one that everybody waits for. */
 const LONG = [
-  ...["suites.postgres", "sim/half", "sim/required", "suites.sqlite-file", "bad-input", "runs/tamper", "suites."],
+  ...[
+    "suites.postgres",
+    "agents/run",
+    "agents/opencode",
+    "sim/half",
+    "sim/required",
+    "suites.sqlite-file",
+    "bad-input",
+    "runs/tamper",
+    "suites.",
+  ],
   ...["blobs/store", "test/package", "check/damage", "check/columns", "archive/archive", "sim/", "blobs/growth"],
 ];
 
@@ -33,7 +46,7 @@ export default defineConfig({
           name: "all",
           include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [...elsewhere, "test/real/**", "test/agents/*.test.ts"],
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },
       },
@@ -54,8 +67,8 @@ export default defineConfig({
           include: ["test/agents/*.test.ts"],
           exclude: elsewhere,
           testTimeout: 300_000,
-          fileParallelism: false,
-          sequence: { groupOrder: 3 },
+          maxWorkers: WORKERS,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
