@@ -228,10 +228,16 @@ const keep: Command = {
   run: async (context) => {
     const expiresAt = untilGiven(context);
     const capture = await (await context.open()).captures.expire(context.args.operand(0), expiresAt);
-    await context.output.answer(capture, () => [safe`${capture.id} expires ${expiry(capture, Date.now())}`]);
+    await context.output.answer(capture, () => [
+      isOver(capture) ? safe`${capture.id} has expired` : safe`${capture.id} expires ${expiry(capture, Date.now())}`,
+    ]);
     return undefined;
   },
 };
+
+function isOver({ expiresAt }: Capture): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
+}
 
 function untilGiven({ args }: Context): number | null {
   const [ttl, until] = [args.text("ttl"), args.text("until")];
