@@ -15,7 +15,7 @@ export type CaptureEvent =
   | { event: "directory"; cwd: string; configDir: string | null; key: string | null }
   | { event: "files"; files: number; size: number; roles: Readonly<Record<string, Counted>>; left: FoundHere["left"] }
   | { event: "secrets"; masked: boolean; secrets: readonly FileFinding[] }
-  | ({ event: "saved"; capture: string } & Omit<Capture, "id">)
+  | ({ event: "saved"; capture: string; gone: readonly string[] } & Omit<Capture, "id">)
   | ({ event: "conversation" } & Imported)
   | { event: "bundle"; file: string; size: number }
   | { event: "dry-run"; written: false };

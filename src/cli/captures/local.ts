@@ -1,13 +1,19 @@
 // The sessions that coding agents have on this machine, and bringing what they said into a store: what did not change since
 // the last time is known by its sizes and times, and not read.
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { findClaudeSession } from "../../coding/claude/find.ts";
 import { configDirOf } from "../../coding/claude/key.ts";
 import { type ClaudeTranscript, listClaudeSessions } from "../../coding/claude/list.ts";
 import { type Imported, importConversation } from "../../coding/conversation/import.ts";
-import { agentHere, type FoundHere, type Here, openCodeRunner } from "../../coding/here.ts";
-import { type LocalOpenCode, listOpenCodeSessions } from "../../coding/opencode/find.ts";
+import { type FoundHere, type Here, openCodeRunner } from "../../coding/here.ts";
+import {
+  type FindOpenCode,
+  findOpenCodeSession,
+  type LocalOpenCode,
+  listOpenCodeSessions,
+} from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
 import { readableOnDisk } from "../../coding/sources.ts";
 import { conversationIn } from "../../coding/telling.ts";
@@ -26,15 +32,18 @@ export interface Local {
   find(): Promise<FoundHere>;
 }
 
-export function listLocal(agent: CodingAgent, here: Here): Promise<readonly Local[]> {
-  return agent === "claude-code" ? claudeLocals(here) : openCodeLocals(here);
+/** What cannot even be listed, and why. */
+export type Unreadable = (place: string, error: unknown) => void;
+
+export function listLocal(agent: CodingAgent, here: Here, unreadable: Unreadable): Promise<readonly Local[]> {
+  return agent === "claude-code" ? claudeLocals(here, unreadable) : openCodeLocals(here, unreadable);
 }
 
 /** A session that ran in several directories has several transcripts: as everywhere, the longest is meant. */
-async function claudeLocals({ env }: Here): Promise<readonly Local[]> {
+async function claudeLocals({ env }: Here, unreadable: Unreadable): Promise<readonly Local[]> {
   const configDir = configDirOf(env);
   const longest = new Map<string, ClaudeTranscript>();
-  for await (const one of listClaudeSessions(configDir)) {
+  for await (const one of listClaudeSessions(configDir, unreadable)) {
     const other = longest.get(one.sessionId);
     const isMore =
       other === undefined || one.size > other.size || (one.size === other.size && one.mtimeMs > other.mtimeMs);
@@ -60,23 +69,35 @@ async function besides(folder: string): Promise<readonly string[]> {
 }
 
 /** Those below another come with it. */
-async function openCodeLocals(here: Here): Promise<readonly Local[]> {
-  const all = await listOpenCodeSessions(openCodeRunner(here), openCodeDataDir(here.env));
+async function openCodeLocals(here: Here, unreadable: Unreadable): Promise<readonly Local[]> {
+  const [runner, dataDir] = [openCodeRunner(here), openCodeDataDir(here.env)];
+  const all = await listOpenCodeSessions(runner, dataDir, unreadable);
   const byId = new Map(all.map((one) => [one.sessionId, one]));
   const trees = new Map<string, LocalOpenCode[]>();
   for (const one of all) {
     const root = rootOf(one, byId);
     trees.set(root, [...(trees.get(root) ?? []), one]);
   }
-  const agent = agentHere("opencode", here);
   return [...trees].map(([sessionId, tree]): Local => {
     const changedAt = Math.max(...tree.map(({ updatedAt }) => updatedAt));
     return {
       ...{ agent: "opencode", sessionId, changedAt },
       stamp: async () => `${tree.length} ${tree.map(({ updatedAt }) => updatedAt).join(" ")}`,
-      find: () => agent.find(sessionId),
+      find: () => findOpenCode({ sessionId, runner, dataDir }),
     };
   });
+}
+
+/** What is damaged was told when they were listed. */
+async function findOpenCode(session: Omit<FindOpenCode, "folder" | "unreadable">): Promise<FoundHere> {
+  const folder = await mkdtemp(path.join(tmpdir(), "holdfast-local-"));
+  const done = () => rm(folder, { recursive: true, force: true });
+  try {
+    return { ...(await findOpenCodeSession({ ...session, folder, unreadable: () => {} })), done };
+  } catch (error) {
+    await done();
+    throw error;
+  }
 }
 
 function rootOf(one: LocalOpenCode, byId: ReadonlyMap<string, LocalOpenCode>): string {

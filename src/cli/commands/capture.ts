@@ -121,6 +121,7 @@ async function take(found: FoundHere, holdfast: Holdfast | null, context: Contex
     await tellSecrets(secrets, context, tell);
     told.push(await write(bundle, out ?? "-", context, tell));
   } else {
+    for (const { path, why } of found.left) await context.output.note(safe`  left out: ${path}: ${why}`);
     const capture = await save(found, holdfast, context, tell);
     const messages = args.flag("no-session") ? "" : await converse(holdfast, capture, tell);
     told.push(safe`captured ${found.agent} ${found.sessionId} as ${capture.id}, ${savedWords(capture)}${messages}`);
@@ -145,7 +146,8 @@ async function save(found: FoundHere, { captures }: Holdfast, context: Context, 
   if (saved === null) throw new Error("bug: the first save of a session changed nothing");
   await tellSecrets(saved.secrets, context, tell);
   const { id, ...rest } = saved.capture;
-  await tell({ event: "saved", capture: id, ...rest });
+  await tell({ event: "saved", capture: id, ...rest, gone: saved.gone });
+  for (const path of saved.gone) await output.note(safe`  left out: ${path}: it was gone when it was to be read`);
   if (rest.diverged) {
     await output.note(
       `warning: another machine has saved this session meanwhile; this is kept beside it. \`holdfast captures prefer ${id}\` ` +

@@ -133,6 +133,7 @@ describe("capture and restore", () => {
     expect(stdout).toMatch(/^secrets {7}project\/.*toolu_2\.txt:1 github-token ghp?…\(40 bytes\)$/m);
     expect(stdout).not.toContain(SECRET);
     expect(snapshot(path.dirname(here.home))).toEqual(before);
+    expect(await cli(argv, at(here, { env: { ...noStore } }))).toMatchObject({ code: 0 });
     await within(async (hf) => {
       expect((await hf.captures.list()).items).toEqual([]);
       expect((await hf.sessions.list()).items).toEqual([]);
@@ -160,6 +161,10 @@ describe("capture and restore", () => {
     const put = readFileSync(path.join(other.configDir, "projects", other.key, `${OTHER}.jsonl`), "utf8");
     expect(put).toContain("my token is [redacted:github-token]");
     expect(put).not.toContain(SECRET);
+    await ran(here, "capture", "--session-id", OTHER, "--mask-secrets", "--out", "masked.hfcap");
+    const third = machine();
+    await ran(third, "restore", "--from", path.join(here.work, "masked.hfcap"));
+    expect(readFileSync(path.join(third.configDir, "projects", third.key, `${OTHER}.jsonl`), "utf8")).toBe(put);
   });
 
   test("CA6 a bundle goes by file, pipe and base64, and needs no store", async () => {

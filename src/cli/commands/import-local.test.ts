@@ -78,7 +78,11 @@ test("one that fails stops no other, and is told by the exit code", async () => 
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`^Claude Code ${SESSION}: not imported: `));
   expect(stdout).toBe("imported 1 session, 2 new messages\n  failed  1\n");
-  expect(await told()).toMatchObject([{ event: "failed", sessionId: SESSION, code: "InvalidArgument" }, {}, { failed: 1 }]);
+  expect(await told()).toMatchObject([
+    { event: "failed", sessionId: SESSION, code: "InvalidArgument" },
+    {},
+    { failed: 1 },
+  ]);
 });
 
 test("empty ones make no session, erased ones stay so, and old ones are left out", async () => {
@@ -139,6 +143,27 @@ test("OpenCode's come with those below them; without its program the others are 
   rmSync(log);
   expect((await local(argv, { env })).stdout).toBe("imported 0 sessions, 0 new messages\n  unchanged  2\n");
   expect(machine.commands()).toEqual(["db select"]);
+});
+
+test("OpenCode's old files: one that is damaged stops no other", async () => {
+  const storage = path.join(home, ".local/share/opencode/storage");
+  const info = (id: string) => JSON.stringify({ id, directory: "/w", title: id, time: { created: 1, updated: 2 } });
+  write(path.join(storage, "session/p/ses_a.json"), '{"id":');
+  write(path.join(storage, "session/p/ses_b.json"), info("ses_b"));
+  write(path.join(storage, "session/p/ses_c.json"), info("ses_c"));
+  for (const id of ["b", "c"]) {
+    const message = { id: `msg_${id}`, sessionID: `ses_${id}`, role: "user", time: { created: 1 } };
+    write(path.join(storage, `message/ses_${id}/msg_${id}.json`), JSON.stringify(message));
+    const part = { id: `prt_${id}`, sessionID: `ses_${id}`, messageID: `msg_${id}`, type: "text", text: "hello" };
+    write(path.join(storage, `part/msg_${id}/prt_${id}.json`), id === "b" ? "{" : JSON.stringify(part));
+  }
+  const lines = await told();
+  expect(lines.map(({ event, sessionId }) => [event, sessionId])).toEqual([
+    ["failed", null],
+    ["failed", "ses_b"],
+    ["imported", "ses_c"],
+    ["end", undefined],
+  ]);
 });
 
 test("stops between two sessions when it is told to", async () => {

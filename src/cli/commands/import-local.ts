@@ -85,13 +85,17 @@ class Importing {
     }
   }
 
-  /** An agent that cannot be asked keeps the other from nothing. */
+  /** An agent that cannot be asked keeps the other from nothing, nor does a place that cannot be listed. */
   async #list(agent: CodingAgent, io: Io): Promise<readonly Local[]> {
+    const broken: unknown[] = [];
     try {
-      return await listLocal(agent, { env: io.env, cwd: io.cwd, environment: realEnvironment() });
+      const here = { env: io.env, cwd: io.cwd, environment: realEnvironment() };
+      return await listLocal(agent, here, (_, error) => broken.push(error));
     } catch (error) {
-      await this.#failed({ agent, sessionId: null }, error);
+      broken.push(error);
       return [];
+    } finally {
+      for (const error of broken) await this.#failed({ agent, sessionId: null }, error);
     }
   }
 
