@@ -15,6 +15,7 @@ import {
   listOpenCodeSessions,
 } from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
+import { maskSecretsIn } from "../../coding/secrets.ts";
 import { readableOnDisk } from "../../coding/sources.ts";
 import { conversationIn } from "../../coding/telling.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
@@ -117,7 +118,11 @@ export type LocalOutcome =
   | { readonly outcome: "unchanged" | "empty" | "erased"; readonly session: string };
 
 /** Into the session that a capture of it would use. One that was erased stays so. */
-export async function importLocalSession(holdfast: Holdfast, local: Local, request: string): Promise<LocalOutcome> {
+export async function importLocalSession(
+  holdfast: Holdfast,
+  local: Local,
+  { request, mask }: { readonly request: string; readonly mask: boolean },
+): Promise<LocalOutcome> {
   const { agent, sessionId } = local;
   const session = `${agent}/${sessionId}`;
   const before = await holdfast.sessions.get({ session });
@@ -127,7 +132,9 @@ export async function importLocalSession(holdfast: Holdfast, local: Local, reque
   if (before?.metadata.local === stamp) return { outcome: "unchanged", session };
   const found = await local.find();
   try {
-    const conversation = await conversationIn(readableOnDisk(found));
+    const onDisk = readableOnDisk(found);
+    const read = (name: string) => (mask ? maskSecretsIn(onDisk.read(name)) : onDisk.read(name));
+    const conversation = await conversationIn({ ...onDisk, read });
     if (conversation === null || conversation.messages.length === 0) return { outcome: "empty", session };
     const imported = await importConversation(holdfast, conversation, { session, request });
     const after = await holdfast.sessions.get({ session });

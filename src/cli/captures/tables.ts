@@ -1,7 +1,7 @@
 // Captures as people see them.
 import type { Capture, CapturedFile } from "../../contracts/captures.ts";
 import { type Column, type Frame, facts, ID, table } from "../table.ts";
-import { formatAge, formatBytes, formatCount, formatSpan, formatTime } from "../units.ts";
+import { formatAge, formatBytes, formatCount, formatSpan, formatTime, plural } from "../units.ts";
 import { AGENT_NAMES } from "./agent.ts";
 import { byRole } from "./found.ts";
 
@@ -48,7 +48,7 @@ export function captureFacts(capture: Capture, now: number, frame: Frame): strin
       ["expires", expiresAt === null ? "never" : `${formatTime(expiresAt)} (${expiry(capture, now)})`],
       [
         "size",
-        `${formatBytes(capture.size)} in ${formatCount(capture.fileCount)} files, ${formatBytes(capture.stored)} stored`,
+        `${formatBytes(capture.size)} in ${plural(capture.fileCount, "file")}, ${formatBytes(capture.stored)} stored`,
       ],
     ],
     frame,

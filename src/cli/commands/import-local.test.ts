@@ -107,6 +107,14 @@ test("each can have a request of its own", async () => {
   );
 });
 
+test("likely secrets are masked when asked to", async () => {
+  const secret = `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3fG5"}`;
+  write(file(SESSION), said(SESSION, 2).replace("message 0", `token ${secret}`));
+  await told("--mask-secrets");
+  const { stdout } = await cli(["messages", `claude-code/${SESSION}`]);
+  expect(stdout).toContain("token [redacted:github-token]");
+});
+
 test("a transcript that is in several directories is taken once, the longest", async () => {
   write(file(SESSION), said(SESSION, 2));
   write(file(SESSION, "-x"), said(SESSION, 4));

@@ -17,7 +17,7 @@ import { formatCount, parseDuration, plural } from "../units.ts";
 export const importLocal: Command = {
   name: "import-local",
   summary: "bring what coding agents said on this machine into the store",
-  usage: ["import-local [--agent A] [--since TIME] [--request-prefix P]"],
+  usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets]"],
   description:
     "Brings the conversations of all sessions that Claude Code and OpenCode have of you on this machine into the store, each as a session " +
     "of its own (claude-code/ID, opencode/ID), so that messages, trace, cost, diff and query work on them. Their files are " +
@@ -31,6 +31,7 @@ export const importLocal: Command = {
       value: "P",
       summary: "give each session a request of its own, P and its id (default: all have the request local)",
     },
+    "mask-secrets": { type: "flag", summary: "replace likely secrets in what is imported now" },
   },
   means: { json: "print one document for each session, and one at the end, a line each" },
   operands: [],
@@ -105,7 +106,7 @@ class Importing {
     const prefix = args.text("request-prefix");
     const request = prefix === undefined ? "local" : `${prefix}${sessionId}`;
     try {
-      const done = await importLocalSession(this.#holdfast, local, request);
+      const done = await importLocalSession(this.#holdfast, local, { request, mask: args.flag("mask-secrets") });
       this.#counts[done.outcome]++;
       const { session, outcome } = done;
       const messages = done.outcome === "imported" ? messagesIn(done.imported) : 0;
