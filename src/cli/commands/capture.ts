@@ -20,7 +20,7 @@ export const captured: Command = {
   name: "capture",
   summary: "save a coding agent's session of this machine",
   usage: [
-    "capture --session-id ID --request ID [--ttl TIME] [--mask-secrets] [--no-session] [--out FILE|-]",
+    "capture --session-id ID --request ID [--agent A] [--cwd DIR] [--ttl TIME] [--mask-secrets] [--no-session] [--out FILE|-]",
     "capture --transcript PATH --request ID …",
     "capture --session-id ID --out FILE|- [--force] [--mask-secrets]",
     "capture … --dry-run",

@@ -16,11 +16,11 @@ import { quoted, safe, safeText } from "../terminal.ts";
 export const handedOver: Command = {
   name: "handover",
   summary: "what a coding agent was asked, did and left open, as Markdown",
-  usage: ["handover --request ID | --session-id ID | --capture CAPTURE | SESSION [--out FILE [--force]]"],
+  usage: ["handover --request ID | --session-id ID | --capture CAPTURE | SESSION [--agent A] [--out FILE [--force]]"],
   description:
     "Writes for people what a coding agent's session comes to: what was asked, the last answer, files changed, commands, " +
-    "sub-agents, what is open, tokens and cost, and how to continue. It is made from the conversation in the store, so it can be had when the capture " +
-    "has expired. What it quotes stands in code, where it is neither Markdown nor HTML.",
+    "sub-agents, what is open, tokens and cost, and how to continue. It is made from the conversation in the store, so it can " +
+    "be had when the capture has expired. What it quotes stands in code, where it is neither Markdown nor HTML.",
   options: {
     ...WHICH_OPTIONS,
     agent: AGENT_OPTION,

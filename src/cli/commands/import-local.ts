@@ -19,8 +19,8 @@ export const importLocal: Command = {
   summary: "bring what coding agents said on this machine into the store",
   usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets]"],
   description:
-    "Brings the conversations of all sessions that Claude Code and OpenCode have of you on this machine into the store, each as a session " +
-    "of its own (claude-code/ID, opencode/ID), so that messages, trace, cost, diff and query work on them. Their files are " +
+    "Brings the conversations of all sessions that Claude Code and OpenCode have of you on this machine into the store, each as " +
+    "a session of its own (claude-code/ID, opencode/ID), so that messages, trace, cost, diff and query work on them. Their files are " +
     "not captured. What did not change since the last time is not read; one that cannot be read keeps no other from being " +
     "imported, and the exit code is then 1. A session that was erased in the store is not brought back.",
   options: {

@@ -14,13 +14,13 @@ export const restore: Command = {
   name: "restore",
   summary: "put a coding agent's session back on this machine",
   usage: [
-    "restore --request ID | --session-id ID | --capture CAPTURE [--cwd DIR] [--rewrite-paths] [--overwrite]",
+    "restore --request ID | --session-id ID | --capture CAPTURE [--agent A] [--cwd DIR] [--rewrite-paths] [--overwrite]",
     "restore --from FILE|-|base64:TEXT [--session-id ID] [--cwd DIR] [--rewrite-paths] [--overwrite]",
   ],
   description:
     "Puts back what holdfast capture saved, for the directory in which the agent is to go on, and prints the command with which it " +
-    "does. Every file is verified before the agent can see the first; what is written is all of the session, or nothing. A session that went on here " +
-    "apart from it is refused, one that is here and newer stays. --from takes a bundle, or a transcript of Claude Code alone, " +
+    "does. Every file is verified before the agent can see the first; what is written is all of the session, or nothing. A " +
+    "session that went on here apart from it is refused, one that is here and newer stays. --from takes a bundle, or a transcript of Claude Code alone, " +
     "gzip or not (then --session-id names it), each also as base64; it needs no store.",
   options: {
     ...WHICH_OPTIONS,
@@ -120,5 +120,6 @@ function told(restored: Restored): string {
     return safe`the session ${sessionId} of ${AGENT_NAMES[agent]} is here already, and newer: it stays (${plural(messages, "message")})`;
   }
   const what = outcome === "unchanged" ? "is here already, just like that" : "restored";
-  return safe`${AGENT_NAMES[agent]} ${sessionId} ${what}: ${plural(files, "file")}, ${formatBytes(bytes)}, ${plural(messages, "message")}, in ${cwd}`;
+  const sizes = `${plural(files, "file")}, ${formatBytes(bytes)}, ${plural(messages, "message")}`;
+  return safe`${AGENT_NAMES[agent]} ${sessionId} ${what}: ${sizes}, in ${cwd}`;
 }
