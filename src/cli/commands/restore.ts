@@ -20,8 +20,8 @@ export const restore: Command = {
   description:
     "Puts back what holdfast capture saved, for the directory in which the agent is to go on, and prints the command with which it " +
     "does. Every file is verified before the agent can see the first; what is written is all of the session, or nothing. A " +
-    "session that went on here apart from it is refused, one that is here and newer stays. --from takes a bundle, or a transcript of Claude Code alone, " +
-    "gzip or not (then --session-id names it), each also as base64; it needs no store.",
+    "session that went on here apart from it is refused, one that is here and newer stays. --from takes a bundle, or a " +
+    "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store.",
   options: {
     ...WHICH_OPTIONS,
     from: {
