@@ -11,6 +11,7 @@ import { importCaptured, messagesIn } from "../captures/conversation.ts";
 import { type CaptureEvent, eventLines, foundEvents, savedWords, secretWords } from "../captures/events.ts";
 import { askedFor, bundleOfFound, findHere, secretsIn } from "../captures/found.ts";
 import type { Command, Context } from "../command.ts";
+import { EXIT, exitOf } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
 import { quoted, safe } from "../terminal.ts";
@@ -171,8 +172,10 @@ async function converse(holdfast: Holdfast, capture: Capture, tell: Tell): Promi
 /** The capture is there all the same: who reads the error must know it. */
 function withoutConversation({ id, session }: Capture, error: unknown): unknown {
   if (!isHoldfastError(error)) return error;
+  // A mistake on the command line would mean that nothing was written.
+  const code = exitOf(error.code) === EXIT.usage ? "Conflict" : error.code;
   return new HoldfastError(
-    error.code,
+    code,
     `the capture ${id} was saved, but its conversation could not be brought into session "${session}": ${error.message}`,
     {
       hint: `capture it again, or with --no-session; \`holdfast restore --capture ${quoted(id)}\` puts it back in any case`,

@@ -106,6 +106,8 @@ describe("capture and restore", () => {
     ]);
     expect(again[5]).toMatchObject({ generation: 2, request: "r", session: `claude-code/${SESSION}` });
     expect(again[6]).toMatchObject({ messages: 2 });
+    // The path says where Claude Code keeps its sessions, whoever runs the command.
+    await ran({ ...here, home: newFolder() }, "capture", "--transcript", file, "--request", "r", "--dry-run");
   });
 
   test("a dry run tells the same events and writes nothing", async () => {
@@ -289,6 +291,23 @@ describe("capture and restore", () => {
   ])("%j is a mistake that is told", async (argv, words) => {
     const { code, stdout, stderr } = await cli(argv, at(machine()));
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(words) });
+  });
+
+  test("CA8 a conversation that cannot be brought in is told, and the capture is there all the same", async () => {
+    const here = rich();
+    await ran(here, "messages", "add", "chat", "--agent", "a", "hello");
+    // Another's session has the name: a fork has a past that is no conversation of this agent.
+    await ran(here, "fork", "chat", `claude-code/${SESSION}`);
+    const { code, stdout, stderr } = await cli(
+      ["capture", "--session-id", SESSION, "--request", "r", "--json"],
+      at(here),
+    );
+    expect(code).toBe(4);
+    const saved = events(stdout).find(({ event }) => event === "saved");
+    expect(JSON.parse(stderr)).toMatchObject({ code: "Conflict", details: { capture: saved.capture } });
+    expect(JSON.parse(stderr).hint).toContain(`holdfast restore --capture ${saved.capture}`);
+    await ran(machine(), "restore", "--capture", saved.capture);
+    await ran(here, "capture", "--session-id", SESSION, "--request", "r", "--no-session");
   });
 
   test("a session that is not on this machine is not found", async () => {
