@@ -61,7 +61,7 @@ export interface BytesOut {
 }
 
 /** Writes beside the target and renames at the end: a damaged blob never takes the place of a good file. */
-export async function fileOut(file: string, io: Io): Promise<BytesOut> {
+export async function fileOut(file: string, io: Io, mode = 0o666): Promise<BytesOut> {
   const target = path.resolve(io.cwd, file);
   const partial = `${target}.${process.pid}.partial`;
   const guarded = async <T>(act: () => Promise<T>): Promise<T> => {
@@ -71,7 +71,7 @@ export async function fileOut(file: string, io: Io): Promise<BytesOut> {
       throw fileFailure(error, file);
     }
   };
-  const handle: FileHandle = await open(partial, "w").catch(async (error: unknown) => {
+  const handle: FileHandle = await open(partial, "w", mode).catch(async (error: unknown) => {
     throw (await isMissing(path.dirname(target))) ? missingDirectory(error, file) : fileFailure(error, file);
   });
   return {

@@ -47,6 +47,13 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bmigrate: true\b/, "run `holdfast migrate`"],
   [/\bcreate: true\b/, "run `holdfast init`"],
   [/\bfileBlobs\(/, "pass --blob-dir DIR (or set HOLDFAST_BLOB_DIR): where this store keeps its blobs"],
+  [/\bcaptures\.list\(\)/, "`holdfast captures` lists those there are; what has expired may have been swept"],
+  [
+    /\bcaptures\.expire\(/,
+    "as long as it was not swept, `holdfast captures keep CAPTURE` keeps it; the conversation is in its session",
+  ],
+  [/\bcaptures\.prefer\(/, "`holdfast captures --beside` lists both, `holdfast captures prefer CAPTURE` chooses"],
+  [/\bdetails\.stderr\b/, "--json shows what it said; run the command by hand to see all of it"],
   [/\bttlMs\b/, "store it again with `holdfast blobs put FILE`, with --pin or a longer --ttl"],
   [/\b(resolve|resolveText|stream)\(\)/, "read it with `holdfast blobs get REF --out FILE`"],
 ];

@@ -4,19 +4,24 @@ import { agents } from "./commands/agents.ts";
 import { exported, imported } from "./commands/archive.ts";
 import { blobs } from "./commands/blobs.ts";
 import { fork, resume, rewind } from "./commands/branching.ts";
+import { captured } from "./commands/capture.ts";
+import { captures } from "./commands/captures.ts";
 import { check } from "./commands/check.ts";
 import { contextOf } from "./commands/context.ts";
 import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
 import { diff } from "./commands/diff.ts";
 import { gc } from "./commands/gc.ts";
+import { handedOver } from "./commands/handover.ts";
 import { heads } from "./commands/heads.ts";
+import { importLocal } from "./commands/import-local.ts";
 import { init } from "./commands/init.ts";
 import { log } from "./commands/log.ts";
 import { messages } from "./commands/messages.ts";
 import { migrate } from "./commands/migrate.ts";
 import { compact, publish } from "./commands/publish.ts";
 import { query } from "./commands/query.ts";
+import { restore } from "./commands/restore.ts";
 import { run } from "./commands/run.ts";
 import { runs } from "./commands/runs.ts";
 import { sessions } from "./commands/sessions.ts";
@@ -32,9 +37,9 @@ export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
   { title: "What agents do", commands: [runs, worker] },
-  { title: "Coding agents", commands: [run] },
   { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, contextOf, diff] },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
+  { title: "Coding agents", commands: [run, captured, restore, captures, handedOver, importLocal] },
   { title: "From store to store", commands: [exported, imported] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];

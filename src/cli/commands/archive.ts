@@ -1,13 +1,13 @@
 // holdfast export and import: sessions as files.
 import type { ImportReport } from "../../contracts/archive.ts";
-import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/lineage.ts";
-import { fileIn, fileOut, isFile } from "../bytes.ts";
+import { fileIn, fileOut } from "../bytes.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
+import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
 import { facts } from "../table.ts";
 import { quoted, safe, safeText } from "../terminal.ts";
 import { formatBytes, formatCount, plural } from "../units.ts";
@@ -30,7 +30,7 @@ export const exported: Command = {
       value: "FILE",
       summary: "write it to this file, which appears when it is complete",
     },
-    force: { type: "flag", summary: "write over a file that is there" },
+    force: FORCE_OPTION,
     children: { type: "flag", summary: "also the sessions it invoked" },
     "no-aliases": { type: "flag", summary: "without the names that point at it" },
     markdown: { type: "flag", summary: "Markdown for people; it cannot be imported" },
@@ -81,16 +81,6 @@ function notAtHead(named: string): UsageError {
     `a session is exported whole, not at a head; fork it there first, which copies nothing: ` +
       `\`holdfast fork ${quoted(named)} NEW-ID\`, then \`holdfast export NEW-ID\`; or --markdown for people`,
   );
-}
-
-/** Before anything is read: what is in the file may be the only copy of something. */
-async function refuseOverwriting({ args, io }: Context): Promise<void> {
-  const out = args.text("out");
-  if (out === undefined || args.flag("force") || !(await isFile(out, io))) return;
-  throw new HoldfastError("AlreadyExists", `there is a file ${out} already`, {
-    hint: "choose another name, or write over it with --force",
-    details: { kind: "file", id: out },
-  });
 }
 
 /** Sessions it invoked that are not in the file. */

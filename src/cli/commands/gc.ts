@@ -1,5 +1,7 @@
-// holdfast gc: gives back the space of blobs that nothing refers to.
+// holdfast gc: gives back the space of captures whose time is over, and of blobs that nothing refers to.
 import type { GcReport } from "../../contracts/blobs.ts";
+import type { CapturesRemoved } from "../../contracts/captures.ts";
+import { sweptWords } from "../captures/sweep.ts";
 import type { Command } from "../command.ts";
 import { type Frame, facts } from "../table.ts";
 import { wrap } from "../terminal.ts";
@@ -7,10 +9,11 @@ import { formatBytes, formatCount, plural } from "../units.ts";
 
 export const gc: Command = {
   name: "gc",
-  summary: "delete blobs that nothing refers to",
+  summary: "delete expired captures, and blobs that nothing refers to",
   usage: ["gc [--dry-run | --vacuum]"],
   description:
-    "Frees expired blobs that are not pinned and that no row refers to. It works by epochs: every run is one, and a " +
+    "Deletes captures whose time is over, as holdfast captures sweep does. Then it " +
+    "frees expired blobs that are not pinned and that no row refers to. It works by epochs: every run is one, and a " +
     "blob is freed by the third run after it expired, so that a writer who is just storing the same bytes never " +
     "loses them. It runs safely beside writers; run it regularly. A dry run tells what can be reclaimed in the end. " +
     "With --vacuum the whole database is then written anew: copies of erased rows that the engine left in its unused " +
@@ -30,10 +33,13 @@ export const gc: Command = {
   run: async (context) => {
     const { args, output } = context;
     const vacuum = args.flag("vacuum");
-    const report = await (await context.open()).blobs.gc({ dryRun: args.flag("dry-run"), vacuum });
+    const dryRun = args.flag("dry-run");
+    const holdfast = await context.open();
+    const captures = await holdfast.captures.deleteExpired({ dryRun });
+    const report = await holdfast.blobs.gc({ dryRun, vacuum });
     const text = vacuum ? `The database was written anew. ${EPOCHS}` : EPOCHS;
-    await output.answer(report, () => [
-      ...lines(report, { ...output.frame, indent: 2 }),
+    await output.answer({ ...report, captures }, () => [
+      ...lines(report, captures, { ...output.frame, indent: 2 }),
       "",
       ...wrap(text, Math.min(WIDEST, output.width)),
     ]);
@@ -44,11 +50,14 @@ export const gc: Command = {
 const WIDEST = 80;
 const EPOCHS = "gc works by epochs: every run is one, and a blob is freed by the third run after it expired.";
 
-function lines(report: GcReport, frame: Frame): string[] {
+function lines(report: GcReport, captures: CapturesRemoved, frame: Frame): string[] {
+  const swept: [string, string] = ["captures", captures.removed.length === 0 ? "" : sweptWords(captures)];
   const freed = `${plural(report.deleted, "blob")}, ${formatBytes(report.bytes)}`;
   const orphans: [string, string] = ["orphans", report.orphans === 0 ? "" : formatCount(report.orphans)];
-  if (report.dryRun) return ["dry run: nothing was changed", ...facts([["can be reclaimed:", freed], orphans], frame)];
+  if (report.dryRun)
+    return ["dry run: nothing was changed", ...facts([["can be reclaimed:", freed], swept, orphans], frame)];
   const pairs: [string, string][] = [
+    swept,
     ["deleted", freed],
     ["condemned", `${plural(report.condemned, "blob")}; the next run frees them unless used`],
     ["sealed", report.sealed === 0 ? "" : formatCount(report.sealed)],

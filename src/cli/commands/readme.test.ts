@@ -1,9 +1,14 @@
 // Every command that README.md lists works as it is printed there, with the names filled in.
 import { readFileSync } from "node:fs";
+import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SESSION, transcript, write } from "../../../test/coding/claude-tree.ts";
 import { cli, enter, json, leave, run, within } from "../../../test/shell.ts";
 
-beforeEach(enter);
+let home: string;
+beforeEach(async () => {
+  home = await enter();
+});
 afterEach(leave);
 
 const page = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
@@ -22,6 +27,7 @@ test("the commands of README run as printed", async () => {
   await within((store) =>
     store.runs.execute({ id: "a", version: "1", iterate: (it) => it.done() }, { session: "ran", id: "run-1" }),
   );
+  write(path.join(home, ".claude/projects/-w", `${SESSION}.jsonl`), transcript(2, "/w"));
   const names: Readonly<Record<string, string>> = {
     S: session,
     A: session,
@@ -29,6 +35,7 @@ test("the commands of README run as printed", async () => {
     FILE: "chat.holdfast",
     TEXT: "short",
     R: "run-1",
+    ID: SESSION,
   };
   // These two take their time, and have tests of their own.
   const commands = listed().filter((command) => command !== "demo" && !command.startsWith("worker "));
@@ -41,7 +48,8 @@ test("the commands of README run as printed", async () => {
           .trim()
           .split(/ +/)
           .map((word) => names[word] ?? word.replace("S@HEAD", `${session}@${id}`));
-    const { code, stderr } = await cli(argv, { signal: AbortSignal.timeout(argv.includes("--follow") ? 200 : 60_000) });
+    const signal = AbortSignal.timeout(argv.includes("--follow") ? 200 : 60_000);
+    const { code, stderr } = await cli(argv, { signal, env: { HOME: home } });
     expect(`${command}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${command}: 0 `);
   }
 });

@@ -23,8 +23,10 @@ const EVERY_MS: Readonly<Record<CodingAgent, number>> = { "claude-code": 2000, o
 
 export const run: Command = {
   name: "run",
-  summary: "run Claude Code or OpenCode with a session that outlives this machine",
-  usage: ["run [--request ID] [--out FILE] [--ttl TIME] -- claude|opencode …"],
+  summary: "run Claude Code or OpenCode, with a session that stays",
+  usage: [
+    "run [--request ID] [--out FILE] [--ttl TIME] [--every TIME] [--rewrite-paths] [--mask-secrets] [--log FILE] -- claude|opencode …",
+  ],
   description:
     "Puts the request's session back, runs the agent with its own resume flag, saves the session while it works and when it " +
     "ends, also when it is killed, and ends as the agent ended. When the session cannot be put back, the agent is told the " +

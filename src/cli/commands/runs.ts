@@ -118,7 +118,7 @@ const ALL: readonly Command[] = [
 
 export const runs: CommandGroup = {
   name: "runs",
-  summary: "list runs, draw their steps, answer their questions, go on from one",
+  summary: "list runs, draw their steps, answer questions, go on from one",
   usage: ALL.flatMap(({ usage }) => usage),
   description:
     "A run is one durable execution of an agent in a session: iterations, each ended by a checkpoint, made of steps that " +

@@ -75,6 +75,47 @@ describe("worker", () => {
     expect(stdout).toMatch(/^\d\d:\d\d:\d\dZ {2}run_/m);
   });
 
+  test("CA5 deletes expired captures at the start and from then on, and says so", async () => {
+    const file = agents(`export default ${WAITS}`);
+    const saved = async (sessionId: string) => {
+      const files = [{ role: "transcript" as const, path: "project/a.jsonl", content: new Uint8Array(10) }];
+      const { id } = await hf.captures.save({ request: "r", agent: "opencode", sessionId, cwd: "/w", files });
+      return await hf.captures.expire(id, 1);
+    };
+    const first = await saved("one");
+    let second: Promise<{ id: string }> | undefined;
+    const { code, stdout } = await work(["--agents", file, "--sweep", "1s", "--json"], (text) => {
+      const swept = text.split('"swept"').length - 1;
+      if (swept === 1) second ??= saved("two");
+      return swept === 2;
+    });
+    expect(code).toBe(0);
+    const told = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(told.filter(({ event }) => event === "swept").map(({ removed }) => removed)).toMatchObject([
+      [{ id: first.id, request: "r", sessionId: "one" }],
+      [{ id: (await second)?.id }],
+    ]);
+    expect(await hf.captures.get(first.id)).toBeNull();
+  });
+
+  test("sweeps never, when it is told so, and not all the time", async () => {
+    const file = agents(`export default ${ECHO}`);
+    const files = [{ role: "transcript" as const, path: "project/a.jsonl", content: new Uint8Array(10) }];
+    const { id } = await hf.captures.save({ request: "r", agent: "opencode", sessionId: "s", cwd: "/w", files });
+    await hf.captures.expire(id, 1);
+    await hf.runs.start(echo, { session: "a" });
+    const { code, stdout } = await work(["--agents", file, "--sweep", "never"], (text) => text.includes(" completed"));
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("expired capture");
+    expect(await hf.captures.get(id)).not.toBeNull();
+    for (const given of ["10ms", "100d", "often"]) {
+      expect(await work(["--agents", file, "--sweep", given], () => true)).toMatchObject({ code: 2 });
+    }
+  });
+
   test("--json is one document a line", async () => {
     const file = agents(`export const echo = ${ECHO};`);
     const { id } = await hf.runs.start(echo, { session: "a" });

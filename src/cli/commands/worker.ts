@@ -1,7 +1,9 @@
 // holdfast worker: works on runs until it is told to stop.
+import type { Captures, CapturesRemoved } from "../../contracts/captures.ts";
 import type { Run, Worker, WorkerNote } from "../../contracts/runs.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { AGENTS_HELP, loadAgents } from "../agents.ts";
+import { sweptWords } from "../captures/sweep.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
@@ -10,13 +12,19 @@ import { whyOf } from "../runs.ts";
 import { safe, safeLine } from "../terminal.ts";
 import { formatSpan, formatTime, parseDuration, plural } from "../units.ts";
 
+const HOUR_MS = 3_600_000;
+const LEAST_SWEEP_MS = 1000;
+/** What a timer can wait for. */
+const MOST_SWEEP_MS = 24 * 24 * HOUR_MS;
+
 export const worker: Command = {
   name: "worker",
   summary: "work on runs of your agents until told to stop",
-  usage: ["worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--allow-mismatch]"],
+  usage: ["worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--sweep TIME] [--allow-mismatch]"],
   description:
     "Takes runs that can go on, works on some at a time, wakes them at their timers and signals, and takes over those whose " +
     "worker shows no sign of life, of any machine that shares the store. " +
+    "At the start and every hour it deletes captures whose time is over, and says so. " +
     `${AGENTS_HELP} Prints a line for each run ` +
     "it takes and leaves (--json: one document a line). SIGTERM or Ctrl-C drains it: it takes nothing new, lets " +
     "iterations come to their end, gives the rest back and exits with 0. A second signal gives everything back at once, " +
@@ -26,6 +34,7 @@ export const worker: Command = {
     concurrency: { type: "number", min: 1, max: 10_000, summary: "runs at a time (default 16)" },
     poll: { type: "number", value: "MS", min: 10, max: 3_600_000, summary: "look for work so often (default 1000)" },
     grace: { type: "text", value: "TIME", summary: "what iterations get to come to their end (default 10s)" },
+    sweep: { type: "text", value: "TIME", summary: "delete expired captures so often, or never (default 1h)" },
     "allow-mismatch": { type: "flag", summary: "also runs that another version, or other tools, of the agent began" },
   },
   operands: [],
@@ -43,6 +52,7 @@ export const worker: Command = {
     if (files.length === 0) throw new UsageError("name the module that exports the agents: --agents FILE");
     const grace = args.text("grace");
     const graceMs = grace === undefined ? undefined : parseDuration(grace, "--grace");
+    const sweepMs = sweepGiven(context);
     const agents = await loadAgents(files, context.io);
     const teller = new Teller(context);
     const holdfast = await context.open({ environment: { ...realEnvironment(), log: teller.log } });
@@ -57,11 +67,42 @@ export const worker: Command = {
     const names = agents.map(({ id, version }) => `${id} ${version}`).join(", ");
     if (output.json) await output.record({ event: "started", worker: working.id, agents: agents.map(({ id }) => id) });
     else await output.line(safe`${working.id} works for ${names} on ${context.storeName}; Ctrl-C stops it`);
-    const wasCutOff = await untilStopped(working, graceMs, context, teller);
+    const sweeper = startSweeping(holdfast.captures, sweepMs, teller);
+    const wasCutOff = await untilStopped(working, graceMs, context, teller).finally(() => sweeper.stop());
     await teller.said();
     return wasCutOff ? EXIT.refused : EXIT.ok;
   },
 };
+
+function sweepGiven({ args }: Context): number | null {
+  const given = args.text("sweep");
+  if (given === "never") return null;
+  const ms = given === undefined ? HOUR_MS : parseDuration(given, "--sweep");
+  if (ms < LEAST_SWEEP_MS || ms > MOST_SWEEP_MS) throw new UsageError(`--sweep takes from 1s to 24d, not "${given}"`);
+  return ms;
+}
+
+/** At once, and from then on every so often; trouble with it is told, and changes nothing about the work. */
+function startSweeping(captures: Captures, everyMs: number | null, teller: Teller): { stop(): Promise<void> } {
+  const ended = new AbortController();
+  const { sleep } = realEnvironment();
+  const sweeping = (async () => {
+    while (everyMs !== null && !ended.signal.aborted) {
+      try {
+        teller.swept(await captures.deleteExpired());
+      } catch (error) {
+        teller.log("error", "captures.sweep", { error: error instanceof Error ? error.message : String(error) });
+      }
+      await sleep(everyMs, ended.signal);
+    }
+  })();
+  return {
+    stop: async () => {
+      ended.abort();
+      await sweeping;
+    },
+  };
+}
 
 /** Whether runs were given back in mid-iteration, because somebody said stop twice. */
 async function untilStopped(
@@ -145,6 +186,12 @@ class Teller {
     const record = { event: note.kind, at, run: id, session, agent, status, iteration, ms, error };
     this.#tell(record, `${this.#time(at)}  ${safe`${id}  ${session}`}  ${this.#words(note, ms)}`);
   };
+
+  swept(gone: CapturesRemoved): void {
+    if (gone.removed.length === 0) return;
+    const at = Date.now();
+    this.#tell({ event: "swept", at, ...gone }, `${this.#time(at)}  deleted ${sweptWords(gone)}`);
+  }
 
   /** What the library logs of its own troubles: the store cannot be reached, a lease was lost. */
   readonly log = (level: string, event: string, fields: Readonly<Record<string, unknown>> = {}): void => {

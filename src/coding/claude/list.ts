@@ -11,10 +11,21 @@ export interface ClaudeTranscript {
   readonly mtimeMs: number;
 }
 
-/** One for every transcript: a session that ran in several directories is there several times. */
-export async function* listClaudeSessions(configDir: string): AsyncGenerator<ClaudeTranscript> {
+/**
+ * One for every transcript: a session that ran in several directories is there several times. A directory that cannot be
+ * listed is told to `unreadable`, where there is one, and the others are listed all the same.
+ */
+export async function* listClaudeSessions(
+  configDir: string,
+  unreadable?: (folder: string, error: unknown) => void,
+): AsyncGenerator<ClaudeTranscript> {
   for (const key of await keysOf(configDir)) {
-    const names = await readdir(path.join(configDir, "projects", key));
+    const folder = path.join(configDir, "projects", key);
+    const names = await readdir(folder).catch((error: unknown) => {
+      if (unreadable === undefined) throw error;
+      unreadable(folder, error);
+      return [];
+    });
     for (const name of names.sort()) {
       if (!name.endsWith(".jsonl") || !isSessionId(name.slice(0, -6))) continue;
       const found = await transcript(configDir, key, name.slice(0, -6));

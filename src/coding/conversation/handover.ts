@@ -7,8 +7,8 @@ import { isObject, textOf } from "./content.ts";
 import { doingsOf, saidIn } from "./doings.ts";
 
 export interface HandoverOptions {
-  /** The command that puts the agent's session back; `holdfast restore` with its request when not given. */
-  readonly restore?: string;
+  /** The command that puts the agent's session back; `holdfast restore` with its request when not given. null: nothing does. */
+  readonly restore?: string | null;
   /** How many prompts, files and commands are listed, the newest of each; 20 when not given. */
   readonly items?: number;
 }
@@ -28,7 +28,8 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     ["Directory", textOf(coding.cwd)],
     ["Request", request],
   ];
-  const restore = options.restore ?? (request === null ? null : `holdfast restore --request ${word(request)}`);
+  const usual = request === null ? null : `holdfast restore --request ${word(request)}`;
+  const restore = options.restore === undefined ? usual : options.restore;
   return [
     `# Handover: ${code(title ?? id)}`,
     "",

@@ -7,7 +7,7 @@ import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import { type ExportedSession, parse, readExport, withoutShareSecret } from "./export.ts";
-import { hasDatabase, listOldSessions, readOldSessions } from "./old.ts";
+import { hasDatabase, listOldSessions, readOldSessions, type Unreadable } from "./old.ts";
 import { failed, type OpenCode, type Row } from "./runner.ts";
 import { checkSessionId, isSessionId, SELECT_ALL, selectTree, type TodoRow } from "./sql.ts";
 
@@ -23,6 +23,8 @@ export interface FindOpenCode {
   readonly dataDir: string;
   /** A private folder to which it is exported; the files in it are the capture's until the caller removes it. */
   readonly folder: string;
+  /** Of versions before 1.2: sessions whose files are damaged are told to it and left out, instead of refusing them all. */
+  readonly unreadable?: Unreadable;
 }
 
 export interface FoundOpenCode extends FoundSession {
@@ -57,7 +59,8 @@ export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundO
   checkSessionId(sessionId);
   for (const name of ["export", "todos"]) await mkdir(path.join(folder, name), { recursive: true, mode: 0o700 });
   const hasNew = runner.options.env.OPENCODE_DB !== undefined || (await hasDatabase(dataDir));
-  const tree = (hasNew ? await exportTree(options) : null) ?? (await readOldSessions(dataDir, sessionId));
+  const tree =
+    (hasNew ? await exportTree(options) : null) ?? (await readOldSessions(dataDir, sessionId, options.unreadable));
   if (tree === null) {
     throw new HoldfastError("NotFound", `OpenCode has no session ${sessionId} on this machine`, {
       details: { sessionId, dataDir },
@@ -68,7 +71,11 @@ export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundO
 }
 
 /** Of all projects, those of versions before 1.2 too. */
-export async function listOpenCodeSessions(runner: OpenCode, dataDir: string): Promise<readonly LocalOpenCode[]> {
+export async function listOpenCodeSessions(
+  runner: OpenCode,
+  dataDir: string,
+  unreadable?: Unreadable,
+): Promise<readonly LocalOpenCode[]> {
   const hasNew = runner.options.env.OPENCODE_DB !== undefined || (await hasDatabase(dataDir));
   const rows = hasNew ? await runner.rows(SELECT_ALL) : [];
   const listed = rows.map(
@@ -82,7 +89,7 @@ export async function listOpenCodeSessions(runner: OpenCode, dataDir: string): P
     }),
   );
   const known = new Set(listed.map(({ sessionId }) => sessionId));
-  return [...listed, ...(await listOldSessions(dataDir)).filter(({ sessionId }) => !known.has(sessionId))];
+  return [...listed, ...(await listOldSessions(dataDir, unreadable)).filter(({ sessionId }) => !known.has(sessionId))];
 }
 
 /** One query, and an export of each; more only when the session is worked on meanwhile. */

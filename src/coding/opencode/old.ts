@@ -13,10 +13,14 @@ export async function hasDatabase(dataDir: string): Promise<boolean> {
   return (await namesIn(dataDir)).some((name) => /^opencode.*\.db$/.test(name));
 }
 
-/** null when there is no such session. */
-export async function readOldSessions(dataDir: string, rootId: string): Promise<SessionTree | null> {
+/** null when there is no such session. One whose file is damaged might be below it: that is refused, unless it is told. */
+export async function readOldSessions(
+  dataDir: string,
+  rootId: string,
+  unreadable?: Unreadable,
+): Promise<SessionTree | null> {
   const storage = path.join(dataDir, "storage");
-  const infos = await readInfos(storage);
+  const infos = await readInfos(storage, unreadable);
   const root = infos.get(rootId);
   if (root === undefined) return null;
   const ids = [rootId];
@@ -34,8 +38,9 @@ export async function readOldSessions(dataDir: string, rootId: string): Promise<
   return { exported: false, cwd: String(root.directory), version: versionOf(root), sessions, todos };
 }
 
-export async function listOldSessions(dataDir: string): Promise<readonly LocalOpenCode[]> {
-  const infos = await readInfos(path.join(dataDir, "storage"));
+/** One whose file is damaged is told to `unreadable`, where there is one, and the others are listed all the same. */
+export async function listOldSessions(dataDir: string, unreadable?: Unreadable): Promise<readonly LocalOpenCode[]> {
+  const infos = await readInfos(path.join(dataDir, "storage"), unreadable);
   return [...infos].map(([sessionId, info]) => ({
     sessionId,
     parentId: isSessionId(info.parentID) ? info.parentID : null,
@@ -46,11 +51,21 @@ export async function listOldSessions(dataDir: string): Promise<readonly LocalOp
   }));
 }
 
-async function readInfos(storage: string): Promise<ReadonlyMap<string, JsonObject>> {
+export type Unreadable = (file: string, error: unknown) => void;
+
+async function readInfos(storage: string, unreadable?: Unreadable): Promise<ReadonlyMap<string, JsonObject>> {
   const infos = new Map<string, JsonObject>();
   for (const project of (await namesIn(path.join(storage, "session"))).toSorted()) {
     const folder = path.join(storage, "session", project);
-    for (const id of await idsIn(folder, isSessionId)) infos.set(id, await readObject(path.join(folder, `${id}.json`)));
+    for (const id of await idsIn(folder, isSessionId)) {
+      const file = path.join(folder, `${id}.json`);
+      try {
+        infos.set(id, await readObject(file));
+      } catch (error) {
+        if (unreadable === undefined) throw error;
+        unreadable(file, error);
+      }
+    }
   }
   return infos;
 }

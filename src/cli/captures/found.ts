@@ -1,0 +1,106 @@
+// A session that is on this machine, as `holdfast capture` takes it: found by its id or its transcript, looked through for
+// secrets, and made a bundle of.
+import { readFile } from "node:fs/promises";
+import * as path from "node:path";
+import { bundleFiles } from "../../captures/bundle.ts";
+import { findClaudeSession } from "../../coding/claude/find.ts";
+import { configDirOf } from "../../coding/claude/key.ts";
+import type { FoundHere } from "../../coding/here.ts";
+import type { FileFinding } from "../../coding/saver.ts";
+import { maskSecrets, scanSecrets } from "../../coding/secrets.ts";
+import type { CaptureRole, CodingAgent } from "../../contracts/captures.ts";
+import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import { sha256Hex } from "../../core/bytes.ts";
+import { limitExceeded } from "../../core/check.ts";
+import type { Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { agentGiven, agentOfId, hereOf, placeOf } from "./agent.ts";
+
+export type Asked =
+  | { readonly agent: CodingAgent; readonly sessionId: string }
+  | { readonly agent: "claude-code"; readonly transcript: string };
+
+/** What the user named, before anything is looked for. */
+export function askedFor(context: Context): Asked {
+  const { args, io } = context;
+  const [sessionId, transcript] = [args.text("session-id"), args.text("transcript")];
+  const agent = agentGiven(context);
+  if ((sessionId === undefined) === (transcript === undefined)) {
+    throw new UsageError("name the session: --session-id ID, or --transcript PATH of Claude Code, one of the two");
+  }
+  if (transcript !== undefined) {
+    if (agent === "opencode") throw new UsageError("--transcript is of Claude Code; name OpenCode's by --session-id");
+    return { agent: "claude-code", transcript: path.resolve(io.cwd, transcript) };
+  }
+  return { agent: agentOfId(sessionId ?? "", agent), sessionId: sessionId ?? "" };
+}
+
+/** Whoever asked says when its files are done with. */
+export async function findHere(context: Context, asked: Asked): Promise<FoundHere> {
+  if ("sessionId" in asked) return hereOf(context, asked.agent).find(asked.sessionId);
+  const { env, cwd } = placeOf(context);
+  const { transcript: transcriptPath } = asked;
+  const found = await findClaudeSession({ transcriptPath, configDir: configDirAbove(transcriptPath, env), cwd });
+  return { ...found, done: async () => {} };
+}
+
+/** The path says it: <config directory>/projects/<key>/<session>.jsonl. Otherwise it is the user's. */
+function configDirAbove(transcript: string, env: Context["io"]["env"]): string {
+  const projects = path.dirname(path.dirname(transcript));
+  return path.basename(projects) === "projects" ? path.dirname(projects) : configDirOf(env);
+}
+
+export interface Counted {
+  readonly files: number;
+  readonly size: number;
+}
+
+export function byRole(files: readonly { role: CaptureRole; size: number }[]): Readonly<Record<string, Counted>> {
+  const roles: Record<string, Counted> = {};
+  for (const { role, size } of files) {
+    const before = roles[role] ?? { files: 0, size: 0 };
+    roles[role] = { files: before.files + 1, size: before.size + size };
+  }
+  return roles;
+}
+
+/** Its files one after the other; what was listed and is gone is left out, as when it is saved. */
+async function* contentsOf({ files }: FoundSession): AsyncGenerator<{ file: FoundFile; content: Uint8Array }> {
+  for (const file of files) {
+    const content = await readFile(file.file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    });
+    if (content !== null) yield { file, content };
+  }
+}
+
+export async function secretsIn(found: FoundSession): Promise<readonly FileFinding[]> {
+  const findings: FileFinding[] = [];
+  for await (const { file, content } of contentsOf(found)) {
+    findings.push(...scanSecrets(content).map((finding) => ({ ...finding, path: file.path })));
+  }
+  return findings;
+}
+
+export interface Bundled {
+  readonly bundle: Uint8Array;
+  readonly secrets: readonly FileFinding[];
+}
+
+/** Without a store. */
+export async function bundleOfFound(found: FoundSession, mask: boolean): Promise<Bundled> {
+  const size = found.files.reduce((sum, file) => sum + file.size, 0);
+  if (size > LIMITS.bundleBytes) throw limitExceeded("bundleBytes", "the size of the session's files", size);
+  const secrets: FileFinding[] = [];
+  const files: Parameters<typeof bundleFiles>[1][number][] = [];
+  for await (const { file, content: bytes } of contentsOf(found)) {
+    secrets.push(...scanSecrets(bytes).map((finding) => ({ ...finding, path: file.path })));
+    const content = mask ? maskSecrets(bytes) : bytes;
+    const ref = `sha256:${sha256Hex(content)}`;
+    files.push({ role: file.role, path: file.path, size: content.byteLength, ref, content });
+  }
+  const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
+  return { bundle: await bundleFiles({ agent, sessionId, cwd, configDir, key, agentVersion }, files), secrets };
+}

@@ -1,0 +1,146 @@
+// The sessions that coding agents have on this machine, and bringing what they said into a store: what did not change since
+// the last time is known by its sizes and times, and not read.
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { findClaudeSession } from "../../coding/claude/find.ts";
+import { configDirOf } from "../../coding/claude/key.ts";
+import { type ClaudeTranscript, listClaudeSessions } from "../../coding/claude/list.ts";
+import { type Imported, importConversation } from "../../coding/conversation/import.ts";
+import { type FoundHere, type Here, openCodeRunner } from "../../coding/here.ts";
+import {
+  type FindOpenCode,
+  findOpenCodeSession,
+  type LocalOpenCode,
+  listOpenCodeSessions,
+} from "../../coding/opencode/find.ts";
+import { openCodeDataDir } from "../../coding/opencode/runner.ts";
+import { maskSecretsIn } from "../../coding/secrets.ts";
+import { readableOnDisk } from "../../coding/sources.ts";
+import { conversationIn } from "../../coding/telling.ts";
+import type { CodingAgent } from "../../contracts/captures.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { encodeText, sha256Hex } from "../../core/bytes.ts";
+import { hasTombstone } from "../store.ts";
+
+export interface Local {
+  readonly agent: CodingAgent;
+  readonly sessionId: string;
+  /** When it was written to last, epoch milliseconds. */
+  readonly changedAt: number;
+  /** What tells that it did not change; asked for only when it may be imported. */
+  stamp(): Promise<string>;
+  find(): Promise<FoundHere>;
+}
+
+/** What cannot even be listed, and why. */
+export type Unreadable = (place: string, error: unknown) => void;
+
+export function listLocal(agent: CodingAgent, here: Here, unreadable: Unreadable): Promise<readonly Local[]> {
+  return agent === "claude-code" ? claudeLocals(here, unreadable) : openCodeLocals(here, unreadable);
+}
+
+/** A session that ran in several directories has several transcripts: as everywhere, the longest is meant. */
+async function claudeLocals({ env }: Here, unreadable: Unreadable): Promise<readonly Local[]> {
+  const configDir = configDirOf(env);
+  const longest = new Map<string, ClaudeTranscript>();
+  for await (const one of listClaudeSessions(configDir, unreadable)) {
+    const other = longest.get(one.sessionId);
+    const isMore =
+      other === undefined || one.size > other.size || (one.size === other.size && one.mtimeMs > other.mtimeMs);
+    if (isMore) longest.set(one.sessionId, one);
+  }
+  return [...longest.values()].map(
+    ({ sessionId, file, mtimeMs, size }): Local => ({
+      ...{ agent: "claude-code", sessionId, changedAt: mtimeMs },
+      stamp: async () => [file, size, mtimeMs, ...(await besides(path.join(file.slice(0, -6), "subagents")))].join(" "),
+      find: async () => ({
+        ...(await findClaudeSession({ transcriptPath: file, configDir, onlyMessages: true })),
+        done: async () => {},
+      }),
+    }),
+  );
+}
+
+/** Sub-agents go on in files of their own, also while the main transcript rests. */
+async function besides(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  const stats = await Promise.all(names.toSorted().map((name) => lstat(path.join(folder, name)).catch(() => null)));
+  return stats.map((stat) => (stat === null ? "-" : `${stat.size}/${stat.mtimeMs}`));
+}
+
+/** Those below another come with it. */
+async function openCodeLocals(here: Here, unreadable: Unreadable): Promise<readonly Local[]> {
+  const [runner, dataDir] = [openCodeRunner(here), openCodeDataDir(here.env)];
+  const all = await listOpenCodeSessions(runner, dataDir, unreadable);
+  const byId = new Map(all.map((one) => [one.sessionId, one]));
+  const trees = new Map<string, LocalOpenCode[]>();
+  for (const one of all) {
+    const root = rootOf(one, byId);
+    trees.set(root, [...(trees.get(root) ?? []), one]);
+  }
+  return [...trees].map(([sessionId, tree]): Local => {
+    const changedAt = Math.max(...tree.map(({ updatedAt }) => updatedAt));
+    return {
+      ...{ agent: "opencode", sessionId, changedAt },
+      stamp: async () => `${tree.length} ${tree.map(({ updatedAt }) => updatedAt).join(" ")}`,
+      find: () => findOpenCode({ sessionId, runner, dataDir }),
+    };
+  });
+}
+
+/** What is damaged was told when they were listed. */
+async function findOpenCode(session: Omit<FindOpenCode, "folder" | "unreadable">): Promise<FoundHere> {
+  const folder = await mkdtemp(path.join(tmpdir(), "holdfast-local-"));
+  const done = () => rm(folder, { recursive: true, force: true });
+  try {
+    return { ...(await findOpenCodeSession({ ...session, folder, unreadable: () => {} })), done };
+  } catch (error) {
+    await done();
+    throw error;
+  }
+}
+
+function rootOf(one: LocalOpenCode, byId: ReadonlyMap<string, LocalOpenCode>): string {
+  const seen = new Set<string>();
+  let root = one;
+  while (root.parentId !== null && !seen.has(root.sessionId)) {
+    seen.add(root.sessionId);
+    const parent = byId.get(root.parentId);
+    if (parent === undefined) break;
+    root = parent;
+  }
+  return root.sessionId;
+}
+
+export type LocalOutcome =
+  | { readonly outcome: "imported"; readonly session: string; readonly imported: Imported }
+  | { readonly outcome: "unchanged" | "empty" | "erased"; readonly session: string };
+
+/** Into the session that a capture of it would use. One that was erased stays so. */
+export async function importLocalSession(
+  holdfast: Holdfast,
+  local: Local,
+  { request, mask }: { readonly request: string; readonly mask: boolean },
+): Promise<LocalOutcome> {
+  const { agent, sessionId } = local;
+  const session = `${agent}/${sessionId}`;
+  const before = await holdfast.sessions.get({ session });
+  if (before === null && (await hasTombstone(holdfast, session))) return { outcome: "erased", session };
+  // Taken before anything is read: what is added meanwhile is for the next time.
+  const stamp = sha256Hex(encodeText(await local.stamp()));
+  if (before?.metadata.local === stamp) return { outcome: "unchanged", session };
+  const found = await local.find();
+  try {
+    const onDisk = readableOnDisk(found);
+    const read = (name: string) => (mask ? maskSecretsIn(onDisk.read(name)) : onDisk.read(name));
+    const conversation = await conversationIn({ ...onDisk, read });
+    if (conversation === null || conversation.messages.length === 0) return { outcome: "empty", session };
+    const imported = await importConversation(holdfast, conversation, { session, request });
+    const after = await holdfast.sessions.get({ session });
+    await holdfast.sessions.update(session, { metadata: { ...after?.metadata, local: stamp } });
+    return { outcome: "imported", session, imported };
+  } finally {
+    await found.done();
+  }
+}

@@ -1,0 +1,71 @@
+// Captures as people see them.
+import type { Capture, CapturedFile } from "../../contracts/captures.ts";
+import { type Column, type Frame, facts, ID, table } from "../table.ts";
+import { formatAge, formatBytes, formatCount, formatSpan, formatTime, plural } from "../units.ts";
+import { AGENT_NAMES } from "./agent.ts";
+import { byRole } from "./found.ts";
+
+export function captureTable(captures: readonly Capture[], now: number, frame: Frame): string[] {
+  return table(columns(now), captures, frame);
+}
+
+const columns = (now: number): readonly Column<Capture>[] => [
+  { title: "CAPTURE", cell: ({ id }) => id, ...ID, min: 24, colour: (text, _, style) => style.name(text) },
+  { title: "REQUEST", cell: ({ request }) => request, shrink: 3, keep: true },
+  { title: "SAVED", cell: ({ savedAt }) => formatAge(savedAt, now), keep: true },
+  { title: "EXPIRES", cell: (capture) => expiry(capture, now), keep: true },
+  { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
+  { title: "AGENT", cell: ({ agent }) => agent },
+  { title: "GEN", align: "right", cell: ({ generation }) => formatCount(generation) },
+  { title: "BESIDE", cell: ({ diverged }) => (diverged ? "yes" : "") },
+  { title: "AGENT'S SESSION", cell: ({ sessionId }) => sessionId, shrink: 1, min: 36 },
+  { title: "FILES", align: "right", cell: ({ fileCount }) => formatCount(fileCount) },
+  { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
+];
+
+/** "in 6 d": the column says what. */
+export function expiry({ expiresAt }: Pick<Capture, "expiresAt">, now: number): string {
+  if (expiresAt === null) return "never";
+  return expiresAt <= now ? "expired" : `in ${formatSpan(expiresAt - now)}`;
+}
+
+export function captureFacts(capture: Capture, now: number, frame: Frame): string[] {
+  const { agent, agentVersion, configDir, key, expiresAt } = capture;
+  return facts(
+    [
+      ["capture", capture.id],
+      ["request", capture.request],
+      ["agent", [AGENT_NAMES[agent], agentVersion ?? ""].join(" ").trim()],
+      ["agent's session", capture.sessionId],
+      ["session", capture.session],
+      ["directory", capture.cwd],
+      ["config directory", configDir ?? ""],
+      ["project key", key ?? ""],
+      ["generation", formatCount(capture.generation)],
+      ["beside", capture.diverged ? "the newest, which another machine saved" : ""],
+      ["saved", `${formatTime(capture.savedAt)} (${formatAge(capture.savedAt, now)})`],
+      ["created", formatTime(capture.createdAt)],
+      ["expires", expiresAt === null ? "never" : `${formatTime(expiresAt)} (${expiry(capture, now)})`],
+      [
+        "size",
+        `${formatBytes(capture.size)} in ${plural(capture.fileCount, "file")}, ${formatBytes(capture.stored)} stored`,
+      ],
+    ],
+    frame,
+  );
+}
+
+export function fileTable(files: readonly CapturedFile[], frame: Frame): string[] {
+  const order = Object.keys(byRole(files));
+  const grouped = files.toSorted((a, b) => order.indexOf(a.role) - order.indexOf(b.role));
+  return table(
+    [
+      { title: "ROLE", cell: ({ role }) => role },
+      { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
+      { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
+      { title: "PATH", cell: ({ path }) => path, wrap: true, shrink: 1, keep: true },
+    ],
+    grouped,
+    frame,
+  );
+}

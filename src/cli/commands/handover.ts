@@ -1,0 +1,133 @@
+// holdfast handover: what a coding agent was asked, did and left open, for whoever goes on.
+import { handover } from "../../coding/conversation/handover.ts";
+import type { Capture, CodingAgent } from "../../contracts/captures.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Session } from "../../contracts/sessions.ts";
+import { fileOut } from "../bytes.ts";
+import { AGENT_OPTION, AGENTS, agentGiven } from "../captures/agent.ts";
+import { findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
+import { needSession } from "../store.ts";
+import { quoted, safe, safeText } from "../terminal.ts";
+
+export const handedOver: Command = {
+  name: "handover",
+  summary: "what a coding agent was asked, did and left open, as Markdown",
+  usage: ["handover --request ID | --session-id ID | --capture CAPTURE | SESSION [--agent A] [--out FILE [--force]]"],
+  description:
+    "Writes for people what a coding agent's session comes to: what was asked, the last answer, files changed, commands, " +
+    "sub-agents, what is open, tokens and cost, and how to continue. It is made from the conversation in the store, so it can " +
+    "be had when the capture has expired. What it quotes stands in code, where it is neither Markdown nor HTML.",
+  options: {
+    ...WHICH_OPTIONS,
+    agent: AGENT_OPTION,
+    out: { type: "text", short: "o", value: "FILE", summary: "write it to this file" },
+    force: FORCE_OPTION,
+  },
+  operands: [{ name: "SESSION", need: "optional" }],
+  examples: [
+    { command: "holdfast handover --request issue-7", does: "of the newest session of a request" },
+    { command: "holdfast handover claude-code/1d9a0c52-6a0e-4f0b-9c3e-0a5f6a1b2c3d -o HANDOVER.md", does: "to a file" },
+  ],
+  next: "holdfast restore --request ID puts the session back; holdfast messages SESSION shows all that was said.",
+  run: async (context) => {
+    const { output, args } = context;
+    await refuseOverwriting(context);
+    const { holdfast, session, capture } = await subject(context);
+    const restore = capture === null ? null : `holdfast restore --capture ${quoted(capture.id)}`;
+    const markdown = await handover(holdfast, session, { restore });
+    const out = args.text("out");
+    if (out !== undefined) await write(markdown, out, context);
+    const told = { session, capture: capture?.id ?? null, ...(out === undefined ? { markdown } : { file: out }) };
+    if (output.json) await output.document(told);
+    else if (out !== undefined) await output.line(safe`wrote the handover of session ${session} to ${out}`);
+    else await output.bytes(output.interactive ? safeText(markdown) : markdown);
+    return undefined;
+  },
+};
+
+interface Subject {
+  readonly holdfast: Holdfast;
+  readonly session: string;
+  /** With which it can be put back; null when there is none any more. */
+  readonly capture: Capture | null;
+}
+
+async function subject(context: Context): Promise<Subject> {
+  const { args } = context;
+  const which = whichGiven(context);
+  const agent = agentGiven(context);
+  const [named] = args.operands;
+  const isAsked = which.request !== undefined || which.sessionId !== undefined || which.capture !== undefined;
+  if ((named === undefined) !== isAsked) {
+    throw new UsageError("name a session, or --request ID, --session-id ID or --capture CAPTURE, one of them");
+  }
+  const holdfast = await context.open();
+  if (named !== undefined) {
+    const session = await needSession(holdfast, named);
+    return { holdfast, session: session.id, capture: await captureOf(holdfast, session) };
+  }
+  const capture = await findCapture(holdfast, which, agent);
+  if (capture !== null) return { holdfast, session: capture.session, capture: isLive(capture) ? capture : null };
+  const session = await withoutCapture(holdfast, which, agent);
+  if (session !== null) return { holdfast, session: session.id, capture: null };
+  throw nothing(which);
+}
+
+function isLive({ expiresAt }: Capture): boolean {
+  return expiresAt === null || expiresAt > Date.now();
+}
+
+async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Promise<Capture | null> {
+  const { coding } = metadata;
+  const sessionId = typeof coding === "object" && coding !== null && "sessionId" in coding ? coding.sessionId : null;
+  const capture = typeof sessionId === "string" ? await captures.bySession(sessionId) : null;
+  return capture?.session === id ? capture : null;
+}
+
+/** The conversation outlives its capture: a session of that request, or the one that is named after the agent's. */
+async function withoutCapture(
+  { sessions }: Holdfast,
+  { request, sessionId }: Which,
+  agent: CodingAgent | undefined,
+): Promise<Session | null> {
+  const agents = agent === undefined ? AGENTS : [agent];
+  if (sessionId !== undefined) {
+    for (const one of agents) {
+      const found = await sessions.get({ session: `${one}/${sessionId}` });
+      if (found !== null && (request === undefined || found.request === request)) return found;
+    }
+    return null;
+  }
+  if (request === undefined) return null;
+  for (let cursor: string | undefined; ; ) {
+    const page = await sessions.list({ request, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    // Those of sub-agents were invoked by it.
+    const found = page.items.find(({ kind, agent: by }) => kind === "entry" && agents.some((one) => one === by));
+    if (found !== undefined) return found;
+    if (page.next === null) return null;
+    cursor = page.next;
+  }
+}
+
+function nothing(which: Which): HoldfastError {
+  const { message, details } = noCapture(which);
+  return new HoldfastError("NotFound", `${message}; nor a conversation of it`, {
+    hint: "`holdfast captures` and `holdfast sessions` list those there are",
+    details,
+  });
+}
+
+async function write(text: string, file: string, { io }: Context): Promise<void> {
+  const out = await fileOut(file, io);
+  try {
+    await out.write(Buffer.from(text, "utf8"));
+  } catch (error) {
+    await out.discard();
+    throw error;
+  }
+  await out.finish();
+}

@@ -1,0 +1,161 @@
+// holdfast import-local: what coding agents said and did on this machine becomes sessions of the store.
+import type { CodingAgent } from "../../contracts/captures.ts";
+import { isHoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { realEnvironment } from "../../core/environment.ts";
+import { AGENT_NAMES, AGENT_OPTION, AGENTS, agentGiven } from "../captures/agent.ts";
+import { messagesIn } from "../captures/conversation.ts";
+import { importLocalSession, type Local, listLocal } from "../captures/local.ts";
+import type { Command, Context } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { OutputClosed, OutputFailed } from "../failure.ts";
+import { type Io, interruption } from "../io.ts";
+import { facts } from "../table.ts";
+import { safe, safeLine } from "../terminal.ts";
+import { formatCount, parseDuration, plural } from "../units.ts";
+
+export const importLocal: Command = {
+  name: "import-local",
+  summary: "bring what coding agents said on this machine into the store",
+  usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets]"],
+  description:
+    "Brings the conversations of all sessions that Claude Code and OpenCode have of you on this machine into the store, each as " +
+    "a session of its own (claude-code/ID, opencode/ID), so that messages, trace, cost, diff and query work on them. Their files are " +
+    "not captured. What did not change since the last time is not read; one that cannot be read keeps no other from being " +
+    "imported, and the exit code is then 1. A session that was erased in the store is not brought back.",
+  options: {
+    agent: { ...AGENT_OPTION, summary: "only sessions of this coding agent" },
+    since: { type: "text", value: "TIME", summary: "only what changed in the last 12h, 30d …" },
+    "request-prefix": {
+      type: "text",
+      value: "P",
+      summary: "give each session a request of its own, P and its id (default: all have the request local)",
+    },
+    "mask-secrets": { type: "flag", summary: "replace likely secrets in what is imported now" },
+  },
+  means: { json: "print one document for each session, and one at the end, a line each" },
+  operands: [],
+  examples: [
+    { command: "holdfast import-local", does: "all there is" },
+    { command: "holdfast import-local --agent claude-code --since 30d", does: "what Claude Code did this month" },
+  ],
+  next: "holdfast sessions --request local lists them; holdfast cost, holdfast query ask about them.",
+  run: async (context) => {
+    const { args, io } = context;
+    const agent = agentGiven(context);
+    const since = args.text("since");
+    const after = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - parseDuration(since, "--since");
+    const holdfast = await context.open();
+    const importing = new Importing(context, holdfast);
+    const stop = interruption(io);
+    try {
+      for (const one of agent === undefined ? AGENTS : [agent]) await importing.all(one, after, stop.signal);
+    } finally {
+      stop.release();
+    }
+    return await importing.end();
+  },
+};
+
+type Count = "imported" | "unchanged" | "empty" | "erased" | "failed";
+
+class Importing {
+  readonly #context: Context;
+  readonly #holdfast: Holdfast;
+  readonly #counts: Record<Count, number> = { imported: 0, unchanged: 0, empty: 0, erased: 0, failed: 0 };
+  #messages = 0;
+  #isStopped = false;
+
+  constructor(context: Context, holdfast: Holdfast) {
+    this.#context = context;
+    this.#holdfast = holdfast;
+  }
+
+  async all(agent: CodingAgent, after: number, signal: AbortSignal): Promise<void> {
+    const { io, output } = this.#context;
+    await output.progress(`${AGENT_NAMES[agent]}: looking for sessions …`);
+    const found = await this.#list(agent, io);
+    const locals = found.filter(({ changedAt }) => changedAt >= after).toSorted((a, b) => a.changedAt - b.changedAt);
+    for (const [i, local] of locals.entries()) {
+      if (signal.aborted) {
+        this.#isStopped = true;
+        return;
+      }
+      await output.progress(safe`${AGENT_NAMES[agent]}: ${i + 1} of ${locals.length}, ${local.sessionId}`);
+      await this.#one(local);
+    }
+  }
+
+  /** An agent that cannot be asked keeps the other from nothing, nor does a place that cannot be listed. */
+  async #list(agent: CodingAgent, io: Io): Promise<readonly Local[]> {
+    const broken: unknown[] = [];
+    try {
+      const here = { env: io.env, cwd: io.cwd, environment: realEnvironment() };
+      return await listLocal(agent, here, (_, error) => broken.push(error));
+    } catch (error) {
+      broken.push(error);
+      return [];
+    } finally {
+      for (const error of broken) await this.#failed({ agent, sessionId: null }, error);
+    }
+  }
+
+  async #one(local: Local): Promise<void> {
+    const { args, output } = this.#context;
+    const { agent, sessionId } = local;
+    const prefix = args.text("request-prefix");
+    const request = prefix === undefined ? "local" : `${prefix}${sessionId}`;
+    try {
+      const done = await importLocalSession(this.#holdfast, local, { request, mask: args.flag("mask-secrets") });
+      this.#counts[done.outcome]++;
+      const { session, outcome } = done;
+      const messages = done.outcome === "imported" ? messagesIn(done.imported) : 0;
+      this.#messages += messages;
+      if (output.json) await output.record({ event: outcome, agent, sessionId, session, messages });
+    } catch (error) {
+      await this.#failed({ agent, sessionId }, error);
+    }
+  }
+
+  async #failed(of: { agent: CodingAgent; sessionId: string | null }, error: unknown): Promise<void> {
+    if (error instanceof OutputClosed || error instanceof OutputFailed || isOfStore(error)) throw error;
+    const { output } = this.#context;
+    this.#counts.failed++;
+    const code = isHoldfastError(error) ? error.code : "Internal";
+    const why = error instanceof Error ? error.message : String(error);
+    if (output.json) await output.record({ event: "failed", ...of, code, message: why });
+    else await output.error(safe`${AGENT_NAMES[of.agent]} ${of.sessionId ?? ""}: not imported: ${safeLine(why)}`);
+  }
+
+  async end(): Promise<number> {
+    const { output } = this.#context;
+    await output.clearProgress();
+    const { imported, unchanged, empty, erased, failed } = this.#counts;
+    if (output.json) {
+      await output.record({ event: "end", ...this.#counts, messages: this.#messages, stopped: this.#isStopped });
+    } else {
+      const some = (count: number) => (count === 0 ? "" : formatCount(count));
+      await output.lines([
+        `imported ${plural(imported, "session")}, ${plural(this.#messages, "new message")}`,
+        ...facts(
+          [
+            ["unchanged", some(unchanged)],
+            ["empty", some(empty)],
+            ["erased here", some(erased)],
+            ["failed", some(failed)],
+          ],
+          { ...output.frame, indent: 2 },
+        ),
+      ]);
+      if (this.#isStopped) await output.note("stopped; the next time goes on where this one was");
+    }
+    return failed === 0 ? EXIT.ok : EXIT.error;
+  }
+}
+
+/** What would keep every other session from being imported as well. */
+const OF_STORE = ["StoreBusy", "StoreUnreachable", "StoreFull", "ReadOnly", "Closed"];
+
+function isOfStore(error: unknown): boolean {
+  return isHoldfastError(error) && OF_STORE.includes(error.code);
+}

@@ -1,0 +1,125 @@
+// holdfast restore: puts a coding agent's session back on this machine.
+import { sourceOfCapture } from "../../coding/sources.ts";
+import type { CodingAgent } from "../../contracts/captures.ts";
+import type { CaptureSource, Restored } from "../../contracts/coding.ts";
+import { AGENT_NAMES, AGENT_OPTION, agentGiven, hereOf, placeOf, resumeCommand } from "../captures/agent.ts";
+import { readHanded, sourceHanded } from "../captures/handed.ts";
+import { findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
+import type { Command, Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { safe } from "../terminal.ts";
+import { formatBytes, plural } from "../units.ts";
+
+export const restore: Command = {
+  name: "restore",
+  summary: "put a coding agent's session back on this machine",
+  usage: [
+    "restore --request ID | --session-id ID | --capture CAPTURE [--agent A] [--cwd DIR] [--rewrite-paths] [--overwrite]",
+    "restore --from FILE|-|base64:TEXT [--session-id ID] [--cwd DIR] [--rewrite-paths] [--overwrite]",
+  ],
+  description:
+    "Puts back what holdfast capture saved, for the directory in which the agent is to go on, and prints the command with which it " +
+    "does. Every file is verified before the agent can see the first; what is written is all of the session, or nothing. A " +
+    "session that went on here apart from it is refused, one that is here and newer stays. --from takes a bundle, or a " +
+    "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store.",
+  options: {
+    ...WHICH_OPTIONS,
+    from: {
+      type: "text",
+      value: "FILE",
+      summary: "this file instead of the store; - is standard input, base64:… the text",
+    },
+    cwd: { type: "text", value: "DIR", summary: "where the agent is to go on (default: here)" },
+    "rewrite-paths": {
+      type: "flag",
+      summary:
+        "paths of its own files in the conversation lead to where they are now; it is then not what was captured",
+    },
+    overwrite: { type: "flag", summary: "replace what went on apart here; it is kept beside (Claude Code)" },
+    agent: AGENT_OPTION,
+  },
+  operands: [],
+  examples: [
+    { command: "holdfast restore --request issue-7", does: "the newest of this request, here" },
+    { command: "holdfast restore --request issue-7 --cwd /workspace", does: "to go on in that directory" },
+    { command: "holdfast restore --from session.hfcap", does: "a bundle, without a store" },
+    {
+      command: 'holdfast restore --from "base64:$AGENT_SESSION_BLOB" --session-id "$AGENT_SESSION_ID"',
+      does: "a transcript in gzip",
+    },
+  ],
+  next: "Start the agent with the command that is printed.",
+  run: async (context) => {
+    const { args, output, io } = context;
+    const { capture, source } = await sourceAsked(context);
+    const { agent } = source;
+    if (args.flag("overwrite") && agent === "opencode") {
+      throw new UsageError(
+        `OpenCode replaces no session; delete the one that is here first: opencode session delete ${source.sessionId}`,
+      );
+    }
+    await output.progress(`putting back ${plural(source.files.length, "file")} …`);
+    const restored = await hereOf(context, agent).restore(source, {
+      rewritePaths: args.flag("rewrite-paths"),
+      overwrite: args.flag("overwrite"),
+    });
+    const resume = resumeCommand(agent, restored.sessionId, restored.cwd, io.cwd);
+    // Only the command on stdout: it can be run as it is.
+    await output.answer({ ...restored, capture, resume }, () => [resume]);
+    await output.note(told(restored));
+    for (const { path, why } of restored.left) await output.note(safe`  left out: ${path}: ${why}`);
+    return undefined;
+  },
+};
+
+interface AskedSource {
+  /** null: it is not from a store. */
+  readonly capture: string | null;
+  readonly source: CaptureSource;
+}
+
+async function sourceAsked(context: Context): Promise<AskedSource> {
+  const { args } = context;
+  const which = whichGiven(context);
+  const agent = agentGiven(context);
+  const from = args.text("from");
+  if (from !== undefined) return { capture: null, source: await handed(context, from, which, agent) };
+  if (which.request === undefined && which.sessionId === undefined && which.capture === undefined) {
+    throw new UsageError("say what to put back: --request ID, --session-id ID, --capture CAPTURE or --from FILE");
+  }
+  const holdfast = await context.open();
+  const capture = await findCapture(holdfast, which, agent);
+  if (capture === null) throw noCapture(which);
+  checkAgent(capture.agent, agent);
+  return { capture: capture.id, source: await sourceOfCapture(holdfast.captures, capture.id) };
+}
+
+async function handed(
+  context: Context,
+  from: string,
+  { request, capture, sessionId }: Which,
+  agent: CodingAgent | undefined,
+): Promise<CaptureSource> {
+  if (request !== undefined || capture !== undefined)
+    throw new UsageError("--from goes without --request and --capture");
+  const bytes = await readHanded(from, context.io);
+  const source = await sourceHanded(bytes, sessionId, placeOf(context).cwd);
+  checkAgent(source.agent, agent);
+  return source;
+}
+
+function checkAgent(agent: CodingAgent, given: CodingAgent | undefined): void {
+  if (given !== undefined && given !== agent)
+    throw new UsageError(`it is a session of ${AGENT_NAMES[agent]}, not --agent ${given}`);
+}
+
+function told(restored: Restored): string {
+  const { agent, sessionId, files, bytes, messages, cwd } = restored;
+  const outcome = "outcome" in restored ? restored.outcome : "restored";
+  if (outcome === "newer") {
+    return safe`the session ${sessionId} of ${AGENT_NAMES[agent]} is here already, and newer: it stays (${plural(messages, "message")})`;
+  }
+  const what = outcome === "unchanged" ? "is here already, just like that" : "restored";
+  const sizes = `${plural(files, "file")}, ${formatBytes(bytes)}, ${plural(messages, "message")}`;
+  return safe`${AGENT_NAMES[agent]} ${sessionId} ${what}: ${sizes}, in ${cwd}`;
+}
