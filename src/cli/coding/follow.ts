@@ -3,16 +3,14 @@
 import { realpath } from "node:fs/promises";
 import { configDirOf, fixedKeyOf, projectKeyOf } from "../../coding/claude/key.ts";
 import { listClaudeSessions } from "../../coding/claude/list.ts";
-import { importConversation } from "../../coding/conversation/import.ts";
 import { type AgentHere, agentHere, type FoundHere, type Here, openCodeRunner } from "../../coding/here.ts";
 import { listOpenCodeSessions } from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
 import { type FileFinding, Saver } from "../../coding/saver.ts";
-import { readableOnDisk } from "../../coding/sources.ts";
-import { conversationIn } from "../../coding/telling.ts";
 import type { Capture, CaptureWithFiles, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { importCaptured } from "../captures/conversation.ts";
 
 export type Log = (level: "info" | "warn" | "error", event: string, fields: Readonly<Record<string, unknown>>) => void;
 
@@ -102,7 +100,7 @@ export class Follower {
   }
 
   async #keep(found: FoundHere, moment: "while" | "exit"): Promise<void> {
-    const { log, store, request } = this.#given;
+    const { log, store } = this.#given;
     const saved = await this.#saver?.save(found);
     if (saved !== null && saved !== undefined) {
       this.last = saved.capture;
@@ -114,9 +112,8 @@ export class Follower {
       });
     }
     if (store === null || this.last === null || (moment !== "exit" && !this.#isDue())) return;
-    const conversation = await conversationIn(readableOnDisk(found));
-    if (conversation === null) return;
-    const imported = await importConversation(store, conversation, { session: this.last.session, request });
+    const imported = await importCaptured(store, this.last);
+    if (imported === null) return;
     log("info", "capture.session", { session: imported.session, messages: imported.messages, calls: imported.calls });
   }
 

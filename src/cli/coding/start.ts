@@ -2,13 +2,12 @@
 // new. Which of the three it was is always said.
 import { digest } from "../../coding/conversation/digest.ts";
 import type { AgentHere } from "../../coding/here.ts";
-import { sourceInMemory, sourceOfCapture } from "../../coding/sources.ts";
+import { sourceOfCapture } from "../../coding/sources.ts";
 import type { CaptureWithFiles } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Log } from "./follow.ts";
-import type { Handed } from "./handed.ts";
 
 export type Start =
   | { readonly how: "resumed"; readonly restored: Restored; readonly basis: CaptureWithFiles | null }
@@ -20,7 +19,7 @@ export interface Beginning {
   readonly agent: AgentHere;
   readonly request: string;
   /** What the container was handed instead of a store. */
-  readonly handed: Handed | null;
+  readonly handed: CaptureSource | null;
   readonly rewritePaths: boolean;
   readonly log: Log;
 }
@@ -41,7 +40,7 @@ export async function begin(given: Beginning): Promise<Start> {
     }
   };
   if (handed !== null) {
-    const done = await back(sourceInMemory(handed), null);
+    const done = await back(handed, null);
     if (done !== null) return done;
   }
   const capture = await store?.captures.latest(request, agent.agent);

@@ -1,18 +1,19 @@
 // holdfast run: a coding agent whose session outlives its machine.
-import { createHash } from "node:crypto";
-import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
+import { appendFile } from "node:fs/promises";
 import * as path from "node:path";
-import { bundleFiles } from "../../captures/bundle.ts";
-import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
+import { agentHere, type Here } from "../../coding/here.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
+import type { CaptureSource } from "../../contracts/coding.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
+import { fileOut } from "../bytes.ts";
+import { bundleOfFound } from "../captures/found.ts";
 import * as lines from "../coding/agent-line.ts";
 import { type Ended, startAgent } from "../coding/child.ts";
 import { Follower, type Log } from "../coding/follow.ts";
-import { type Handed, handedOver } from "../coding/handed.ts";
+import { handedOver } from "../coding/handed.ts";
 import { begin, type Start } from "../coding/start.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
@@ -95,7 +96,7 @@ export const run: Command = {
 interface Work {
   readonly line: lines.AgentLine;
   readonly here: Here;
-  readonly handed: Handed | null;
+  readonly handed: CaptureSource | null;
   readonly store: Holdfast | null;
   readonly log: Log;
 }
@@ -137,7 +138,7 @@ async function work(context: Context, { line, here, handed, store, log }: Work):
   );
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
   const out = args.text("out");
-  const bundle = out === undefined ? null : await writeBundle(follower, path.resolve(io.cwd, out), log);
+  const bundle = out === undefined ? null : await writeBundle(context, follower, out, log);
   await tell(context, start, follower, bundle);
   return ended.code;
 }
@@ -197,16 +198,17 @@ interface Bundled {
 }
 
 /** The same files as one; nothing of it is there until all of it is. */
-async function writeBundle(follower: Follower, file: string, log: Log): Promise<Bundled | null> {
+async function writeBundle({ args, io }: Context, follower: Follower, file: string, log: Log): Promise<Bundled | null> {
   try {
     const found = await follower.find();
     if (found === null) return null;
     try {
-      const bytes = await bundleOnDisk(found);
-      await writeFile(`${file}.part`, bytes, { mode: 0o600 });
-      await rename(`${file}.part`, file);
-      log("info", "capture.bundle", { file, bytes: bytes.byteLength, sessionId: found.sessionId });
-      return { file, bytes: bytes.byteLength };
+      const { bundle } = await bundleOfFound(found, args.flag("mask-secrets"));
+      const out = await fileOut(file, io, 0o600);
+      await out.write(bundle);
+      await out.finish();
+      log("info", "capture.bundle", { file, bytes: bundle.byteLength, sessionId: found.sessionId });
+      return { file, bytes: bundle.byteLength };
     } finally {
       await found.done();
     }
@@ -215,18 +217,6 @@ async function writeBundle(follower: Follower, file: string, log: Log): Promise<
     log("error", "capture.bundle", { file, error: String(error) });
     return null;
   }
-}
-
-async function bundleOnDisk(found: FoundHere): Promise<Uint8Array> {
-  const files = await Promise.all(
-    found.files.map(async ({ role, path: name, file }) => {
-      const content = await readFile(file);
-      const ref = `sha256:${createHash("sha256").update(content).digest("hex")}`;
-      return { role, path: name, size: content.byteLength, ref, content };
-    }),
-  );
-  const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
-  return bundleFiles({ agent, sessionId, cwd, configDir, key, agentVersion }, files);
 }
 
 /** One line, on stderr: standard output is the agent's. */
