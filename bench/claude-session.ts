@@ -23,6 +23,8 @@ export interface ClaudeSession {
   readonly turns: number;
   /** The uuid of the last line. */
   readonly leaf: string;
+  /** Where each turn ends, in bytes. */
+  readonly ends: readonly number[];
 }
 
 const CALLS_PER_TURN = 6;
@@ -37,6 +39,7 @@ export function claudeSession(options: ClaudeSessionOptions): ClaudeSession {
   const text = new Text(kind === "ordinary" ? ordinaryTranscript : repetitiveTranscript, bytes, seed);
   const writer = new Writer({ sessionId, cwd, seed });
   let turns = 0;
+  const ends: number[] = [];
   do {
     turns++;
     writer.prompt(turns);
@@ -44,8 +47,9 @@ export function claudeSession(options: ClaudeSessionOptions): ClaudeSession {
       writer.call(`${turns}.${call}`, text.take(RESULT_CHARS), text.take(ASIDE_CHARS));
     }
     writer.end(turns, text.take(400));
+    ends.push(writer.length);
   } while (writer.length < bytes);
-  return { sessionId, bytes: writer.bytes(), lines: writer.lines, turns, leaf: writer.leaf };
+  return { sessionId, bytes: writer.bytes(), lines: writer.lines, turns, leaf: writer.leaf, ends };
 }
 
 /** What the messages of a plain transcript say, one after the other. */

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { parseArgs } from "node:util";
+import { captures } from "./captures/suite.ts";
 import { foundation } from "./foundation/suite.ts";
 import { fileSystemOf, isMemory, machineLine } from "./machine.ts";
 import { type Result, toJson, toTable, wrap } from "./report.ts";
@@ -11,7 +12,7 @@ import { runs } from "./runs/suite.ts";
 import { sessions } from "./sessions/suite.ts";
 import { type Bench, chosen, isNamed, type Suite } from "./suite.ts";
 
-const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs };
+const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures };
 
 const HELP = `npm run bench -- <suite> [options]
 
