@@ -65,6 +65,33 @@ describe("CA1 likely secrets", () => {
     expect(JSON.parse(mask(json)).message.content).toMatch(/^line\n.*\nmore ".*"$/);
   });
 
+  const names = [
+    ...["password", "passwd", "passphrase", "pwd", "secret access key", "client secret", "secret key", "secret"],
+    ...["api key", "access key", "access token", "auth token", "refresh token", "private token"],
+  ];
+  const capital = (part: string) => part.charAt(0).toUpperCase() + part.slice(1);
+  const written = names.flatMap((name) => {
+    const parts = name.split(" ");
+    const mixed = [parts[0], ...parts.slice(1).map(capital)];
+    const lists = [parts, parts.map(capital), mixed, parts.map((part) => part.toUpperCase())];
+    return lists.flatMap((list) => ["", "_", "-"].map((between) => list.join(between)));
+  });
+  const tokens = [
+    ...[..."pousr"].map((kind) => join("gh", kind, "_", R, "abcd")),
+    ...[..."abeoprs"].map((kind) => join("xox", kind, "-1234567890-", R)),
+    ...["sk_live_", "sk_test_", "rk_live_", "rk_test_"].map((begins) => join(begins, R)),
+    ...["AKIA", "ASIA"].map((begins) => join(begins, "Q3EGRT7KLMNOPZZ7")),
+    ...["Bearer ", "bearer ", "Basic ", "basic "].map((begins) => join(begins, R)),
+  ];
+  const beginnings = [...new Set(written)].map((name) => join(name, "=", R)).concat(tokens);
+  test(`all ${beginnings.length} ways in which one begins are seen, wherever it stands`, () => {
+    for (const text of beginnings) {
+      for (const before of ["", " ", "  ", "   ", "s ", "pas ", "::/ "]) {
+        expect(scan(before + text), before + text).toHaveLength(1);
+      }
+    }
+  });
+
   test("private keys, whole or cut off, in text and in JSON", () => {
     for (const type of ["", "RSA ", "OPENSSH ", "EC ", "ENCRYPTED "]) {
       const whole = `before ${pem(type)} after`;

@@ -70,8 +70,91 @@ const WORDS = NAMES.flatMap((name) => {
 const TRIGGER = new RegExp(
   `${BEFORE}(?<token>sk-|[sr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|npm_|AKIA|ASIA|xox[abeoprs]-|AIza|eyJ)` +
     `|(?<pem>-----BEGIN )|(?<url>://)|${BEFORE}(?<bearer>[Bb]earer |[Bb]asic )|(?<word>${WORDS})`,
-  "g",
+  "y",
 );
+/**
+ * The first four characters of all that TRIGGER matches, any of a set in each place: a pass over the text that looks at
+ * nothing else takes a tenth of the time that the pattern itself would.
+ */
+const STEMS: readonly (readonly [string, string, string, string?])[] = [
+  ...([
+    ["s", "k", "-"],
+    ["sr", "k", "_", "lt"],
+    ["g", "h", "pousr", "_"],
+    ["g", "i", "t", "h"],
+  ] as const),
+  ...([
+    ["g", "l", "p", "a"],
+    ["n", "p", "m", "_"],
+    ["A", "K", "I", "A"],
+    ["A", "S", "I", "A"],
+  ] as const),
+  ...([
+    ["x", "o", "x", "abeoprs"],
+    ["A", "I", "z", "a"],
+    ["e", "y", "J"],
+    ["-", "-", "-", "-"],
+  ] as const),
+  ...([
+    [":", "/", "/"],
+    ["Bb", "e", "a", "r"],
+    ["Bb", "a", "s", "i"],
+    ["pP", "aA", "sS", "sS"],
+  ] as const),
+  ...([
+    ["pP", "wW", "dD"],
+    ["sS", "eE", "cC", "rR"],
+    ["cC", "lL", "iI", "eE"],
+    ["aA", "pP", "iI", "kK_-"],
+  ] as const),
+  ...([
+    ["aA", "cC", "cC", "eE"],
+    ["aA", "uU", "tT", "hH"],
+    ["rR", "eE", "fF", "rR"],
+    ["pP", "rR", "iI", "vV"],
+  ] as const),
+];
+/** By two characters, which of the stems begin with them, and which go on with them: a bit for each. */
+const BEGINS = pairsOf(([first, second]) => [first, second]);
+const GOES_ON = pairsOf(([, , third, fourth]) => [third, fourth]);
+
+function pairsOf(of: (stem: (typeof STEMS)[number]) => readonly [string, string | undefined]): Uint32Array {
+  const pairs = new Uint32Array(0x10000);
+  for (const [i, stem] of STEMS.entries()) {
+    const [one, other] = of(stem);
+    const seconds = other === undefined ? Array.from({ length: 256 }, (_, code) => code) : codesOf(other);
+    for (const first of codesOf(one)) for (const second of seconds) setBit(pairs, (first << 8) | second, i);
+  }
+  return pairs;
+}
+
+function codesOf(characters: string): number[] {
+  return [...characters].map((character) => character.charCodeAt(0));
+}
+
+function setBit(pairs: Uint32Array, pair: number, bit: number): void {
+  pairs[pair] = (pairs[pair] ?? 0) | (1 << bit);
+}
+
+/** Where TRIGGER matches next in text of one character a byte; `bytes` are the same as numbers, which are quicker to read. */
+function nextTrigger(text: string, bytes: Uint8Array, from: number): RegExpExecArray | null {
+  const end = bytes.length - 3;
+  let pair = ((bytes[from] ?? 0) << 8) | (bytes[from + 1] ?? 0);
+  for (let i = from; i < end; i++) {
+    const stems = BEGINS[pair] as number;
+    if (stems !== 0) {
+      const next = ((bytes[i + 2] as number) << 8) | (bytes[i + 3] as number);
+      const found = (stems & (GOES_ON[next] as number)) === 0 ? null : at(TRIGGER, text, i);
+      if (found !== null) return found;
+    }
+    pair = ((pair & 0xff) << 8) | (bytes[i + 2] as number);
+  }
+  for (let i = Math.max(from, end); i < bytes.length; i++) {
+    const found = at(TRIGGER, text, i);
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 /** What follows each beginning: its characters, how many at least and at most, and whether chance must be seen in it. */
 const TOKENS: readonly { begins: string; kind: SecretKind; rest: RegExp; random: boolean }[] = [
@@ -111,10 +194,10 @@ function at(pattern: RegExp, text: string, from: number): RegExpExecArray | null
 }
 
 /** Where they are in text of one character a byte, in order and apart from each other. */
-function spansIn(text: string): Span[] {
+function spansIn(text: string, bytes: Uint8Array): Span[] {
   const spans: Span[] = [];
   let from = 0;
-  for (let found = at(TRIGGER, text, 0); found !== null; found = at(TRIGGER, text, from)) {
+  for (let found = nextTrigger(text, bytes, 0); found !== null; found = nextTrigger(text, bytes, from)) {
     const look = lookAt(text, found);
     for (const span of look.spans) if (span.from >= (spans.at(-1)?.to ?? 0)) spans.push(span);
     from = Math.max(look.next, found.index + found[0].length);
@@ -225,7 +308,8 @@ function assigned(text: string, word: string, end: number): Look {
 
 /** Text in pieces of any size becomes windows that overlap by what a secret may take, with what is found in each. */
 class Windows {
-  #held = "";
+  #held: Uint8Array[] = [];
+  #length = 0;
   /** So much of it was given already, and is here to tell whether what follows is the beginning of a word. */
   #given = 0;
   readonly #see: (text: string, spans: readonly Span[]) => void;
@@ -237,24 +321,25 @@ class Windows {
 
   push(piece: Uint8Array): void {
     for (let from = 0; from < piece.byteLength; from += WINDOW) {
-      this.#held += Buffer.from(
-        piece.buffer,
-        piece.byteOffset + from,
-        Math.min(WINDOW, piece.byteLength - from),
-      ).toString("latin1");
-      if (this.#held.length >= WINDOW) this.#give(this.#held.length - 2 * REACH);
+      const more = piece.subarray(from, from + WINDOW);
+      this.#held.push(more);
+      this.#length += more.byteLength;
+      if (this.#length >= WINDOW) this.#give(this.#length - 2 * REACH);
     }
+    // Whoever gave it may fill it anew.
+    this.#held = this.#held.map((part) => (part.buffer === piece.buffer ? new Uint8Array(part) : part));
   }
 
   end(): void {
-    this.#give(this.#held.length);
+    this.#give(this.#length);
   }
 
   /** A secret that goes beyond `upTo` waits for what follows, as does what might be the beginning of one. */
   #give(upTo: number): void {
-    const text = this.#held;
+    const held = asBuffer(this.#held);
+    const text = held.toString("latin1");
     const given = this.#given;
-    const spans = spansIn(text).filter((span) => span.begin >= given);
+    const spans = spansIn(text, held).filter((span) => span.begin >= given);
     const cut = spans.find((span) => span.begin < upTo && span.to > upTo)?.begin ?? upTo;
     const whole = spans.filter((span) => span.to <= cut);
     this.#see(
@@ -262,8 +347,15 @@ class Windows {
       whole.map((span) => ({ ...span, from: span.from - given, to: span.to - given })),
     );
     this.#given = Math.min(cut, CONTEXT);
-    this.#held = text.slice(cut - this.#given);
+    this.#held = [held.subarray(cut - this.#given)];
+    this.#length = held.byteLength - cut + this.#given;
   }
+}
+
+function asBuffer(parts: readonly Uint8Array[]): Buffer {
+  const [only] = parts;
+  if (only === undefined || parts.length > 1) return Buffer.concat(parts);
+  return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
 }
 
 /** Reports them without showing them. */
