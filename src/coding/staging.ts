@@ -75,8 +75,8 @@ export class Staging {
       try {
         const filled = await fill(handle, file, read, options);
         // Waiting for the disk takes longer than all else. What is lost with the power besides can be put back again.
-        if (options.last) await handle.sync();
-        await verify(handle, file, filled, options);
+        const onDisk = options.last ? handle.sync() : Promise.resolve();
+        await Promise.all([onDisk, verify(handle, file, filled, options)]);
         return filled;
       } finally {
         await handle.close();
@@ -140,30 +140,68 @@ async function fill(
   read: AsyncIterable<Uint8Array>,
   { change, seen }: StagedOptions,
 ): Promise<{ size: number; ref: string }> {
-  const captured = createHash("sha256");
-  let size = 0;
-  async function* checked(): AsyncGenerator<Uint8Array> {
-    for await (const piece of read) {
-      size += piece.byteLength;
-      if (size > file.size) throw notAsSaid(file);
-      captured.update(piece);
-      seen?.(piece);
-      yield piece;
-    }
-    if (size !== file.size || `sha256:${captured.digest("hex")}` !== file.ref) throw notAsSaid(file);
-  }
   if (change === undefined) {
-    for await (const piece of checked()) await handle.writeFile(piece);
+    // What is read back is compared with the same hash.
+    await writeAll(handle, sized(file, read, seen));
     return { size: file.size, ref: file.ref };
   }
-  const written = createHash("sha256");
-  let writtenSize = 0;
-  for await (const piece of change(checked())) {
-    writtenSize += piece.byteLength;
-    written.update(piece);
-    await handle.writeFile(piece);
+  const captured = createHash("sha256");
+  async function* checked(): AsyncGenerator<Uint8Array> {
+    for await (const piece of sized(file, read, seen)) {
+      captured.update(piece);
+      yield piece;
+    }
+    if (`sha256:${captured.digest("hex")}` !== file.ref) throw notAsSaid(file);
   }
-  return { size: writtenSize, ref: `sha256:${written.digest("hex")}` };
+  const written = createHash("sha256");
+  let size = 0;
+  async function* changed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      size += piece.byteLength;
+      written.update(piece);
+      yield piece;
+    }
+  }
+  await writeAll(handle, changed(change(checked())));
+  return { size, ref: `sha256:${written.digest("hex")}` };
+}
+
+/** One piece is written while the next is got ready. */
+async function writeAll(handle: FileHandle, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  let writing: Promise<void> = Promise.resolve();
+  try {
+    for await (const piece of pieces) {
+      await writing;
+      writing = writePiece(handle, piece);
+      // Awaited below, whatever happens meanwhile.
+      writing.catch(() => {});
+    }
+  } finally {
+    await writing;
+  }
+}
+
+async function writePiece(handle: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let at = 0; at < piece.byteLength; ) {
+    const { bytesWritten } = await handle.write(piece, at, piece.byteLength - at);
+    at += bytesWritten;
+  }
+}
+
+/** As many bytes as the list says. */
+async function* sized(
+  file: CapturedFile,
+  read: AsyncIterable<Uint8Array>,
+  seen: StagedOptions["seen"],
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of read) {
+    size += piece.byteLength;
+    if (size > file.size) throw notAsSaid(file);
+    seen?.(piece);
+    yield piece;
+  }
+  if (size !== file.size) throw notAsSaid(file);
 }
 
 /** What the file system has now is read again: a full disk or a bad one is seen before anything is moved. */
@@ -175,7 +213,7 @@ async function verify(
 ): Promise<void> {
   const hash = createHash("sha256");
   // One byte more than there should be, so that there being more is seen.
-  const buffer = Buffer.alloc(Math.min(written.size + 1, PIECE));
+  const buffer = Buffer.allocUnsafe(Math.min(written.size + 1, PIECE));
   for (let at = 0; ; ) {
     const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, at);
     if (bytesRead === 0) break;

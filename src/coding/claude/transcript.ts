@@ -2,6 +2,7 @@
 // needed of them is taken line by line; a line that cannot be read is counted and otherwise left out, as Claude Code does.
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { fieldsOf, parseLine } from "./fields.ts";
 import { projectKey } from "./key.ts";
 
 const NEWLINE = 0x0a;
@@ -10,7 +11,8 @@ const LONGEST_LINE = 64 * 1024 * 1024;
 /** Of both ends of a transcript this much is read to learn where it was made, and when that says nothing, the other. */
 const ENDS = [256 * 1024, 4 * 1024 * 1024];
 
-type Fields = Readonly<Record<string, unknown>>;
+/** What is needed of a line. */
+const NAMES = ["type", "uuid", "sessionId", "isSidechain"];
 
 export interface TranscriptFacts {
   readonly lines: number;
@@ -71,7 +73,7 @@ export class TranscriptReader {
   #fields(line: Buffer): void {
     // A third of a transcript are copies of requests, which have no uuid: they need not be parsed.
     if (this.#sessionId !== null && !line.includes('"uuid"')) return;
-    const fields = parseLine(line);
+    const fields = fieldsOf(line, NAMES);
     if (typeof fields?.sessionId === "string") this.#sessionId ??= fields.sessionId;
     if (typeof fields?.uuid !== "string") return;
     this.#lastUuid = fields.uuid;
@@ -84,20 +86,6 @@ export async function factsOf(file: string): Promise<TranscriptFacts> {
   const reader = new TranscriptReader();
   for await (const piece of createReadStream(file, { highWaterMark: 1 << 20 })) reader.push(piece);
   return reader.end();
-}
-
-/** The object on a line; undefined when there is none. */
-export function parseLine(line: Uint8Array): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(
-      Buffer.from(line)
-        .toString("utf8")
-        .replace(/^\uFEFF/, ""),
-    );
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export interface TranscriptOrigin {
