@@ -21,7 +21,7 @@ export function growing(kind: EngineKind, transcript: "ordinary" | "repetitive")
     async run(setting) {
       const folder = path.join(setting.folder, `growing-${kind.prefix}-${transcript}`);
       await mkdir(folder, { recursive: true });
-      const session = claudeSession({ bytes: BYTES, kind: transcript });
+      const session = claudeSession({ cwd: folder, bytes: BYTES, kind: transcript });
       return kind.with(setting)(async (engine) => [await measure(engine, folder, metric, session)]);
     },
   };

@@ -31,7 +31,7 @@ export function saving(kind: EngineKind): Bench {
 async function first(engine: Engine, folder: string): Promise<readonly Result[]> {
   const sessions: OnDisk[] = [];
   for (let i = 0; i < ROUNDS + WARM_UPS; i++) {
-    sessions.push(await putOnDisk(engine, folder, claudeSession({ bytes: BYTES, seed: 100 + i })));
+    sessions.push(await putOnDisk(engine, folder, claudeSession({ cwd: folder, bytes: BYTES, seed: 100 + i })));
   }
   const of = (round: number): OnDisk => sessions[round + WARM_UPS] as OnDisk;
   const captures = new Map<OnDisk, string>();
@@ -72,7 +72,7 @@ async function first(engine: Engine, folder: string): Promise<readonly Result[]>
 
 async function increments(engine: Engine, folder: string): Promise<readonly Result[]> {
   const turns = ROUNDS + WARM_UPS;
-  const whole = claudeSession({ bytes: BYTES + turns * 250_000, seed: 99 });
+  const whole = claudeSession({ cwd: folder, bytes: BYTES + turns * 250_000, seed: 99 });
   const cuts = whole.ends.slice(-turns - 1);
   const before = await engine.bytes();
   const grown = await putOnDisk(engine, folder, {

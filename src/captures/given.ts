@@ -46,6 +46,8 @@ const INPUT = [
   "session",
 ];
 
+const FILE = ["role", "path", "content", "grows", "owned"];
+
 export function checkCapture(input: unknown): Given {
   const given = checkRecord(input, "capture", INPUT);
   const told = (name: string) =>
@@ -79,7 +81,7 @@ function checkFiles(files: unknown): readonly NewCapturedFile[] {
   const seen = new Set<string>();
   return checkArray(files, "capture.files", "captureFiles").map((one, i) => {
     const what = `capture.files[${i}]`;
-    const { role, path, content, grows } = checkRecord(one, what, ["role", "path", "content", "grows"]);
+    const { role, path, content, grows, owned } = checkRecord(one, what, FILE);
     const name = checkText(path, `${what}.path`, "titleBytes");
     checkPath(name);
     if (seen.has(name)) throw invalid(`${what}.path`, "a path that no other file of it has", name);
@@ -89,6 +91,7 @@ function checkFiles(files: unknown): readonly NewCapturedFile[] {
       path: name,
       content: contentOf(content, what),
       grows: grows !== undefined && checkBoolean(grows, `${what}.grows`),
+      owned: owned !== undefined && checkBoolean(owned, `${what}.owned`),
     };
   });
 }

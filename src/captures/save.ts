@@ -85,9 +85,12 @@ async function storeFiles(
 ): Promise<readonly CapturedFile[]> {
   const before = new Map(known?.files.map((file) => [file.path, file]));
   const stored: CapturedFile[] = [];
-  for (const { role, path, content, grows } of files) {
+  for (const { role, path, content, grows, owned } of files) {
     const had = before.get(path);
-    const ref = content instanceof Uint8Array ? await storeFile(blobs, content, grows === true, had) : content.ref;
+    const ref =
+      content instanceof Uint8Array
+        ? await storeFile(blobs, content, { grows: grows === true, owned: owned === true }, had)
+        : content.ref;
     const same = had?.ref === ref ? had : await measured(storage, ref);
     if (same === undefined) throw missing(path, ref);
     stored.push({ role, path, ref, size: same.size, stored: same.stored });
@@ -104,10 +107,10 @@ async function measured(storage: Storage, ref: string): Promise<Pick<CapturedFil
 async function storeFile(
   blobs: Blobs,
   content: Uint8Array,
-  grows: boolean,
+  { grows, owned }: { readonly grows: boolean; readonly owned: boolean },
   had: CapturedFile | undefined,
 ): Promise<string> {
-  const options = { ttlMs: ON_THE_WAY_MS };
+  const options = { ttlMs: ON_THE_WAY_MS, owned };
   if (!grows) return blobs.store(content, options);
   const growsFrom = had?.ref ?? (await blobs.store(NO_BYTES, options));
   return blobs.store(content, { ...options, growsFrom });

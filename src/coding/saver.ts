@@ -80,7 +80,8 @@ export class Saver {
         read.set(file.path, known);
         secrets.push(...scan(file, content, this.#scanned.get(file.path) ?? 0));
         this.#scanned.set(file.path, file.grows ? content.byteLength : 0);
-        files.push({ ...nameOf(file), content: this.#options.mask === true ? maskSecrets(content) : content });
+        const kept = this.#options.mask === true ? maskSecrets(content) : content;
+        files.push({ ...nameOf(file), content: kept, owned: true });
       }
     }
     if (read.size === 0 && this.#last !== undefined && files.length === this.#known.size) return null;

@@ -9,6 +9,8 @@ export interface StoreOptions {
   readonly ttlMs?: number | null;
   /** These bytes begin with that blob's bytes: only what was added is stored. A stream is gathered in memory first. */
   readonly growsFrom?: string;
+  /** Nobody changes the array until it is stored, so that it need not be copied. */
+  readonly owned?: boolean;
 }
 
 export interface BlobStat {

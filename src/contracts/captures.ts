@@ -72,6 +72,8 @@ export interface NewCapturedFile {
   readonly content: Uint8Array | { readonly ref: string };
   /** A file that is only ever appended to: when it begins with what the generation before has of it, the rest is stored. */
   readonly grows?: boolean;
+  /** Nobody changes the bytes until they are saved, so that they need not be copied. */
+  readonly owned?: boolean;
 }
 
 export interface NewCapture extends Partial<CaptureOrigin> {

@@ -2,7 +2,7 @@
 // needed of them is taken line by line; a line that cannot be read is counted and otherwise left out, as Claude Code does.
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { fieldsOf, parseLine } from "./fields.ts";
+import { fieldsOf } from "./fields.ts";
 import { projectKey } from "./key.ts";
 
 const NEWLINE = 0x0a;
@@ -118,11 +118,11 @@ interface Origins extends TranscriptOrigin {
   readonly lastCwd: string | null;
 }
 
-function originsIn(lines: readonly Uint8Array[], key: string, before: Origins): Origins {
+function originsIn(lines: readonly Buffer[], key: string, before: Origins): Origins {
   let { cwd, lastCwd, version } = before;
   for (const line of lines) {
     if (cwd !== null && version !== null) break;
-    const fields = parseLine(line);
+    const fields = fieldsOf(line, ["cwd", "version"]);
     if (typeof fields?.version === "string") version ??= fields.version;
     if (typeof fields?.cwd !== "string" || fields.cwd === "") continue;
     lastCwd ??= fields.cwd;
@@ -132,7 +132,7 @@ function originsIn(lines: readonly Uint8Array[], key: string, before: Origins): 
 }
 
 /** Whole lines only, unless they stand at an end of the file: one that is cut is no JSON, and is left out when parsed. */
-async function linesBetween(handle: FileHandle, from: number, to: number): Promise<Uint8Array[]> {
+async function linesBetween(handle: FileHandle, from: number, to: number): Promise<Buffer[]> {
   const bytes = Buffer.alloc(to - from);
   let filled = 0;
   while (filled < bytes.byteLength) {
@@ -140,7 +140,7 @@ async function linesBetween(handle: FileHandle, from: number, to: number): Promi
     if (bytesRead === 0) break;
     filled += bytesRead;
   }
-  const lines: Uint8Array[] = [];
+  const lines: Buffer[] = [];
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
     lines.push(bytes.subarray(start, end));
@@ -157,7 +157,7 @@ export async function sessionNamedIn(file: string): Promise<string | null> {
     for (const bytes of ENDS) {
       const lines = await linesBetween(handle, 0, Math.min(size, bytes));
       for (const line of lines) {
-        const fields = parseLine(line);
+        const fields = fieldsOf(line, ["sessionId"]);
         if (typeof fields?.sessionId === "string") return fields.sessionId;
       }
       if (size <= bytes) break;

@@ -85,13 +85,14 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
 interface Asked {
   readonly claim: Claim;
   readonly growsFrom: Uint8Array | null;
+  readonly owned: boolean;
 }
 
 const MOST_TTL_MS = 1e15;
 
 function readOptions(depot: Depot, ttlMs: number | null, given: unknown, media: string, utf8: boolean): Asked {
-  const known = ["mediaType", "ttlMs", "growsFrom"] as const satisfies readonly (keyof StoreOptions)[];
-  const { mediaType, ttlMs: asked, growsFrom } = checkRecord(given, "options", known);
+  const known = ["mediaType", "ttlMs", "growsFrom", "owned"] as const satisfies readonly (keyof StoreOptions)[];
+  const { mediaType, ttlMs: asked, growsFrom, owned } = checkRecord(given, "options", known);
   const at = depot.storage.environment.now();
   const ttl = asked === undefined ? ttlMs : asked === null ? null : checkInt(asked, "ttlMs", 0, MOST_TTL_MS);
   return {
@@ -103,6 +104,7 @@ function readOptions(depot: Depot, ttlMs: number | null, given: unknown, media: 
       at,
     },
     growsFrom: growsFrom === undefined ? null : checkRef(growsFrom, "growsFrom"),
+    owned: owned !== undefined && checkBoolean(owned, "owned"),
   };
 }
 
@@ -118,13 +120,13 @@ async function store(depot: Depot, ttlMs: number | null, data: unknown, given: u
   return toRef(await storeWhole(depot, await gather(source), asked));
 }
 
-async function storeWhole(depot: Depot, bytes: Uint8Array, { claim, growsFrom }: Asked): Promise<Uint8Array> {
+async function storeWhole(depot: Depot, bytes: Uint8Array, { claim, growsFrom, owned }: Asked): Promise<Uint8Array> {
   if (bytes.length > LIMITS.blobInMemoryBytes) {
     throw limitExceeded("blobInMemoryBytes", "the blob in bytes", bytes.length);
   }
   if (growsFrom === null) return storeBytes(depot, bytes, claim);
   // Growth is decided on a snapshot and encoded later: the caller's array may have changed by then.
-  const ours = new Uint8Array(bytes);
+  const ours = owned ? bytes : new Uint8Array(bytes);
   return (await storeGrown(depot, ours, growsFrom, claim)) ?? storeBytes(depot, ours, claim);
 }
 
