@@ -12,7 +12,7 @@ export function straceTrouble(): string | null {
 
 /** -y names the file of each descriptor. */
 export function straceCommand(report: string): readonly string[] {
-  const calls = ["fdatasync", "fsync", "sync_file_range", "pwrite64", "pwritev", "write", "writev", "openat"];
+  const calls = ["fdatasync", "fsync", "sync_file_range", "pwrite64", "pwritev", "write", "writev", "openat", "unlink", "unlinkat"];
   return ["strace", "-f", "-y", "-s", "200", "-e", `trace=${calls.join(",")}`, "-o", report];
 }
 
@@ -60,10 +60,16 @@ export function judge(calls: readonly Call[], wal: string): Verdict {
   let written = false;
   let synced = false;
   let folderSynced = false;
+  // Whoever opens it asks that it be made, whether it is there or not.
+  let isThere = false;
   for (const { name, file, text } of calls) {
     if (file === wal && /^p?write/.test(name)) [written, synced] = [true, false];
     if (file === wal && SYNCS.includes(name)) synced = true;
-    if (file === wal && name === "openat" && text.includes("O_CREAT") && acknowledged === 0) folderSynced = false;
+    if (name.startsWith("unlink") && text.includes(`"${wal}"`)) isThere = false;
+    if (file === wal && name === "openat" && text.includes("O_CREAT") && !isThere) {
+      isThere = true;
+      if (acknowledged === 0) folderSynced = false;
+    }
     if (file === folder && SYNCS.includes(name) && acknowledged === 0) folderSynced = true;
     const [, word, rest] = /^write\(1<[^>]*>, "(ask|ack) ([^\\"]*)/.exec(text) ?? [];
     if (word === "ask") [written, synced] = [false, false];
