@@ -15,7 +15,6 @@ import {
 import { checkPath } from "../core/paths.ts";
 import { AGENTS, ROLES } from "./manifest.ts";
 
-const WEEK_MS = 7 * 24 * 3_600_000;
 const MOST_TTL_MS = 1e15;
 
 export interface Given extends CaptureOrigin {
@@ -25,7 +24,8 @@ export interface Given extends CaptureOrigin {
   readonly files: readonly NewCapturedFile[];
   readonly basis: { readonly id: string; readonly generation: number } | null | undefined;
   readonly keeps: boolean;
-  readonly ttlMs: number | null;
+  /** undefined: as it was, or a week. */
+  readonly ttlMs: number | null | undefined;
   readonly session: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export function checkCapture(input: unknown): Given {
     keeps:
       given.onConflict !== undefined &&
       checkOneOf(given.onConflict, "capture.onConflict", ["refuse", "keep"]) === "keep",
-    ttlMs: ttlMs === undefined ? WEEK_MS : ttlMs === null ? null : checkInt(ttlMs, "capture.ttlMs", 0, MOST_TTL_MS),
+    ttlMs: ttlMs === undefined || ttlMs === null ? ttlMs : checkInt(ttlMs, "capture.ttlMs", 0, MOST_TTL_MS),
     session: given.session === undefined ? undefined : checkId(given.session, "capture.session"),
   };
 }

@@ -16,6 +16,7 @@ import { captureOf, inOrder, manifestOf } from "./rows.ts";
 
 /** What is on its way in lives so long without a row. */
 const ON_THE_WAY_MS = 3_600_000;
+const WEEK_MS = 7 * 24 * 3_600_000;
 const NO_BYTES = new Uint8Array(0);
 
 export interface Depot {
@@ -186,8 +187,18 @@ function rowOf(storage: Storage, { given, files, manifest }: Saving, { before, n
     ...{ agent_version: bytesOf(given.agentVersion), manifest: manifest.sha256, salt: manifest.salt },
     ...{ files: files.length, size: sum(files, "size"), stored: sum(files, "stored") },
     ...{ created_at: before?.created_at ?? at, saved_at: at },
-    expires_at: given.ttlMs === null ? null : at + given.ttlMs,
+    expires_at: expiryOf(given, before, at),
   };
+}
+
+/** Unless it is said anew, it is kept as long after this save as it was to be kept after the last one. */
+function expiryOf({ ttlMs }: Given, before: CaptureRow | null, at: number): number | null {
+  if (ttlMs === null) return null;
+  if (ttlMs !== undefined) return at + ttlMs;
+  if (before === null) return at + WEEK_MS;
+  if (before.expires_at === null) return null;
+  const kept = before.expires_at - before.saved_at;
+  return kept > 0 ? Math.max(before.expires_at, at + kept) : at + WEEK_MS;
 }
 
 function guardOf({ request, agent, sessionId }: Given, session: string, { before, newest }: Basis): Guard {

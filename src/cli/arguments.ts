@@ -41,6 +41,15 @@ interface Given {
   readonly inline: boolean;
 }
 
+/** With a "--" before what is another command's, where the user left it out. */
+export function withRest(argv: readonly string[], commands: readonly AnyCommand[]): readonly string[] {
+  const { tokens } = parse(argv, allOptions(commands));
+  const [name, first] = tokens.filter(({ kind }) => kind !== "option");
+  const command = name?.kind === "positional" ? commands.find((one) => one.name === name.value) : undefined;
+  if (command === undefined || isGroup(command) || command.rest !== true || first?.kind !== "positional") return argv;
+  return [...argv.slice(0, first.index), "--", ...argv.slice(first.index)];
+}
+
 export function readRequest(argv: readonly string[], commands: readonly AnyCommand[]): Request {
   const all = allOptions(commands);
   const { given, words } = tokenize(argv, all);
@@ -109,18 +118,22 @@ function allOptions(commands: readonly AnyCommand[]): Options {
   return all;
 }
 
-function tokenize(argv: readonly string[], options: Options): { given: Given[]; words: string[] } {
+function parse(argv: readonly string[], options: Options) {
   const config = Object.entries(options).map(([name, spec]) => {
     const type = spec.type === "flag" ? ("boolean" as const) : ("string" as const);
     return [name, { type, multiple: true, ...(spec.short === undefined ? {} : { short: spec.short }) }] as const;
   });
-  const { tokens } = parseArgs({
+  return parseArgs({
     args: [...argv],
     options: Object.fromEntries(config),
     strict: false,
     allowPositionals: true,
     tokens: true,
   });
+}
+
+function tokenize(argv: readonly string[], options: Options): { given: Given[]; words: string[] } {
+  const { tokens } = parse(argv, options);
   const given: Given[] = [];
   const words: string[] = [];
   for (const token of tokens) {

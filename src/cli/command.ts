@@ -51,6 +51,8 @@ export interface Command extends Lesson {
   /** What an option of every command does here, where that is something else. */
   readonly means?: Readonly<Record<string, string>>;
   readonly operands: readonly Operand[];
+  /** From its first operand on, what follows is another command's: none of it is an option of ours. */
+  readonly rest?: boolean;
   /** Answers with the exit code; nothing means 0. */
   run(context: Context): Promise<number | undefined>;
 }

@@ -3,7 +3,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import { checkArguments, GLOBAL_OPTIONS, type Request, readRequest, wants } from "./arguments.ts";
+import { checkArguments, GLOBAL_OPTIONS, type Request, readRequest, wants, withRest } from "./arguments.ts";
 import { capture } from "./capture.ts";
 import type { Command, Context } from "./command.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit.ts";
@@ -14,7 +14,8 @@ import { Output } from "./output.ts";
 import { COMMANDS, SECTIONS } from "./registry.ts";
 import { chooseStore, openStore, storeOptions } from "./store.ts";
 
-export async function main(argv: string[], given: Partial<Io> = {}): Promise<number> {
+export async function main(words: string[], given: Partial<Io> = {}): Promise<number> {
+  const argv = withRest(words, COMMANDS);
   const io = processIo(given);
   // Failed writes are told to whoever wrote; without a listener they would end the process with a stack trace.
   io.stdout.on("error", () => {});

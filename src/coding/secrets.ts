@@ -408,6 +408,9 @@ export function scanSecrets(bytes: Uint8Array, options?: ScanOptions): readonly 
   return scanner.end();
 }
 
+/** What stands in the place of one begins so. */
+export const MASKED = "[redacted:";
+
 /** Each becomes "[redacted:<kind>]". Lines of JSON stay lines of JSON: no secret reaches over a quote or half an escape. */
 export function maskSecrets(bytes: Uint8Array): Uint8Array {
   const masked: Buffer[] = [];
@@ -433,7 +436,7 @@ function maskedText(text: string, spans: readonly Span[]): string {
   let made = "";
   let done = 0;
   for (const { kind, from, to } of spans) {
-    made += `${text.slice(done, from)}[redacted:${kind}]`;
+    made += `${text.slice(done, from)}${MASKED}${kind}]`;
     done = to;
   }
   return made + text.slice(done);

@@ -88,7 +88,7 @@ export interface NewCapture extends Partial<CaptureOrigin> {
   readonly onConflict?: "refuse" | "keep";
   /** Of the Holdfast session; that of the agent's session when not given. */
   readonly session?: string;
-  /** Default 7 days from now on; null: never. */
+  /** null: never. Not given: as long as it was kept before, 7 days for a new one. */
   readonly ttlMs?: number | null;
 }
 

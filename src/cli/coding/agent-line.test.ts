@@ -13,7 +13,7 @@ describe("CA4 the agent's command line", () => {
     for (const other of ["bash", "claude-code", "myclaude", ""]) expect(agentOf(other)).toBeUndefined();
   });
 
-  const NEW = { choosesSession: false, sessionId: null, forks: false };
+  const NEW = { converses: true, choosesSession: false, sessionId: null, forks: false };
   test.each([
     [claude("-p", "fix it"), { ...NEW, prompt: 1 }],
     [claude("fix it", "-p"), { ...NEW, prompt: 0 }],
@@ -25,16 +25,38 @@ describe("CA4 the agent's command line", () => {
     [claude(), { ...NEW, prompt: null }],
     [claude("-p", "--", "--fix it"), { ...NEW, prompt: 2 }],
     [claude("-p", "--output-format", "json"), { ...NEW, prompt: null }],
-    [claude("--resume", "abc", "-p", "go on"), { choosesSession: true, sessionId: "abc", forks: false, prompt: 3 }],
-    [claude("-r", "-p", "go on"), { choosesSession: true, sessionId: null, forks: false, prompt: 2 }],
-    [claude("--resume=abc", "--fork-session"), { choosesSession: true, sessionId: "abc", forks: true, prompt: null }],
-    [claude("-c", "-p", "go on"), { choosesSession: true, sessionId: null, forks: false, prompt: 2 }],
-    [claude("--session-id", "abc", "-p", "x"), { choosesSession: true, sessionId: "abc", forks: false, prompt: 3 }],
+    [
+      claude("--resume", "abc", "-p", "go on"),
+      { converses: true, choosesSession: true, sessionId: "abc", forks: false, prompt: 3 },
+    ],
+    [claude("-r", "-p", "go on"), { converses: true, choosesSession: true, sessionId: null, forks: false, prompt: 2 }],
+    [
+      claude("--resume=abc", "--fork-session"),
+      { converses: true, choosesSession: true, sessionId: "abc", forks: true, prompt: null },
+    ],
+    [claude("-c", "-p", "go on"), { converses: true, choosesSession: true, sessionId: null, forks: false, prompt: 2 }],
+    [
+      claude("--session-id", "abc", "-p", "x"),
+      { converses: true, choosesSession: true, sessionId: "abc", forks: false, prompt: 3 },
+    ],
+    [claude("-w", "tree", "-p", "fix it"), { ...NEW, prompt: 3 }],
+    [claude("-d", "-p", "fix it"), { ...NEW, prompt: 2 }],
+    [claude("--version"), { ...NEW, converses: false, prompt: null }],
+    [claude("mcp", "list"), { ...NEW, converses: false, prompt: 0 }],
+    [claude("-p", "mcp"), { ...NEW, prompt: 1 }],
+    [opencode("session", "list"), { ...NEW, converses: false, prompt: null }],
+    [opencode("run", "--help"), { ...NEW, converses: false, prompt: null }],
     [opencode("run", "fix it"), { ...NEW, prompt: 1 }],
     [opencode("run", "-m", "a/b", "fix it"), { ...NEW, prompt: 3 }],
     [opencode("run", "--format", "json"), { ...NEW, prompt: null }],
-    [opencode("run", "-s", "ses_1", "x"), { choosesSession: true, sessionId: "ses_1", forks: false, prompt: 3 }],
-    [opencode("run", "--continue", "x"), { choosesSession: true, sessionId: null, forks: false, prompt: 2 }],
+    [
+      opencode("run", "-s", "ses_1", "x"),
+      { converses: true, choosesSession: true, sessionId: "ses_1", forks: false, prompt: 3 },
+    ],
+    [
+      opencode("run", "--continue", "x"),
+      { converses: true, choosesSession: true, sessionId: null, forks: false, prompt: 2 },
+    ],
     [opencode("some/dir"), { ...NEW, prompt: null }],
   ])("%j is understood", (line, understood) => {
     expect(understand(line)).toEqual(understood);

@@ -46,11 +46,21 @@ const ONE_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
       "-n",
     ],
     ...["--permission-prompt-tool", "--resume-session-at", "--debug-file", "--max-thinking-tokens", "--task-budget"],
+    ...["--autocompact", "--environment", "--plugin-url", "--system-prompt-snapshot", "--permission-prompts"],
+    "--remote-control-session-name-prefix",
   ]),
   opencode: new Set([
     ...["--model", "-m", "--agent", "--format", "--title", "--attach", "--port", "--variant", "--command", "--dir"],
     ...["--log-level", "--hostname", "--prompt", "--password", "-p", "--username", "-u"],
   ]),
+};
+/** A value unless an option follows. */
+const MAYBE_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
+  "claude-code": new Set([
+    ...["--debug", "-d", "--worktree", "-w", "--cloud", "--teleport", "--remote-control", "--prompt-suggestions"],
+    "--from-pr",
+  ]),
+  opencode: new Set(),
 };
 const MANY_VALUES: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   "claude-code": new Set([
@@ -72,9 +82,35 @@ const SESSION: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   "claude-code": new Set(["--resume", "-r", "--session-id"]),
   opencode: new Set(["--session", "-s"]),
 };
-const LAST: ReadonlySet<string> = new Set(["--continue", "-c", "--from-pr"]);
+const LAST: ReadonlySet<string> = new Set(["--continue", "-c", "--from-pr", "--teleport"]);
+/** What they print, or do to themselves, is no conversation. */
+const ASKS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
+const VERBS: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
+  "claude-code": new Set([
+    ...["agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "logs", "mcp"],
+    ...[
+      "plugin",
+      "plugins",
+      "purge",
+      "respawn",
+      "rm",
+      "setup-token",
+      "stop",
+      "kill",
+      "ultrareview",
+      "update",
+      "upgrade",
+    ],
+  ]),
+  opencode: new Set([
+    ...["completion", "acp", "mcp", "attach", "debug", "providers", "auth", "agent", "upgrade", "uninstall", "serve"],
+    ...["web", "models", "stats", "export", "import", "github", "session", "plugin", "db"],
+  ]),
+};
 
 export interface Understood {
+  /** It begins or goes on with a conversation; otherwise there is nothing to put back or to save. */
+  readonly converses: boolean;
   /** The line says itself which session goes on: nothing is added to it. */
   readonly choosesSession: boolean;
   /** When it names one. */
@@ -90,16 +126,19 @@ export function understand({ agent, args }: AgentLine): Understood {
   let sessionId: string | null = null;
   let [choosesSession, forks] = [false, false];
   let prompt: number | null = null;
+  let converses = !VERBS[agent].has(args[0] ?? "");
   for (let i = verb; i < args.length; i++) {
     const [name = "", inline] = split(args[i] ?? "");
     if (SESSION[agent].has(name)) {
       choosesSession = true;
       const next = args[i + 1];
       if (inline !== undefined) sessionId = inline;
-      else if (next !== undefined && !next.startsWith("-")) [sessionId, i] = [next, i + 1];
+      else if (isValue(next)) [sessionId, i] = [next ?? "", i + 1];
     } else if (LAST.has(name)) choosesSession = true;
+    else if (ASKS.has(name)) converses = false;
     else if (name === "--fork-session" || name === "--fork") forks = true;
     else if (ONE_VALUE[agent].has(name)) i += inline === undefined ? 1 : 0;
+    else if (MAYBE_VALUE[agent].has(name)) i += inline === undefined && isValue(args[i + 1]) ? 1 : 0;
     else if (MANY_VALUES[agent].has(name)) {
       while (inline === undefined && i + 1 < args.length && !args[i + 1]?.startsWith("-")) i++;
     } else if (args[i] === "--") {
@@ -108,7 +147,11 @@ export function understand({ agent, args }: AgentLine): Understood {
     } else if (!name.startsWith("-")) prompt ??= i;
   }
   // Without `run`, what stands there is a directory to work in, not a prompt.
-  return { choosesSession, sessionId, forks, prompt: agent === "opencode" && verb === 0 ? null : prompt };
+  return { converses, choosesSession, sessionId, forks, prompt: agent === "opencode" && verb === 0 ? null : prompt };
+}
+
+function isValue(arg: string | undefined): boolean {
+  return arg !== undefined && !arg.startsWith("-");
 }
 
 function split(arg: string): readonly [name: string, inline?: string] {

@@ -1,17 +1,25 @@
 // How an agent's session begins: put back natively when that is possible, told the earlier conversation when it is not, or
 // new. Which of the three it was is always said.
 import { digest } from "../../coding/conversation/digest.ts";
+import { importConversation } from "../../coding/conversation/import.ts";
 import type { AgentHere } from "../../coding/here.ts";
 import { sourceOfCapture } from "../../coding/sources.ts";
-import type { CaptureWithFiles } from "../../contracts/captures.ts";
+import { conversationIn } from "../../coding/telling.ts";
+import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { open } from "../../open.ts";
 import type { Log } from "./follow.ts";
 
 export type Start =
-  | { readonly how: "resumed"; readonly restored: Restored; readonly basis: CaptureWithFiles | null }
-  | { readonly how: "told"; readonly words: string; readonly session: string; readonly why: string }
+  | {
+      readonly how: "resumed";
+      readonly restored: Restored;
+      /** What it goes on from in the store; undefined: whatever there is. */
+      readonly basis: CaptureWithFiles | null | undefined;
+    }
+  | { readonly how: "told"; readonly words: string; readonly why: string }
   | { readonly how: "new"; readonly why: string | null };
 
 export interface Beginning {
@@ -20,50 +28,103 @@ export interface Beginning {
   readonly request: string;
   /** What the container was handed instead of a store. */
   readonly handed: CaptureSource | null;
+  /** Why something that was handed over is not in it. */
+  readonly why: string | null;
+  /** This session of the agent; null: the newest of the request. */
+  readonly sessionId: string | null;
+  /** The command line leaves room for the conversation to be told. */
+  readonly tells: boolean;
   readonly rewritePaths: boolean;
+  readonly overwrite: boolean;
   readonly log: Log;
 }
 
 export async function begin(given: Beginning): Promise<Start> {
-  const { store, agent, request, handed, log } = given;
-  let why: string | null = null;
-  const back = async (source: CaptureSource, basis: CaptureWithFiles | null): Promise<Start | null> => {
-    try {
-      const restored = await agent.restore(source, { rewritePaths: given.rewritePaths });
-      const { sessionId, cwd, files, bytes, messages, left } = restored;
-      log("info", "capture.restored", { sessionId, cwd, files, bytes, messages, left: left.length });
-      return { how: "resumed", restored, basis };
-    } catch (error) {
-      why = error instanceof HoldfastError ? error.message : String(error);
-      log("error", "capture.restore", { error: why, sessionId: source.sessionId });
-      return null;
-    }
-  };
+  const { store, agent, request, handed, sessionId } = given;
+  const tried: Tried = { why: given.why };
   if (handed !== null) {
-    const done = await back(handed, null);
-    if (done !== null) return done;
+    const restored = await putBack(given, handed, tried);
+    if (restored !== null) return { how: "resumed", restored, basis: store === null ? null : undefined };
   }
-  const capture = await store?.captures.latest(request, agent.agent);
+  const capture =
+    sessionId === null
+      ? await store?.captures.latest(request, agent.agent)
+      : await store?.captures.bySession(sessionId, agent.agent);
   if (store !== null && capture !== null && capture !== undefined) {
-    const source = await sourceOfCapture(store.captures, capture.id).catch((error: unknown) => {
-      why = error instanceof HoldfastError ? error.message : String(error);
-      log("error", "capture.restore", { error: why, capture: capture.id });
-      return null;
-    });
-    const done = source === null ? null : await back(source, source);
-    if (done !== null) return done;
+    const source = await sourceIn(given, store, capture, tried);
+    const restored = source === null ? null : await putBack(given, source, tried);
+    if (source !== null && restored !== null) {
+      return { how: "resumed", restored, basis: capture.request === request ? source : undefined };
+    }
   }
+  if (!given.tells) return { how: "new", why: tried.why };
+  const words = (await toldByStore(given, capture ?? null)) || (await toldByHanded(given));
+  if (words === "") return { how: "new", why: tried.why };
+  return { how: "told", words, why: tried.why ?? "there is no capture of it any more" };
+}
+
+interface Tried {
+  why: string | null;
+}
+
+async function putBack(given: Beginning, source: CaptureSource, tried: Tried): Promise<Restored | null> {
+  const { agent, rewritePaths, overwrite, log } = given;
+  try {
+    const restored = await agent.restore(source, { rewritePaths, overwrite });
+    const { sessionId, cwd, files, bytes, messages, left } = restored;
+    log("info", "capture.restored", { sessionId, cwd, files, bytes, messages, left: left.length });
+    return restored;
+  } catch (error) {
+    tried.why = wordsOf(error);
+    log("error", "capture.restore", { error: tried.why, sessionId: source.sessionId });
+    return null;
+  }
+}
+
+async function sourceIn(
+  { log }: Beginning,
+  store: Holdfast,
+  capture: Capture,
+  tried: Tried,
+): Promise<(CaptureSource & CaptureWithFiles) | null> {
+  try {
+    return await sourceOfCapture(store.captures, capture.id);
+  } catch (error) {
+    tried.why = wordsOf(error);
+    log("error", "capture.restore", { error: tried.why, capture: capture.id });
+    return null;
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof HoldfastError ? error.message : String(error);
+}
+
+async function toldByStore({ store, request, agent }: Beginning, capture: Capture | null): Promise<string> {
+  if (store === null) return "";
   const session = capture?.session ?? (await sessionOf(store, request, agent.agent));
-  if (store === null || session === null) return { how: "new", why };
-  const words = await digest(store, session);
-  return words === ""
-    ? { how: "new", why }
-    : { how: "told", words, session, why: why ?? "there is no capture of it any more" };
+  return session === null ? "" : digest(store, session);
 }
 
 /** The newest session of the request in which this agent spoke. */
-async function sessionOf(store: Holdfast | null, request: string, agent: string): Promise<string | null> {
-  if (store === null) return null;
+async function sessionOf(store: Holdfast, request: string, agent: string): Promise<string | null> {
   const { items } = await store.sessions.list({ request, limit: 100 });
   return items.find(({ id }) => id.startsWith(`${agent}/`) && !id.slice(agent.length + 1).includes("/"))?.id ?? null;
+}
+
+/** Of what was handed over and could not be put back; "" when that cannot be read either. */
+async function toldByHanded({ handed, request, log }: Beginning): Promise<string> {
+  if (handed === null) return "";
+  const scratch = await open(":memory:");
+  try {
+    const conversation = await conversationIn(handed);
+    if (conversation === null) return "";
+    const { session } = await importConversation(scratch, conversation, { session: "handed", request });
+    return await digest(scratch, session);
+  } catch (error) {
+    log("error", "capture.told", { error: wordsOf(error), sessionId: handed.sessionId });
+    return "";
+  } finally {
+    await scratch.close();
+  }
 }

@@ -1,47 +1,60 @@
 // holdfast run: a coding agent whose session outlives its machine.
-import { appendFile } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { agentHere, type Here } from "../../coding/here.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
-import type { CaptureSource } from "../../contracts/coding.ts";
 import type { Environment } from "../../contracts/environment.ts";
-import { HoldfastError } from "../../contracts/errors.ts";
+import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import { fileOut } from "../bytes.ts";
-import { bundleOfFound } from "../captures/found.ts";
 import * as lines from "../coding/agent-line.ts";
-import { type Ended, startAgent } from "../coding/child.ts";
+import { type Child, type Ended, startAgent } from "../coding/child.ts";
 import { Follower, type Log } from "../coding/follow.ts";
-import { handedOver } from "../coding/handed.ts";
+import { type Handed, handedOver } from "../coding/handed.ts";
+import { logTo } from "../coding/log.ts";
+import { writeBundle } from "../coding/out.ts";
 import { begin, type Start } from "../coding/start.ts";
+import { tell } from "../coding/tell.ts";
+import { hasSessions } from "../coding/whose.ts";
 import type { Command, Context } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { formatBytes, parseDuration, plural } from "../units.ts";
+import { report, UsageError } from "../failure.ts";
+import { parseDuration } from "../units.ts";
 
 /** How often a session is looked at while its agent works: an export of OpenCode takes seconds of a processor. */
 const EVERY_MS: Readonly<Record<CodingAgent, number>> = { "claude-code": 2000, opencode: 60_000 };
+/** How often the agent is asked which session it is in: that is a look at one small file. */
+const LOOK_MS = 200;
+/** As shells tell a command that cannot be started. */
+const NOT_STARTED = 127;
 
 export const run: Command = {
   name: "run",
   summary: "run Claude Code or OpenCode, with a session that stays",
   usage: [
-    "run [--request ID] [--out FILE] [--ttl TIME] [--every TIME] [--rewrite-paths] [--mask-secrets] [--log FILE] -- claude|opencode …",
+    "run [--request ID] [--from FILE] [--out FILE] [--ttl TIME] [--every TIME] [--rewrite-paths] [--overwrite] " +
+      "[--mask-secrets] [--log FILE] [--] claude|opencode …",
   ],
   description:
     "Puts the request's session back, runs the agent with its own resume flag, saves the session while it works and when it " +
     "ends, also when it is killed, and ends as the agent ended. When the session cannot be put back, the agent is told the " +
     "stored conversation instead, and that is said. The store is made when it is not there. A container without a store is handed " +
-    "AGENT_SESSION_ID and AGENT_SESSION_BLOB (base64 of a bundle, or of the compressed transcript), and leaves a bundle with --out. " +
-    "Give the agent's own session flag (--resume, --session …) and nothing is added to it.",
+    "a bundle with --from (or AGENT_SESSION_FILE, or as base64 in AGENT_SESSION_BLOB: Linux takes at most 128 KiB of that), and " +
+    "leaves one with --out; an --out file that is there already is gone on from. With the agent's own session flag (--resume ID, " +
+    "--session ID, --continue) nothing is added to its command line; that session is put back when it is in the store and not " +
+    "here. The exit code is the agent's; 127 when it cannot be started, and 1 to 6 (see holdfast --help) when nothing was.",
   options: {
     request: {
       type: "text",
       value: "ID",
       summary: "the piece of work the session belongs to (default $HOLDFAST_REQUEST, else the directory)",
     },
+    from: { type: "text", value: "FILE", summary: "go on with the session in this bundle, without a store" },
     out: { type: "text", short: "o", value: "FILE", summary: "write the session as one file when the agent has ended" },
-    ttl: { type: "text", value: "TIME", summary: "how long to keep it: 12h, 7d or never (default 7d)" },
+    ttl: {
+      type: "text",
+      value: "TIME",
+      summary: "how long to keep it: 12h, 7d or never (default: as before, else 7d)",
+    },
     every: {
       type: "text",
       value: "TIME",
@@ -51,13 +64,19 @@ export const run: Command = {
       type: "flag",
       summary: "make paths of the session's files in the conversation lead to where they are now",
     },
+    overwrite: {
+      type: "flag",
+      summary: "replace a session that went on apart here; it is kept beside (Claude Code)",
+    },
     "mask-secrets": {
       type: "flag",
       summary: "replace likely secrets in what is saved: what comes back is not what was there",
     },
     log: { type: "text", value: "FILE", summary: "append what happens to this file, one JSON object a line" },
   },
-  operands: [{ name: "COMMAND", need: "some" }],
+  means: { json: "what was done as one JSON document on stderr: stdout is the agent's" },
+  operands: [{ name: "claude … or opencode …", need: "some" }],
+  rest: true,
   examples: [
     { command: "holdfast run --request fix-42 -- claude -p 'fix the test'", does: "a new session, kept under fix-42" },
     {
@@ -65,9 +84,10 @@ export const run: Command = {
       does: "goes on with it, here or on another machine",
     },
     {
-      command: "holdfast run --request fix-42 --store postgres://db/agents -- opencode run 'go on'",
-      does: "a shared store",
+      command: "holdfast run --store postgres://db/agents -- opencode run 'hi'",
+      does: "a shared store; the request is this directory",
     },
+    { command: "holdfast run --out s.hfcap -- claude -p 'go on'", does: "a file instead of a store, again and again" },
   ],
   next: "holdfast captures ls shows what is kept; holdfast handover tells people what the agent did.",
   run: async (context) => {
@@ -80,67 +100,102 @@ export const run: Command = {
       );
     }
     const line = { agent, program, args: rest };
-    const handed = await handedOver(io.env, io.cwd);
-    const isStored = args.text("store") !== undefined || Boolean(io.env.HOLDFAST_STORE);
     const log = logTo(args.text("log"), io.cwd);
     const environment: Environment = { ...realEnvironment(), log };
-    const store =
-      isStored || (handed === null && args.text("out") === undefined)
-        ? await context.open({ create: true, environment })
-        : null;
     const here: Here = { env: io.env, cwd: io.cwd, environment, ...(agent === "opencode" ? { command: program } : {}) };
-    return work(context, { line, here, handed, store, log });
+    const asked = lines.understand(line);
+    if (!asked.converses) {
+      log("info", "capture.start", { agent, cwd: io.cwd, resumes: false, captures: false });
+      const child = await started(context, line, null);
+      return typeof child === "number" ? child : (await child.ended).code;
+    }
+    const hasStore = args.text("store") !== undefined || Boolean(io.env.HOLDFAST_STORE);
+    const handed = await handedOver(io, { from: args.text("from"), out: args.text("out"), hasStore });
+    const needsStore = hasStore || (handed.source === null && args.text("out") === undefined);
+    const isNew = needsStore && !hasStore && (await isMissing(path.resolve(io.cwd, context.storeName)));
+    const store = needsStore ? await context.open({ create: true, environment }) : null;
+    return work(context, { line, here, handed, store, isNew, log, asked });
   },
 };
 
+async function isMissing(file: string): Promise<boolean> {
+  return access(file).then(
+    () => false,
+    () => true,
+  );
+}
+
 interface Work {
   readonly line: lines.AgentLine;
+  readonly asked: lines.Understood;
   readonly here: Here;
-  readonly handed: CaptureSource | null;
+  readonly handed: Handed;
   readonly store: Holdfast | null;
+  /** The store was made now. */
+  readonly isNew: boolean;
   readonly log: Log;
 }
 
-async function work(context: Context, { line, here, handed, store, log }: Work): Promise<number> {
+async function work(context: Context, given: Work): Promise<number> {
+  const { line, asked, here, store, log } = given;
   const { args, io } = context;
   const { agent } = line;
-  const request = args.text("request") ?? io.env.HOLDFAST_REQUEST ?? path.resolve(io.cwd);
-  const asked = lines.understand(line);
+  const request = args.text("request") ?? (io.env.HOLDFAST_REQUEST || path.resolve(io.cwd));
   log("info", "capture.start", {
-    agent,
-    request,
-    cwd: io.cwd,
-    resumes: !asked.choosesSession,
-    captures: store !== null,
+    ...{ agent, request, cwd: io.cwd, resumes: !asked.choosesSession, captures: store !== null },
   });
-  const start: Start = asked.choosesSession
-    ? { how: "new", why: null }
-    : await begin({
-        ...{ store, agent: agentHere(agent, here), request, handed, log },
-        rewritePaths: args.flag("rewrite-paths"),
-      });
+  const start = await startOf(context, given, request);
   const { line: final, sessionId, before } = lineFor(line, start, asked, here.environment);
-  const ttl = args.text("ttl");
+  const [ttl, every] = [args.text("ttl"), args.text("every")];
   const follower = new Follower({
     ...{ agent, here, log, sessionId, store, request, mask: args.flag("mask-secrets") },
+    resumed: start.how === "resumed" || asked.choosesSession,
+    several: agent === "opencode" && line.args[0] !== "run",
     basis: start.how === "resumed" ? start.basis : asked.choosesSession ? undefined : null,
     ttlMs: ttl === undefined ? undefined : ttl === "never" ? null : parseDuration(ttl, "--ttl"),
   });
   await follower.ready();
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
-  const every = args.text("every");
-  const ended = await untilEnd(
-    final,
-    context,
-    follower,
-    every === undefined ? EVERY_MS[agent] : parseDuration(every, "--every"),
-    before,
-  );
+  const child = await started(context, final, before);
+  if (typeof child === "number") return child;
+  const everyMs = every === undefined ? EVERY_MS[agent] : parseDuration(every, "--every");
+  const ended = await untilEnd(child, follower, everyMs);
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
-  const out = args.text("out");
-  const bundle = out === undefined ? null : await writeBundle(context, follower, out, log);
-  await tell(context, start, follower, bundle);
+  const bundle = await writeBundle(context, follower, given.handed.source, log);
+  await tell(context, {
+    start,
+    follower,
+    bundle,
+    isStored: store !== null,
+    isNew: given.isNew,
+    chose: asked.choosesSession,
+  });
   return ended.code;
+}
+
+async function startOf({ args, io }: Context, given: Work, request: string): Promise<Start> {
+  const { line, asked, here, handed, store, log } = given;
+  // Nothing names the session that is gone on with: only when there is none here can it be that of the request.
+  const isHere = asked.choosesSession && asked.sessionId === null && (await hasSessions(line.agent, here));
+  if (isHere) return { how: "new", why: null };
+  return begin({
+    ...{ store, agent: agentHere(line.agent, here), request, log, handed: handed.source, why: handed.why },
+    sessionId: asked.sessionId ?? (handed.source === null ? io.env.AGENT_SESSION_ID || null : null),
+    tells: !asked.choosesSession,
+    rewritePaths: args.flag("rewrite-paths"),
+    overwrite: args.flag("overwrite"),
+  });
+}
+
+/** The code to end with when it could not be started. */
+async function started({ io, output }: Context, line: lines.AgentLine, before: string | null): Promise<Child | number> {
+  try {
+    return await startAgent(line, io, before);
+  } catch (error) {
+    if (!isHoldfastError(error) || error.code !== "MissingDependency") throw error;
+    await report(error, output, Boolean(io.env.HOLDFAST_DEBUG));
+    return NOT_STARTED;
+  }
 }
 
 function lineFor(
@@ -149,11 +204,11 @@ function lineFor(
   asked: lines.Understood,
   environment: Environment,
 ): { readonly line: lines.AgentLine; readonly sessionId: string | null; readonly before: string | null } {
+  if (asked.choosesSession) return { line, sessionId: asked.forks ? null : asked.sessionId, before: null };
   if (start.how === "resumed") {
     const { sessionId } = start.restored;
-    return { line: lines.resuming(line, sessionId), sessionId, before: null };
+    return { line: lines.resuming(line, sessionId), sessionId: asked.forks ? null : sessionId, before: null };
   }
-  if (asked.choosesSession) return { line, sessionId: asked.forks ? null : asked.sessionId, before: null };
   const sessionId = line.agent === "claude-code" ? newUuid(environment) : null;
   const fresh = sessionId === null ? line : lines.beginning(line, sessionId);
   if (start.how === "new") return { line: fresh, sessionId, before: null };
@@ -173,85 +228,22 @@ function newUuid(environment: Environment): string {
 }
 
 /** Saved again and again until the agent ends, and once more then: that it was killed makes no difference. */
-async function untilEnd(
-  line: lines.AgentLine,
-  { io }: Context,
-  follower: Follower,
-  everyMs: number,
-  before: string | null,
-): Promise<Ended> {
-  const child = await startAgent(line, io, before);
+async function untilEnd(child: Child, follower: Follower, everyMs: number): Promise<Ended> {
   const over = new AbortController();
   const ended = child.ended.finally(() => over.abort());
-  const { sleep } = realEnvironment();
-  while (!over.signal.aborted) {
-    await sleep(everyMs, over.signal);
-    if (!over.signal.aborted) await follower.save("while");
-  }
+  follower.started(child.pid);
+  await Promise.all([
+    again(over.signal, LOOK_MS, () => follower.look()),
+    again(over.signal, everyMs, () => follower.save("while")),
+  ]);
   await follower.save("exit");
   return ended;
 }
 
-interface Bundled {
-  readonly file: string;
-  readonly bytes: number;
-}
-
-/** The same files as one; nothing of it is there until all of it is. */
-async function writeBundle({ args, io }: Context, follower: Follower, file: string, log: Log): Promise<Bundled | null> {
-  try {
-    const found = await follower.find();
-    if (found === null) return null;
-    try {
-      const { bundle } = await bundleOfFound(found, args.flag("mask-secrets"));
-      const out = await fileOut(file, io, 0o600);
-      await out.write(bundle);
-      await out.finish();
-      log("info", "capture.bundle", { file, bytes: bundle.byteLength, sessionId: found.sessionId });
-      return { file, bytes: bundle.byteLength };
-    } finally {
-      await found.done();
-    }
-  } catch (error) {
-    follower.problem = error;
-    log("error", "capture.bundle", { file, error: String(error) });
-    return null;
+async function again(over: AbortSignal, everyMs: number, act: () => Promise<void>): Promise<void> {
+  const { sleep } = realEnvironment();
+  while (!over.aborted) {
+    await sleep(everyMs, over);
+    if (!over.aborted) await act();
   }
-}
-
-/** One line, on stderr: standard output is the agent's. */
-async function tell({ output }: Context, start: Start, follower: Follower, bundle: Bundled | null): Promise<void> {
-  const { last, sessionId, secrets, problem } = follower;
-  const began =
-    start.how === "resumed"
-      ? `resumed ${start.restored.sessionId} (${plural(start.restored.messages, "message")})`
-      : start.how === "told"
-        ? `could not resume (${start.why}), told the stored conversation instead`
-        : start.why === null
-          ? `session ${sessionId ?? "unknown"}`
-          : `could not resume (${start.why}), began anew`;
-  const kept =
-    last === null
-      ? []
-      : [
-          `saved ${plural(last.fileCount, "file")}, ${formatBytes(last.size)}, as generation ${last.generation} of ${last.id}` +
-            (last.diverged ? " beside the newest: another machine went on with it" : ""),
-        ];
-  const written = bundle === null ? [] : [`wrote ${bundle.file} (${formatBytes(bundle.bytes)})`];
-  const found = secrets.length === 0 ? [] : [`${plural(secrets.length, "likely secret")} in it`];
-  const failed =
-    problem === null
-      ? []
-      : [`not saved as it should be: ${problem instanceof HoldfastError ? problem.message : String(problem)}`];
-  await output.note(`holdfast: ${[began, ...kept, ...written, ...found, ...failed].join("; ")}`);
-}
-
-function logTo(file: string | undefined, cwd: string): Log {
-  if (file === undefined) return () => {};
-  const target = path.resolve(cwd, file);
-  let turn: Promise<unknown> = Promise.resolve();
-  return (level, event, fields) => {
-    const text = `${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`;
-    turn = turn.then(() => appendFile(target, text)).catch(() => {});
-  };
 }

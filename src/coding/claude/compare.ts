@@ -1,8 +1,9 @@
 // Whether a file that is here already is what is to be put there, comes before it, or goes on from it.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, lstat, open } from "node:fs/promises";
+import { type FileHandle, lstat, open, readFile } from "node:fs/promises";
 import type { CapturedFile } from "../../contracts/captures.ts";
+import { MASKED, maskSecrets } from "../secrets.ts";
 
 /** What the second file is to the first: "shorter", the first begins with it; "longer", it begins with the first. */
 export type Comparison = "absent" | "same" | "shorter" | "longer" | "diverged";
@@ -25,6 +26,22 @@ export async function compareFiles(one: string, here: string): Promise<Compariso
   } finally {
     await a.close();
   }
+}
+
+/** The same where secrets may have been replaced in what was captured: what is here is then compared as it would have been. */
+export async function compareCaptured(
+  captured: string,
+  here: string,
+): Promise<{ readonly is: Comparison; readonly masked: boolean }> {
+  const plain = await compareFiles(captured, here);
+  if (plain !== "diverged" || !(await lstat(here)).isFile()) return { is: plain, masked: false };
+  const one = await readFile(captured);
+  if (!one.includes(MASKED)) return { is: plain, masked: false };
+  const other = maskSecrets(await readFile(here));
+  const common = Math.min(one.byteLength, other.byteLength);
+  if (one.compare(other, 0, common, 0, common) !== 0) return { is: plain, masked: false };
+  const is = one.byteLength === other.byteLength ? "same" : other.byteLength < one.byteLength ? "shorter" : "longer";
+  return { is, masked: true };
 }
 
 async function compare(a: FileHandle, b: FileHandle): Promise<Comparison> {

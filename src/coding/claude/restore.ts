@@ -9,7 +9,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
 import { unsafe } from "../paths.ts";
 import { type Staged, Staging } from "../staging.ts";
-import { type Comparison, compareFiles, hashOf, isSame } from "./compare.ts";
+import { type Comparison, compareCaptured, compareFiles, hashOf, isSame } from "./compare.ts";
 import { filesOfSession } from "./find.ts";
 import { checkKey, projectKeyOf } from "./key.ts";
 import { type ClaudePlace, checkSessionId, isFlatAgent, placeOf, transcriptPath } from "./layout.ts";
@@ -77,8 +77,10 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
   const { source, place, staging, target } = work;
   const { staged, facts: captured } = await stageTranscript(work, transcript);
   await refuseElsewhere(work, staged);
-  const here = await compareFiles(staged.from, staged.to);
+  const { is: here, masked } = await compareCaptured(staged.from, staged.to);
   if (here === "diverged") await replaceDiverged(work, staged);
+  // What was replaced in the capture is still here: it stays, beside it.
+  if (here === "shorter" && masked) await keepBeside(work, staged);
   const outcome = here === "same" ? "unchanged" : here === "longer" ? "newer" : "restored";
   if (outcome !== "restored") await staging.drop(staged);
   const writes: Staged[] = outcome === "restored" ? [staged] : [];
@@ -227,7 +229,7 @@ async function refuseElsewhere(work: Work, staged: Staged): Promise<void> {
   if (work.target.overwrite) return;
   for await (const copy of copiesOf(work.place.configDir, work.place.sessionId)) {
     if (copy.key === work.place.key) continue;
-    const there = await compareFiles(staged.from, copy.file);
+    const { is: there } = await compareCaptured(staged.from, copy.file);
     if (there === "longer") throw conflict(work, copy.file, "goes on from what was captured, in another directory");
     if (there === "diverged" && work.changes.length === 0) {
       throw conflict(work, copy.file, "went on apart from what was captured, in another directory");

@@ -314,6 +314,23 @@ const expiryCases: readonly Case[] = [
   ),
 
   prove(
+    "CA5 saved again it is kept as long as before, unless that is said anew",
+    ["captures", "clock"],
+    async ({ captures, clock }) => {
+      await captures.save(captured({ ttlMs: null }));
+      assert.equal((await captures.save(captured())).expiresAt, null);
+      const day = await captures.save(captured({ ttlMs: 86_400_000 }));
+      assert.equal(present(day.expiresAt) - day.savedAt, 86_400_000);
+      await clock.advance(1000);
+      const again = await captures.save(captured());
+      assert.equal(present(again.expiresAt) - again.savedAt, 86_400_000);
+      const kept = await captures.expire(again.id, again.savedAt + 30 * WEEK);
+      const later = await captures.save(captured());
+      assert.ok(present(later.expiresAt) >= present(kept.expiresAt), "a save takes nothing from what a person said");
+    },
+  ),
+
+  prove(
     "CA5 until it is swept its time can be made longer",
     ["captures", "clock", "log"],
     async ({ captures, clock, log }) => {

@@ -1,0 +1,286 @@
+// holdfast run and the sessions of the agent it starts, with a program that behaves like Claude Code.
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import type { FakeClaude } from "../../../test/fake-claude.ts";
+import { projectKey } from "../../coding/claude/key.ts";
+import { open } from "../../open.ts";
+
+const CLI = path.resolve(import.meta.dirname, "../main.ts");
+const FAKE = path.resolve(import.meta.dirname, "../../../test/fake-claude.ts");
+const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "holdfast-run-")));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let machines = 0;
+
+/** A home, a directory, and `claude` in the PATH; as npm installs programs, a script may stand before it. */
+class Machine {
+  readonly home = path.join(folder, `home-${++machines}`);
+  readonly cwd = path.join(folder, `work-${machines}`);
+  readonly bin = path.join(this.home, "bin");
+
+  constructor({ wrapped = false } = {}) {
+    mkdirSync(this.bin, { recursive: true });
+    mkdirSync(this.cwd);
+    const start = `"${process.execPath}" "${FAKE}" "$@"`;
+    writeFileSync(path.join(this.bin, "claude"), `#!/bin/sh\n${wrapped ? `${start}\nexit $?` : `exec ${start}`}\n`);
+    chmodSync(path.join(this.bin, "claude"), 0o755);
+  }
+
+  run(fake: FakeClaude, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    const child = spawn(process.execPath, [CLI, "run", ...args], {
+      cwd: this.cwd,
+      env: { PATH: `${this.bin}:/usr/bin:/bin`, HOME: this.home, FAKE_CLAUDE: JSON.stringify(fake), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr += text;
+    });
+    return new Promise((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr })));
+  }
+
+  /** What the agent was started with. */
+  get args(): readonly string[] {
+    return JSON.parse(readFileSync(path.join(this.home, "args.json"), "utf8"));
+  }
+
+  transcript(sessionId: string): string {
+    return path.join(this.home, ".claude/projects", projectKey(this.cwd), `${sessionId}.jsonl`);
+  }
+}
+
+interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const says = (...texts: string[]): FakeClaude => ({ sessions: texts.map((text) => ({ session: "own", says: text })) });
+const newStore = () => path.join(folder, `store-${randomUUID()}.db`);
+const lineOf = (store: string, request: string, ...more: string[]) => [
+  ...["--store", store, "--request", request, ...more],
+  ...["--", "claude", "-p", "go"],
+];
+
+/** The words of every capture of a request. */
+async function saved(store: string, request: string): Promise<readonly string[]> {
+  const hf = await open(store);
+  try {
+    const { items } = await hf.captures.list({ request, diverged: true });
+    const texts = items.map(async ({ id, sessionId }) => {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of hf.captures.read(id, `project/${sessionId}.jsonl`)) pieces.push(piece);
+      return [
+        ...Buffer.concat(pieces)
+          .toString("utf8")
+          .matchAll(/"content":"([^"]*)"/g),
+      ]
+        .map(([, text]) => text)
+        .join();
+    });
+    return await Promise.all(texts);
+  } finally {
+    await hf.close();
+  }
+}
+
+describe("CA8 holdfast run saves the sessions of the agent it started", () => {
+  test("and never one that lay there before, however long its own is in coming", async () => {
+    const store = newStore();
+    const machine = new Machine();
+    await machine.run(says("PRIVATE"), lineOf(store, "other"));
+    const late = await machine.run({ waitMs: 700, ...says("OWN") }, lineOf(store, "mine", "--every", "50ms"));
+    expect(late).toMatchObject({ code: 0 });
+    expect(await saved(store, "mine")).toEqual(["OWN"]);
+    expect(await saved(store, "other")).toEqual(["PRIVATE"]);
+  });
+
+  test("nor one of somebody else who works in the same directory meanwhile", async () => {
+    const store = newStore();
+    const machine = new Machine();
+    const theirs = { session: randomUUID(), says: "THEIRS", waitMs: 200 };
+    const slow: FakeClaude = { waitMs: 600, ...says("OWN") };
+    const mine = machine.run(slow, lineOf(store, "mine", "--every", "50ms"));
+    await new Machine().run({}, lineOf(store, "nobody"));
+    await machine.run({ silent: true, sessions: [theirs] }, ["--out", "theirs", "--", "claude", "-p", "x"]);
+    expect(await mine).toMatchObject({ code: 0 });
+    expect(await saved(store, "mine")).toEqual(["OWN"]);
+  });
+
+  test("an agent that left none has nothing saved, which is said", async () => {
+    const store = newStore();
+    const machine = new Machine();
+    await machine.run(says("PRIVATE"), lineOf(store, "other"));
+    const none = await machine.run({ exit: 7 }, lineOf(store, "mine"));
+    expect(none.code).toBe(7);
+    expect(none.stderr).toContain("nothing was saved");
+    expect(await saved(store, "mine")).toEqual([]);
+  });
+
+  test("one that goes on in another session is followed there, and both are kept", async () => {
+    const store = newStore();
+    const cleared = randomUUID();
+    const sessions = [
+      { session: "own", says: "BEFORE", waitMs: 500 },
+      { session: cleared, says: "AFTER", waitMs: 500 },
+    ];
+    for (const wrapped of [false, true]) {
+      const request = `cleared-${wrapped}`;
+      const ran = await new Machine({ wrapped }).run({ sessions }, lineOf(store, request, "--every", "10s"));
+      expect(ran.stderr).toContain(`session ${cleared}; saved 1 file`);
+      expect(ran.stderr).toContain("and 1 session it worked in before");
+      expect(await saved(store, request)).toEqual(["AFTER", "BEFORE"]);
+      const next = new Machine();
+      expect((await next.run(says("MORE"), lineOf(store, request))).stderr).toContain(`resumed ${cleared}`);
+    }
+  });
+
+  test("one that chooses its session itself, by --continue, is followed by what it says, or by what it wrote", async () => {
+    for (const silent of [false, true]) {
+      const store = newStore();
+      const machine = new Machine();
+      await machine.run(says("FIRST"), lineOf(store, "first"));
+      const [session = ""] = (machine.args[1] ?? "").split(" ");
+      const line = ["--store", store, "--request", "second", "--", "claude", "-c", "-p", "go"];
+      const more = await machine.run({ silent, sessions: [{ session, says: "MORE", waitMs: 400 }] }, line);
+      expect(machine.args).toEqual(["-c", "-p", "go"]);
+      expect(more.stderr).toContain(`session ${session}; saved`);
+      expect(await saved(store, "second")).toEqual(["FIRST,MORE"]);
+    }
+  });
+
+  test("when it cannot be told which of two is its own, none is taken, and that is said", async () => {
+    const store = newStore();
+    const machine = new Machine();
+    const both = [randomUUID(), randomUUID()].map((session) => ({ session, says: "WHOSE" }));
+    const line = ["--store", store, "--request", "r", "--", "claude", "-c", "-p", "go"];
+    const ran = await machine.run({ silent: true, sessions: both }, line);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.stderr).toContain("2 sessions of this directory were worked on at the same time");
+    expect(await saved(store, "r")).toEqual([]);
+  });
+});
+
+describe("CA4 how the agent's session begins", () => {
+  test("the session that its command line names is put back when it is in the store and not here", async () => {
+    const store = newStore();
+    const first = new Machine();
+    await first.run(says("FIRST"), lineOf(store, "r"));
+    const session = first.args[1] ?? "";
+    const line = ["--store", store, "--request", "r", "--", "claude", "--resume", session, "-p", "go"];
+    const second = new Machine();
+    const ran = await second.run(says("MORE"), line);
+    expect(second.args).toEqual(["--resume", session, "-p", "go"]);
+    expect(ran.stderr).toContain(`resumed ${session} (1 message); saved 1 file`);
+    expect(await saved(store, "r")).toEqual(["FIRST,MORE"]);
+    // --continue finds it too, where there is no other.
+    const third = new Machine();
+    const sessions = [{ session, says: "LAST", waitMs: 400 }];
+    await third.run({ sessions }, ["--store", store, "--request", "r", "--", "claude", "-c", "-p", "go"]);
+    expect(await saved(store, "r")).toEqual(["FIRST,MORE,LAST"]);
+  });
+
+  test("with secrets replaced it goes on where it is, and elsewhere", async () => {
+    const store = newStore();
+    const key = ["AK", "IAQ3EGRT7KLMNOPZZ7"].join("");
+    const machine = new Machine();
+    const first = await machine.run(says(`the key is ${key}`), lineOf(store, "r", "--mask-secrets"));
+    expect(first.stderr).toContain("1 likely secret replaced");
+    const again = await machine.run(says("MORE"), lineOf(store, "r", "--mask-secrets"));
+    expect(again.stderr).toContain("resumed ");
+    expect(readFileSync(machine.transcript(machine.args[1] ?? ""), "utf8")).toContain(key);
+    const other = await new Machine().run(says("THERE"), lineOf(store, "r", "--mask-secrets"));
+    expect(other.stderr).toContain("resumed ");
+    const back = await machine.run(says("BACK"), lineOf(store, "r", "--mask-secrets"));
+    expect(back.stderr).toContain("resumed ");
+    expect(await saved(store, "r")).toEqual(["the key is [redacted:aws-key-id],MORE,THERE,BACK"]);
+  });
+
+  test("what the environment hands over and is damaged does not stop the agent", async () => {
+    const env = { AGENT_SESSION_ID: randomUUID(), AGENT_SESSION_BLOB: "bm90IGEgYnVuZGxl" };
+    const ran = await new Machine().run(says("NEW"), ["--out", "s", "--", "claude", "-p", "go"], env);
+    expect(ran).toMatchObject({ code: 0, stdout: "done" });
+    expect(ran.stderr).toMatch(/could not resume \(.*\), began anew; session .*; wrote s /);
+  });
+});
+
+describe("CA6 a file instead of a store", () => {
+  test("is gone on from, again and again, and says so", async () => {
+    const file = path.join(folder, "session.hfcap");
+    const line = ["--out", file, "--", "claude", "-p", "go"];
+    const machine = new Machine();
+    expect((await machine.run(says("ONE"), line)).stderr).toContain("; wrote ");
+    expect((await machine.run(says("TWO"), line)).stderr).toContain("resumed ");
+    const other = new Machine();
+    const third = await other.run(says("THREE"), ["--from", file, ...line]);
+    expect(third.stderr).toContain("(2 messages)");
+    expect(existsSync(path.join(other.cwd, "holdfast.db"))).toBe(false);
+    const env = { AGENT_SESSION_FILE: file };
+    const lost = await new Machine().run(says("FOUR"), ["--", "claude", "-p", "go"], env);
+    expect(lost.stderr).toContain("(3 messages); nothing was saved: give --store URL or --out FILE");
+  });
+
+  test("of another session is kept beside, and one that is none is not written over", async () => {
+    const file = path.join(folder, "taken");
+    writeFileSync(file, "mine");
+    const refused = await new Machine().run(says("ONE"), ["--out", file, "--", "claude", "-p", "go"]);
+    expect(refused.code).not.toBe(0);
+    expect(refused.stdout).toBe("");
+    expect(readFileSync(file, "utf8")).toBe("mine");
+  });
+});
+
+describe("CA4 the agent's command", () => {
+  test("needs no -- before it, and its options are its own", async () => {
+    const machine = new Machine();
+    const store = newStore();
+    const ran = await machine.run(says("ONE"), ["--store", store, "--request", "r", "claude", "-p", "go", "--json"]);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(machine.args.slice(2)).toEqual(["-p", "go", "--json"]);
+    expect(ran.stderr).toContain("holdfast: session ");
+  });
+
+  test("that is not there ends as shells say it", async () => {
+    const machine = new Machine();
+    const ran = await machine.run({}, ["--store", newStore(), "--", "./no/claude", "-p", "go"]);
+    expect(ran.code).toBe(127);
+    expect(ran.stderr).toContain("cannot be started");
+  });
+
+  test("that makes no conversation is left alone", async () => {
+    const machine = new Machine();
+    const ran = await machine.run({ exit: 3 }, ["--", "claude", "mcp", "list"]);
+    expect(ran).toEqual({ code: 3, stdout: "done", stderr: "" });
+    expect(machine.args).toEqual(["mcp", "list"]);
+    expect(existsSync(path.join(machine.cwd, "holdfast.db"))).toBe(false);
+  });
+
+  test("with --json what was done is one document on stderr", async () => {
+    const ran = await new Machine().run(says("ONE"), ["--json", ...lineOf(newStore(), "r")]);
+    expect(ran.stdout).toBe("done");
+    expect(JSON.parse(ran.stderr)).toMatchObject({ start: "new", why: null, saved: [{ request: "r", generation: 1 }] });
+  });
+
+  test("without a store of its own one is made, and named", async () => {
+    const machine = new Machine();
+    const ran = await machine.run(says("ONE"), ["--", "claude", "-p", "go"]);
+    expect(ran.stderr).toContain("in the new store ./holdfast.db");
+    expect((await machine.run(says("TWO"), ["--", "claude", "-p", "go"])).stderr).not.toContain("new store");
+  });
+});

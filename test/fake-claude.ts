@@ -1,0 +1,54 @@
+// A program that behaves like Claude Code as far as `holdfast run` can see: it says in sessions/<pid>.json which session it is
+// in, and appends to transcripts. What it does is told in FAKE_CLAUDE; the real one is run by test/agents.
+import { randomUUID } from "node:crypto";
+import { appendFileSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import * as path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { projectKey } from "../src/coding/claude/key.ts";
+
+export interface FakeClaude {
+  /** As versions before 2.1 did, it tells nobody where it is. */
+  readonly silent?: boolean;
+  /** Before anything is written. */
+  readonly waitMs?: number;
+  /** In these sessions one after the other; "own" is the one of its command line, another name a new one. */
+  readonly sessions?: readonly { readonly session: string; readonly says: string; readonly waitMs?: number }[];
+  readonly exit?: number;
+}
+
+const { silent, waitMs = 0, sessions = [], exit = 0 } = JSON.parse(process.env.FAKE_CLAUDE ?? "{}") as FakeClaude;
+const args = process.argv.slice(2);
+const configDir = path.join(process.env.HOME ?? "", ".claude");
+const project = path.join(configDir, "projects", projectKey(realpathSync(process.cwd())));
+const entry = path.join(configDir, "sessions", `${process.pid}.json`);
+const own = given("--session-id") ?? given("--resume") ?? randomUUID();
+mkdirSync(project, { recursive: true });
+mkdirSync(path.dirname(entry), { recursive: true });
+writeFileSync(path.join(process.env.HOME ?? "", "args.json"), JSON.stringify(args));
+if (process.env.FAKE_CLAUDE_STDIN) writeFileSync(process.env.FAKE_CLAUDE_STDIN, readFileSync(0));
+
+function given(flag: string): string | undefined {
+  const at = args.indexOf(flag);
+  return at < 0 ? undefined : args[at + 1];
+}
+
+function register(sessionId: string): void {
+  if (silent) return;
+  writeFileSync(entry, JSON.stringify({ pid: process.pid, sessionId, cwd: process.cwd(), startedAt: Date.now() }));
+}
+
+register(own);
+await sleep(waitMs);
+for (const { session, says, waitMs: pause = 0 } of sessions) {
+  const sessionId = session === "own" ? own : session;
+  register(sessionId);
+  const line = {
+    ...{ type: "user", uuid: randomUUID(), parentUuid: null, sessionId, cwd: process.cwd(), version: "2.1.325" },
+    ...{ isSidechain: false, timestamp: new Date().toISOString(), message: { role: "user", content: says } },
+  };
+  appendFileSync(path.join(project, `${sessionId}.jsonl`), `${JSON.stringify(line)}\n`);
+  await sleep(pause);
+}
+process.stdout.write("done");
+rmSync(entry, { force: true });
+process.exitCode = exit;
