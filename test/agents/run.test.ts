@@ -104,6 +104,18 @@ withAgents("holdfast run", (agents) => {
     expect(lastPrompt()).toContain("earlier-conversation");
   });
 
+  test("CA8 a session that lay there is not taken for the agent's own, and is when it is continued", async () => {
+    const store = newStore();
+    const a = machines.add();
+    await a.claude("PRIVATE-1 [[say ok]]").done();
+    expect(await claude(a, store, "OWN-2 [[say ok]]", ["--every", "50ms"]).ended).toMatchObject({ code: 0 });
+    expect(await savedText(store)).not.toContain("PRIVATE-1");
+    const args = ["run", "--request", "r-c", "--store", store, "--", ...CLAUDE, "-c", "MORE-3 [[say ok]]"];
+    const more = await holdfast(a, args).ended;
+    expect(more.stderr).toMatch(/holdfast: session [0-9a-f-]{36}; saved /);
+    expect(await savedText(store)).toMatch(/OWN-2.*MORE-3/s);
+  });
+
   test("CA6 without a store a bundle goes from container to container", async () => {
     const a = machines.add();
     const out = path.join(machines.folder, "session.bundle");
