@@ -4,7 +4,7 @@ import type { Capture } from "../contracts/captures.ts";
 import type { EventDraft, Guard, Storage } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { captureOf, existingCapture } from "./rows.ts";
-import { generationGuard } from "./save.ts";
+import { unchangedGuard } from "./save.ts";
 
 export function change(storage: Storage, id: string, expiresAt: number | null): Promise<Capture> {
   return decide(storage, async () => {
@@ -18,7 +18,7 @@ export function change(storage: Storage, id: string, expiresAt: number | null): 
     return {
       commit: {
         sessions: [{ id: session, mode: "existing", at }],
-        guards: [generationGuard(row, session)],
+        guards: [unchangedGuard(row, session)],
         events: [event],
       },
       answer: () => captureOf({ ...row, expires_at: expiresAt }),
@@ -45,8 +45,8 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
         sessions: used.map((session) => ({ id: session, mode: "existing", at })),
         guards: [
           guard,
-          generationGuard(row, row.session),
-          ...(newest === undefined ? [] : [generationGuard(newest, newest.session)]),
+          unchangedGuard(row, row.session),
+          ...(newest === undefined ? [] : [unchangedGuard(newest, newest.session)]),
         ],
         // First the one that is in its place: there is room for one.
         events: [...both, turned(row, 0, at)],

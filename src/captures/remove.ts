@@ -4,7 +4,7 @@ import type { CapturesRemoved } from "../contracts/captures.ts";
 import { decide } from "../core/decide.ts";
 import { afterwards, forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
 import { isOver } from "./rows.ts";
-import { type Depot, generationGuard } from "./save.ts";
+import { type Depot, unchangedGuard } from "./save.ts";
 
 export type Why = "asked" | "request" | "expired";
 
@@ -40,7 +40,7 @@ function removeOne({ storage }: Depot, id: string, why: Why): Promise<Gone | nul
       commit: {
         solo: true,
         sessions: [{ id: session, mode: "existing", at }],
-        guards: [generationGuard(row, session)],
+        guards: [unchangedGuard(row, session)],
         events: [
           {
             ...{ session, type: "capture/removed", at, data: { capture: id, why } },

@@ -205,12 +205,12 @@ function guardOf({ request, agent, sessionId }: Given, session: string, { before
   if (before === null) {
     return { check: "capture.newest", key: [request, agent, sessionId, session], expect: newest?.id ?? null };
   }
-  return generationGuard(before, session);
+  return unchangedGuard(before, session);
 }
 
-/** It is what it was, and where: `session` is any that the commit uses. */
-export function generationGuard({ id, generation, diverged }: CaptureRow, session: string): Guard {
-  return { check: "capture.generation", key: [id, session], expect: generation * 2 + diverged };
+/** Nothing of it changed, also not how long it is to be kept; `session` is any that the commit uses. */
+export function unchangedGuard({ id, seq }: CaptureRow, session: string): Guard {
+  return { check: "capture.seq", key: [id, session], expect: seq };
 }
 
 function sum(files: readonly CapturedFile[], of: "size" | "stored"): number {

@@ -130,7 +130,7 @@ export type GuardName =
   | "board.id"
   | "boards.last"
   | "task.version"
-  | "capture.generation"
+  | "capture.seq"
   | "capture.newest"
   | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.

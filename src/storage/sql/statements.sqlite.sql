@@ -953,8 +953,8 @@ SELECT (SELECT coalesce(max(b.ord), -1) FROM boards b WHERE b.session_no = s.no)
 SELECT version AS value FROM boards WHERE id = ?;
 -- task.version
 SELECT version AS value FROM tasks WHERE board_id = ? AND id = ?;
--- capture.generation
-SELECT (SELECT c.generation * 2 + c.diverged FROM captures c WHERE c.id = ?) AS value FROM sessions s WHERE s.id = ?;
+-- capture.seq
+SELECT (SELECT c.seq FROM captures c WHERE c.id = ?) AS value FROM sessions s WHERE s.id = ?;
 -- capture.newest
 SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ORDER BY c.no DESC LIMIT 1) AS value FROM sessions s WHERE s.id = ?;
 -- blob.claims

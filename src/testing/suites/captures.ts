@@ -345,6 +345,25 @@ const expiryCases: readonly Case[] = [
   ),
 
   prove(
+    "CA5 what a person says is to be kept stays, also while a sweep is at it",
+    ["captures", "another", "clock"],
+    async ({ captures, another, clock }) => {
+      const other = await another();
+      const made = await Promise.all(range(40).map((n) => captures.save(captured({ request: `req-${n}`, ttlMs: 0 }))));
+      await clock.advance(10);
+      const kept: string[] = [];
+      const keeping = made.map(({ id }) =>
+        other.captures.expire(id, null).then(
+          () => kept.push(id),
+          () => {},
+        ),
+      );
+      await Promise.all([captures.deleteExpired(), ...keeping]);
+      for (const id of kept) assert.equal((await captures.get(id))?.expiresAt, null, "it was answered that it is kept");
+    },
+  ),
+
+  prove(
     "CA5 the sweep removes what has expired, says what, and nothing else",
     ["captures", "clock", "stats"],
     async (given) => {
