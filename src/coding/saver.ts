@@ -1,16 +1,21 @@
 // Saves a session of a coding agent again and again while it grows: what did not change since is named and not read, and of
 // what changed the store keeps what was added. One save at a time.
+import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import type { Capture, Captures, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
+import type { Capture, CapturedFile, Captures, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
 import type { FoundFile, FoundSession } from "../contracts/coding.ts";
 import type { Environment } from "../contracts/environment.ts";
-import { maskSecrets, type SecretFinding, SecretScanner } from "./secrets.ts";
+import { isHoldfastError } from "../contracts/errors.ts";
+import { sha256Hex } from "../core/bytes.ts";
+import { basisOf } from "./basis.ts";
+import { type Scanned, scanFrom } from "./scan.ts";
+import { maskSecrets, type SecretFinding } from "./secrets.ts";
 
 export interface SaverOptions {
   readonly environment: Pick<Environment, "now">;
-  readonly captures: Pick<Captures, "save">;
+  readonly captures: Pick<Captures, "save" | "list" | "files" | "read">;
   readonly request: string;
-  /** The capture that was put back before the agent began; null: there was none. Not given: whatever there is. */
+  /** The capture that was put back before the agent began; null: there was none. Not given: the newest, if this goes on from it. */
   readonly basis?: CaptureWithFiles | null;
   readonly ttlMs?: number | null;
   /** Replaces likely secrets: what is put back is then not what was there. */
@@ -26,7 +31,7 @@ export interface Saved {
   readonly capture: Capture;
   /** Files that were read, because they are new or changed. */
   readonly read: number;
-  /** Likely secrets in what was read now. */
+  /** Likely secrets that were not told before. */
   readonly secrets: readonly FileFinding[];
   /** What was listed and gone when it was to be read. */
   readonly gone: readonly string[];
@@ -40,23 +45,35 @@ interface Known {
   readonly ref: string;
 }
 
+type Taken = Omit<Known, "ref"> & { readonly content: Uint8Array };
+
+/** One look at all files. */
+interface Look {
+  readonly files: NewCapturedFile[];
+  readonly read: Map<string, Taken>;
+  readonly secrets: FileFinding[];
+  readonly scanned: Map<string, Scanned>;
+  readonly gone: string[];
+}
+
 /** A file that was written in the same tick of the clock as it was read may have changed unseen: it is read again. */
 const TICK_MS = 50;
 const NEVER = -1;
-const NEWLINE = 0x0a;
 
 export class Saver {
   readonly #options: SaverOptions;
   readonly #known = new Map<string, Known>();
-  /** Up to where a file that only grows was looked through. */
-  readonly #scanned = new Map<string, number>();
-  #last: Pick<Capture, "id" | "generation"> | null | undefined;
+  readonly #scanned = new Map<string, Scanned>();
+  readonly #told = new Set<string>();
+  /** What the next save goes on from; null: nothing; undefined: that is to be found out. */
+  #last: CaptureWithFiles | null | undefined;
+  /** What was to be saved when the store gave no answer: it may have been. */
+  #unanswered: readonly NewCapturedFile[] | null = null;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: SaverOptions) {
     this.#options = options;
-    const { basis } = options;
-    this.#last = basis === undefined || basis === null ? basis : { id: basis.id, generation: basis.generation };
+    this.#last = options.basis;
   }
 
   /** null: nothing changed since the last time. */
@@ -67,42 +84,95 @@ export class Saver {
   }
 
   async #save(found: FoundSession): Promise<Saved | null> {
-    const files: NewCapturedFile[] = [];
-    const read = new Map<string, Omit<Known, "ref">>();
-    const secrets: FileFinding[] = [];
-    const gone: string[] = [];
+    const look = await this.#look(found);
+    if (this.#last === undefined) this.#last = await basisOf(this.#options, found, look.read);
+    if (this.#unanswered !== null) await this.#settle(found, this.#unanswered);
+    if (this.#last !== null && isSame(look.files, this.#last.files) && !this.#isAging(this.#last)) {
+      this.#learn(look, this.#last);
+      return null;
+    }
+    const saved = await this.#commit(found, look).catch((error: unknown) => {
+      // What was named was removed meanwhile: it is read once more.
+      if (!isMissing(error) || look.read.size === look.files.length) throw error;
+      this.#known.clear();
+      return null;
+    });
+    return saved ?? this.#save(found);
+  }
+
+  async #look(found: FoundSession): Promise<Look> {
+    const look: Look = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
     for (const file of found.files) {
       const taken = await this.#take(file);
-      if (taken === null) gone.push(file.path);
-      else if ("ref" in taken) files.push({ ...nameOf(file), content: { ref: taken.ref } });
+      if (taken === null) look.gone.push(file.path);
+      else if ("ref" in taken) look.files.push({ ...nameOf(file), content: { ref: taken.ref } });
       else {
-        const { content, ...known } = taken;
-        read.set(file.path, known);
-        secrets.push(...scan(file, content, this.#scanned.get(file.path) ?? 0));
-        this.#scanned.set(file.path, file.grows ? content.byteLength : 0);
-        const kept = this.#options.mask === true ? maskSecrets(content) : content;
-        files.push({ ...nameOf(file), content: kept, owned: true });
+        const { findings, scanned } = scanFrom(taken, this.#scanned.get(file.path), file.grows);
+        look.secrets.push(...findings.map((finding) => ({ ...finding, path: file.path })));
+        look.scanned.set(file.path, scanned);
+        const content = this.#options.mask === true ? maskSecrets(taken.content) : taken.content;
+        look.read.set(file.path, { ...taken, content });
+        look.files.push({ ...nameOf(file), content, owned: true });
       }
     }
-    if (read.size === 0 && this.#last !== undefined && files.length === this.#known.size) return null;
-    const capture = await this.#commit(found, files);
-    this.#last = { id: capture.id, generation: capture.generation };
+    return look;
+  }
+
+  async #commit(found: FoundSession, look: Look): Promise<Saved> {
+    const { captures, request, ttlMs, session } = this.#options;
+    const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
+    const basis = this.#last == null ? null : { id: this.#last.id, generation: this.#last.generation };
+    this.#unanswered = look.files;
+    const capture = await captures
+      .save({
+        ...{ request, agent, sessionId, cwd, configDir, key, agentVersion, files: look.files, onConflict: "keep" },
+        basis,
+        ...(ttlMs === undefined ? {} : { ttlMs }),
+        ...(session === undefined ? {} : { session }),
+      })
+      .catch((error: unknown) => {
+        if (isMissing(error)) this.#unanswered = null;
+        throw error;
+      });
+    this.#unanswered = null;
+    this.#last = capture;
+    this.#learn(look, capture);
+    return { capture, read: look.read.size, secrets: this.#fresh(look.secrets), gone: look.gone };
+  }
+
+  /** Whether what was sent last and not answered is there after all. */
+  async #settle({ agent, sessionId }: FoundSession, sent: readonly NewCapturedFile[]): Promise<void> {
+    const { captures, request } = this.#options;
+    const last = this.#last ?? null;
+    const { items } = await captures.list({ request, agent, sessionId, diverged: true });
+    for (const one of items) {
+      if (one.generation !== (last?.generation ?? 0) + 1 || (last !== null && one.id !== last.id)) continue;
+      const files = await captures.files(one.id);
+      if (isSame(sent, files)) this.#last = { ...one, files };
+    }
+    this.#unanswered = null;
+  }
+
+  #learn({ read, scanned, files }: Look, capture: CaptureWithFiles): void {
     const refs = new Map(capture.files.map(({ path, ref }) => [path, ref]));
     const listed = new Set(files.map(({ path }) => path));
     for (const path of this.#known.keys()) if (!listed.has(path)) this.#known.delete(path);
-    for (const [path, known] of read) this.#known.set(path, { ...known, ref: refs.get(path) ?? "" });
-    return { capture, read: read.size, secrets, gone };
+    for (const [path, { size, mtimeNs, ino }] of read) {
+      this.#known.set(path, { size, mtimeNs, ino, ref: refs.get(path) ?? "" });
+    }
+    for (const [path, one] of scanned) this.#scanned.set(path, one);
   }
 
-  #commit(found: FoundSession, files: readonly NewCapturedFile[]): Promise<CaptureWithFiles> {
-    const { captures, request, ttlMs, session } = this.#options;
-    const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
-    return captures.save({
-      ...{ request, agent, sessionId, cwd, configDir, key, agentVersion, files, onConflict: "keep" },
-      ...(this.#last === undefined ? {} : { basis: this.#last }),
-      ...(ttlMs === undefined ? {} : { ttlMs }),
-      ...(session === undefined ? {} : { session }),
+  #fresh(findings: readonly FileFinding[]): readonly FileFinding[] {
+    return findings.filter(({ path, line, column, kind }) => {
+      const name = `${path} ${line} ${column} ${kind}`;
+      return !this.#told.has(name) && this.#told.add(name);
     });
+  }
+
+  /** Half of its time is over: an agent that waits for its user is not to lose its session. */
+  #isAging({ savedAt, expiresAt }: Capture): boolean {
+    return expiresAt !== null && this.#options.environment.now() >= savedAt + (expiresAt - savedAt) / 2;
   }
 
   #isSettled(mtimeNs: bigint): boolean {
@@ -111,27 +181,46 @@ export class Saver {
   }
 
   /** The bytes, or the ref of what they were and still are; null when it is gone. */
-  async #take(
-    file: FoundFile,
-  ): Promise<(Omit<Known, "ref"> & { readonly content: Uint8Array }) | { readonly ref: string } | null> {
+  async #take(file: FoundFile): Promise<Taken | { readonly ref: string } | null> {
     let handle: FileHandle;
     try {
-      handle = await open(file.file, "r");
+      // Neither a link nor a pipe that took its place since it was listed.
+      handle = await open(file.file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+      if (["ENOENT", "ELOOP", "ENXIO"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
       throw error;
     }
     try {
-      const { size, mtimeNs, ino } = await handle.stat({ bigint: true });
+      const stat = await handle.stat({ bigint: true });
+      const { size, mtimeNs, ino } = stat;
+      if (!stat.isFile()) return null;
       const known = this.#known.get(file.path);
-      const isSame = known?.size === Number(size) && known.mtimeNs === mtimeNs && known.ino === ino;
-      if (isSame) return { ref: known.ref };
+      const isKnown = known?.size === Number(size) && known.mtimeNs === mtimeNs && known.ino === ino;
+      if (isKnown) return { ref: known.ref };
       const content = await readWhole(handle, Number(size));
       return { size: this.#isSettled(mtimeNs) ? content.byteLength : NEVER, mtimeNs, ino, content };
     } finally {
       await handle.close();
     }
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return isHoldfastError(error) && (error.code === "BlobNotFound" || error.code === "BlobExpired");
+}
+
+/** Sizes are compared first: what grew is not hashed for this. */
+function isSame(files: readonly NewCapturedFile[], saved: readonly CapturedFile[]): boolean {
+  if (files.length !== saved.length) return false;
+  const had = new Map(saved.map((file) => [file.path, file]));
+  const looksSame = files.every(({ path, content }) => {
+    const { ref, size } = had.get(path) ?? {};
+    return "ref" in content ? content.ref === ref : content.byteLength === size;
+  });
+  if (!looksSame) return false;
+  return files.every(({ path, content }) => {
+    return "ref" in content || `sha256:${sha256Hex(content)}` === had.get(path)?.ref;
+  });
 }
 
 /** As long as it was when it was opened: what comes after that is for the next time. */
@@ -148,16 +237,4 @@ async function readWhole(handle: FileHandle, size: number): Promise<Uint8Array> 
 
 function nameOf({ role, path, grows }: FoundFile): Pick<NewCapturedFile, "role" | "path" | "grows"> {
   return { role, path, grows };
-}
-
-/** From where it was looked through the last time; lines are counted from the beginning all the same. */
-function scan({ path }: FoundFile, content: Uint8Array, from: number): readonly FileFinding[] {
-  const begin = from > content.byteLength ? 0 : from;
-  const scanner = new SecretScanner();
-  scanner.push(content.subarray(begin));
-  const findings = scanner.end();
-  if (findings.length === 0) return [];
-  let before = 0;
-  for (let at = content.indexOf(NEWLINE); at >= 0 && at < begin; at = content.indexOf(NEWLINE, at + 1)) before++;
-  return findings.map((finding) => ({ ...finding, line: finding.line + before, path }));
 }

@@ -1,0 +1,50 @@
+// What a session that is on disk goes on from, where nobody says it: the newest capture, if all that it has is here too. Another
+// machine may have gone on meanwhile; then this is kept beside that one.
+import type { CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";
+import type { FoundSession } from "../contracts/coding.ts";
+import { decodeText, sha256Hex } from "../core/bytes.ts";
+import { contentOf } from "./sources.ts";
+
+export interface Store {
+  readonly captures: Pick<Captures, "list" | "files" | "read">;
+  readonly request: string;
+}
+
+/** null: there is none, or it is not what this goes on from. */
+export async function basisOf(
+  { captures, request }: Store,
+  { agent, sessionId }: FoundSession,
+  read: ReadonlyMap<string, { readonly content: Uint8Array }>,
+): Promise<CaptureWithFiles | null> {
+  const [newest] = (await captures.list({ request, agent, sessionId, limit: 1 })).items;
+  if (newest === undefined) return null;
+  const main = agent === "claude-code" ? `project/${sessionId}.jsonl` : `export/${sessionId}.json`;
+  const files = await captures.files(newest.id);
+  const had = files.find(({ path }) => path === main);
+  const here = read.get(main)?.content;
+  if (had === undefined || here === undefined) return { ...newest, files };
+  const goesOn =
+    agent === "claude-code"
+      ? beginsWith(here, had)
+      : hasMessages(here, await contentOf({ read: (path) => captures.read(newest.id, path) }, main));
+  return goesOn ? { ...newest, files } : null;
+}
+
+function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {
+  return here.byteLength >= size && `sha256:${sha256Hex(here.subarray(0, size))}` === ref;
+}
+
+/** An export is written anew each time: it goes on from another when it has all of its messages. */
+function hasMessages(here: Uint8Array, had: Uint8Array): boolean {
+  const ids = messagesIn(here);
+  return [...messagesIn(had)].every((id) => ids.has(id));
+}
+
+function messagesIn(bytes: Uint8Array): ReadonlySet<string> {
+  try {
+    const { messages } = JSON.parse(decodeText(bytes)) as { messages?: readonly { info?: { id?: unknown } }[] };
+    return new Set((messages ?? []).flatMap(({ info }) => (typeof info?.id === "string" ? [info.id] : [])));
+  } catch {
+    return new Set();
+  }
+}

@@ -1,0 +1,219 @@
+// A session is saved again and again: what changed and nothing else, from what it goes on from, whatever the store does meanwhile.
+import { randomUUID } from "node:crypto";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Captures, NewCapture } from "../contracts/captures.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { open } from "../open.ts";
+import { findClaudeSession } from "./claude/find.ts";
+import { projectKey } from "./claude/key.ts";
+import { Saver, type SaverOptions } from "./saver.ts";
+import { sourceOfCapture } from "./sources.ts";
+
+const SESSION = "11111111-1111-4111-8111-111111111111";
+const key = ["AK", "IAQ3EGRT7KLMNOPZZ7"].join("");
+const HOUR = 3_600_000;
+
+let folder: string;
+let hf: Holdfast;
+let now: number;
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "holdfast-saver-"));
+  now = Date.now();
+  hf = await open(":memory:", { environment: { ...realEnvironment(), now: () => now } });
+});
+afterEach(async () => {
+  await hf.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A machine with the session on it. */
+class Machine {
+  readonly configDir = path.join(folder, randomUUID());
+  readonly project = path.join(this.configDir, "projects", projectKey(folder));
+  readonly transcript = path.join(this.project, `${SESSION}.jsonl`);
+  readonly aside = path.join(this.project, SESSION, "tool-results", "one.txt");
+
+  constructor(...says: string[]) {
+    mkdirSync(path.dirname(this.aside), { recursive: true });
+    this.say(...says);
+    writeFileSync(this.aside, "output");
+    this.rest();
+  }
+
+  say(...words: string[]): void {
+    for (const text of words) {
+      const message = { role: "user", content: text };
+      appendFileSync(
+        this.transcript,
+        `${JSON.stringify({ type: "user", uuid: `u-${text.length}`, sessionId: SESSION, message })}\n`,
+      );
+    }
+  }
+
+  /** What was written a moment ago is read again, whatever its time says. */
+  rest(): void {
+    for (const file of [this.transcript, this.aside]) utimesSync(file, now / 1000 - 60, now / 1000 - 60);
+  }
+
+  saver(more: Partial<SaverOptions> = {}): Saver {
+    return new Saver({ captures: hf.captures, environment: { now: () => now }, request: "r", ...more });
+  }
+
+  find() {
+    return findClaudeSession({ sessionId: SESSION, configDir: this.configDir, cwd: folder });
+  }
+
+  async save(saver: Saver) {
+    return saver.save(await this.find());
+  }
+}
+
+const newest = async () => {
+  const capture = await hf.captures.latest("r");
+  if (capture === null) throw new Error("there is none");
+  const pieces: Uint8Array[] = [];
+  for await (const piece of hf.captures.read(capture.id, `project/${SESSION}.jsonl`)) pieces.push(piece);
+  const text = Buffer.concat(pieces).toString("utf8");
+  return [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word).join(" ");
+};
+
+describe("CA2 saving again", () => {
+  test("reads what changed, names the rest, and saves nothing when nothing did", async () => {
+    const machine = new Machine("one");
+    const saver = machine.saver({ basis: null });
+    expect(await machine.save(saver)).toMatchObject({ read: 2, capture: { generation: 1 } });
+    expect(await machine.save(saver)).toBeNull();
+    machine.say("two");
+    expect(await machine.save(saver)).toMatchObject({ read: 1, capture: { generation: 2 } });
+    // The same size and time, and another file.
+    writeFileSync(`${machine.aside}.new`, "OUTPUT");
+    utimesSync(`${machine.aside}.new`, now / 1000 - 60, now / 1000 - 60);
+    renameSync(`${machine.aside}.new`, machine.aside);
+    expect(await machine.save(saver)).toMatchObject({ capture: { generation: 3 } });
+    rmSync(machine.aside);
+    expect(await machine.save(saver)).toMatchObject({ capture: { generation: 4, fileCount: 1 } });
+  });
+
+  test("what was written in the moment in which it was read is read again", async () => {
+    const machine = new Machine("one");
+    const stamp = now / 1000;
+    utimesSync(machine.aside, stamp, stamp);
+    const saver = machine.saver({ basis: null });
+    await machine.save(saver);
+    writeFileSync(machine.aside, "OUTPUT");
+    utimesSync(machine.aside, stamp, stamp);
+    expect(await machine.save(saver)).toMatchObject({ capture: { generation: 2 } });
+  });
+
+  test("a file that became a link since it was listed is left out", async () => {
+    const machine = new Machine("one");
+    const found = await machine.find();
+    writeFileSync(path.join(folder, "secret"), "secret");
+    rmSync(machine.aside);
+    symlinkSync(path.join(folder, "secret"), machine.aside);
+    const saved = await machine.saver({ basis: null }).save(found);
+    expect(saved).toMatchObject({ gone: [`project/${SESSION}/tool-results/one.txt`], capture: { fileCount: 1 } });
+  });
+
+  test("what adds nothing to what was put back is no new generation", async () => {
+    const machine = new Machine("one");
+    const first = await machine.save(machine.saver({ basis: null }));
+    const basis = await sourceOfCapture(hf.captures, first?.capture.id ?? "");
+    expect(await new Machine("one").save(machine.saver({ basis }))).toBeNull();
+    expect(await hf.captures.latest("r")).toMatchObject({ generation: 1 });
+  });
+
+  test("a capture that was removed meanwhile is made again, whole", async () => {
+    const machine = new Machine("one");
+    const saver = machine.saver({ basis: null });
+    await machine.save(saver);
+    await hf.captures.deleteForRequest("r");
+    now += 2 * HOUR;
+    for (let round = 0; round < 5; round++) await hf.blobs.gc();
+    machine.say("two");
+    expect(await machine.save(saver)).toMatchObject({ read: 2, capture: { generation: 1, fileCount: 2 } });
+    expect(await newest()).toBe("one two");
+  });
+
+  test("an agent that waits keeps its session: half its time over, it is saved again", async () => {
+    const machine = new Machine("one");
+    const saver = machine.saver({ basis: null, ttlMs: HOUR });
+    await machine.save(saver);
+    now += HOUR / 4;
+    expect(await machine.save(saver)).toBeNull();
+    now += HOUR / 2;
+    expect(await machine.save(saver)).toMatchObject({ read: 0 });
+    expect((await hf.captures.latest("r"))?.expiresAt).toBe(now + HOUR);
+  });
+});
+
+describe("CA8 what a save goes on from", () => {
+  test("where nobody says it, the newest if this goes on from it, and otherwise it is kept beside", async () => {
+    const ahead = new Machine("one", "two");
+    await ahead.save(ahead.saver());
+    const stale = new Machine("one");
+    expect(await stale.save(stale.saver())).toMatchObject({ capture: { diverged: true } });
+    expect(await newest()).toBe("one two");
+    ahead.say("three");
+    expect(await ahead.save(ahead.saver())).toMatchObject({ capture: { diverged: false, generation: 2 } });
+  });
+
+  test("a save that was done and not answered is known again", async () => {
+    const machine = new Machine("one");
+    let cuts = 2;
+    const captures: Captures = {
+      ...hf.captures,
+      save: async (capture: NewCapture) => {
+        const saved = await hf.captures.save(capture);
+        if (cuts-- > 0) throw new HoldfastError("StoreUnreachable", "cut off", { retryable: true });
+        return saved;
+      },
+    };
+    const saver = machine.saver({ captures, basis: null });
+    await expect(machine.save(saver)).rejects.toThrow("cut off");
+    machine.say("two");
+    await expect(machine.save(saver)).rejects.toThrow("cut off");
+    machine.say("three");
+    expect(await machine.save(saver)).toMatchObject({ capture: { diverged: false, generation: 3 } });
+    expect(await newest()).toBe("one two three");
+    expect((await hf.captures.list({ diverged: true })).items).toHaveLength(1);
+  });
+});
+
+describe("CA1 likely secrets are told once", () => {
+  test("also after a save that failed, of a line that came in two pieces, and of a file that was written anew", async () => {
+    const machine = new Machine("one");
+    let fails = true;
+    const save = (capture: NewCapture) => {
+      if (fails) throw new HoldfastError("StoreUnreachable", "not there");
+      return hf.captures.save(capture);
+    };
+    const saver = machine.saver({ captures: { ...hf.captures, save: async (capture) => save(capture) }, basis: null });
+    machine.say(key);
+    await expect(machine.save(saver)).rejects.toThrow("not there");
+    fails = false;
+    expect((await machine.save(saver))?.secrets).toMatchObject([{ line: 2 }]);
+    appendFileSync(machine.transcript, `{"content":"${key.slice(0, 9)}`);
+    expect((await machine.save(saver))?.secrets).toEqual([]);
+    appendFileSync(machine.transcript, `${key.slice(9)}"}\n`);
+    expect((await machine.save(saver))?.secrets).toMatchObject([{ line: 3 }]);
+    machine.say("more");
+    expect((await machine.save(saver))?.secrets).toEqual([]);
+    writeFileSync(machine.transcript, `${"anew\n".repeat(200)}${key}\n`);
+    expect((await machine.save(saver))?.secrets).toMatchObject([{ line: 201 }]);
+  });
+});
