@@ -1,7 +1,7 @@
 // A program that behaves like Claude Code as far as `holdfast run` can see: it says in sessions/<pid>.json which session it is
 // in, and appends to transcripts. What it does is told in FAKE_CLAUDE; the real one is run by test/agents.
 import { randomUUID } from "node:crypto";
-import { appendFileSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { projectKey } from "../src/coding/claude/key.ts";
@@ -11,7 +11,7 @@ export interface FakeClaude {
   readonly silent?: boolean;
   /** Before anything is written. */
   readonly waitMs?: number;
-  /** In these sessions one after the other; "own" is the one of its command line, another name a new one. */
+  /** In these sessions one after the other; "own" is the one of its command line, another name a new one. "": it began. */
   readonly sessions?: readonly { readonly session: string; readonly says: string; readonly waitMs?: number }[];
   readonly exit?: number;
 }
@@ -25,7 +25,7 @@ const own = given("--session-id") ?? given("--resume") ?? randomUUID();
 mkdirSync(project, { recursive: true });
 mkdirSync(path.dirname(entry), { recursive: true });
 writeFileSync(path.join(process.env.HOME ?? "", "args.json"), JSON.stringify(args));
-if (process.env.FAKE_CLAUDE_STDIN) writeFileSync(process.env.FAKE_CLAUDE_STDIN, readFileSync(0));
+writeFileSync(path.join(process.env.HOME ?? "", "env.json"), JSON.stringify(Object.keys(process.env)));
 
 function given(flag: string): string | undefined {
   const at = args.indexOf(flag);
@@ -42,11 +42,12 @@ await sleep(waitMs);
 for (const { session, says, waitMs: pause = 0 } of sessions) {
   const sessionId = session === "own" ? own : session;
   register(sessionId);
+  const started = { type: "mode", mode: "normal", sessionId };
   const line = {
     ...{ type: "user", uuid: randomUUID(), parentUuid: null, sessionId, cwd: process.cwd(), version: "2.1.325" },
     ...{ isSidechain: false, timestamp: new Date().toISOString(), message: { role: "user", content: says } },
   };
-  appendFileSync(path.join(project, `${sessionId}.jsonl`), `${JSON.stringify(line)}\n`);
+  appendFileSync(path.join(project, `${sessionId}.jsonl`), `${JSON.stringify(says === "" ? started : line)}\n`);
   await sleep(pause);
 }
 process.stdout.write("done");

@@ -25,7 +25,9 @@ const PAGE = 100;
 export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blobs, sessions: Sessions): Captures {
   const depot: Depot = { storage, payloads, blobs, sessionFor: (given, before) => sessionFor(sessions, given, before) };
   const newest = async (filter: Filter): Promise<Capture | null> => {
-    const [row] = await find(storage, filter, FOREVER, 1);
+    // Where the one that others went apart from is gone, theirs are what there is.
+    const [first] = await find(storage, filter, FOREVER, 1);
+    const row = first ?? (await find(storage, { ...filter, diverged: true }, FOREVER, 1))[0];
     return row === undefined ? null : captureOf(row);
   };
   return {

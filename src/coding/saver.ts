@@ -20,6 +20,8 @@ export interface SaverOptions {
   readonly ttlMs?: number | null;
   /** Replaces likely secrets: what is put back is then not what was there. */
   readonly mask?: boolean;
+  /** Also what did not change: somebody asked for it. */
+  readonly always?: boolean;
   readonly session?: string;
 }
 
@@ -87,7 +89,7 @@ export class Saver {
     const look = await this.#look(found);
     if (this.#last === undefined) this.#last = await basisOf(this.#options, found, look.read);
     if (this.#unanswered !== null) await this.#settle(found, this.#unanswered);
-    if (this.#last !== null && isSame(look.files, this.#last.files) && !this.#isAging(this.#last)) {
+    if (this.#last !== null && !this.#isDue(this.#last) && isSame(look.files, this.#last.files)) {
       this.#learn(look, this.#last);
       return null;
     }
@@ -171,7 +173,8 @@ export class Saver {
   }
 
   /** Half of its time is over: an agent that waits for its user is not to lose its session. */
-  #isAging({ savedAt, expiresAt }: Capture): boolean {
+  #isDue({ savedAt, expiresAt }: Capture): boolean {
+    if (this.#options.always === true) return true;
     return expiresAt !== null && this.#options.environment.now() >= savedAt + (expiresAt - savedAt) / 2;
   }
 

@@ -1,6 +1,6 @@
 // Command lines of coding agents, as people and scripts write them.
 import { describe, expect, test } from "vitest";
-import { type AgentLine, agentOf, beginning, prefixed, resuming, told, understand } from "./agent-line.ts";
+import { type AgentLine, agentOf, beginning, prefixed, readsJson, resuming, told, understand } from "./agent-line.ts";
 
 const claude = (...args: string[]): AgentLine => ({ agent: "claude-code", program: "claude", args });
 const opencode = (...args: string[]): AgentLine => ({ agent: "opencode", program: "opencode", args });
@@ -44,6 +44,8 @@ describe("CA4 the agent's command line", () => {
     [claude("--version"), { ...NEW, converses: false, prompt: null }],
     [claude("mcp", "list"), { ...NEW, converses: false, prompt: 0 }],
     [claude("-p", "mcp"), { ...NEW, prompt: 1 }],
+    [claude("-cp", "go on"), { converses: true, choosesSession: true, sessionId: null, forks: false, prompt: 1 }],
+    [claude("-pr", "abc", "x"), { converses: true, choosesSession: true, sessionId: "abc", forks: false, prompt: 2 }],
     [opencode("session", "list"), { ...NEW, converses: false, prompt: null }],
     [opencode("run", "--help"), { ...NEW, converses: false, prompt: null }],
     [opencode("run", "fix it"), { ...NEW, prompt: 1 }],
@@ -76,5 +78,9 @@ describe("CA4 the agent's command line", () => {
     expect(prefixed(claude("-p"), "W")).toBeNull();
     expect(told(claude("-p"), "W")?.args).toEqual(["--append-system-prompt", "W", "-p"]);
     expect(told(opencode("run"), "W")).toBeNull();
+    expect(told(opencode("dir"), "W")?.args).toEqual(["--prompt", "W", "dir"]);
+    expect(readsJson(claude("-p", "--input-format", "stream-json"))).toBe(true);
+    expect(readsJson(claude("-p", "--input-format=stream-json"))).toBe(true);
+    expect(readsJson(claude("-p", "--output-format", "stream-json"))).toBe(false);
   });
 });

@@ -108,6 +108,13 @@ const VERBS: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   ]),
 };
 
+/** Its standard input is JSON, a message a line. */
+export function readsJson({ agent, args }: AgentLine): boolean {
+  const at = args.indexOf("--input-format");
+  const isJson = args.includes("--input-format=stream-json") || (at >= 0 && args[at + 1] === "stream-json");
+  return agent === "claude-code" && isJson;
+}
+
 export interface Understood {
   /** It begins or goes on with a conversation; otherwise there is nothing to put back or to save. */
   readonly converses: boolean;
@@ -129,6 +136,12 @@ export function understand({ agent, args }: AgentLine): Understood {
   let converses = !VERBS[agent].has(args[0] ?? "");
   for (let i = verb; i < args.length; i++) {
     const [name = "", inline] = split(args[i] ?? "");
+    if (isTogether(name)) {
+      // -cp, -rp ID: letters that take a value take it from what follows.
+      choosesSession ||= /[cr]/.test(name) || (agent === "opencode" && name.includes("s"));
+      if (/[rs]$/.test(name) && isValue(args[i + 1])) [sessionId, i] = [args[i + 1] ?? "", i + 1];
+      continue;
+    }
     if (SESSION[agent].has(name)) {
       choosesSession = true;
       const next = args[i + 1];
@@ -148,6 +161,11 @@ export function understand({ agent, args }: AgentLine): Understood {
   }
   // Without `run`, what stands there is a directory to work in, not a prompt.
   return { converses, choosesSession, sessionId, forks, prompt: agent === "opencode" && verb === 0 ? null : prompt };
+}
+
+/** Short flags without values, or with one at the end, written as one word. */
+function isTogether(arg: string): boolean {
+  return /^-[cprs]{2,}$/.test(arg);
 }
 
 function isValue(arg: string | undefined): boolean {
@@ -180,7 +198,8 @@ export function prefixed(line: AgentLine, words: string): AgentLine | null {
   return { ...line, args };
 }
 
-/** Where there is no prompt to put them before, Claude Code is told beside it. */
+/** Where there is no prompt to put them before, the agent is told beside it; null: only its standard input is left. */
 export function told({ agent, program, args }: AgentLine, words: string): AgentLine | null {
-  return agent === "claude-code" ? { agent, program, args: ["--append-system-prompt", words, ...args] } : null;
+  if (agent === "claude-code") return { agent, program, args: ["--append-system-prompt", words, ...args] };
+  return args[0] === "run" ? null : { agent, program, args: ["--prompt", words, ...args] };
 }

@@ -1,5 +1,6 @@
 // Runs the agent as if nobody stood in between: its own input and output, the signals that reach us, its exit code.
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { constants } from "node:os";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Io } from "../io.ts";
@@ -21,7 +22,7 @@ export interface Child {
 /** `before`: words that its standard input begins with. */
 export function startAgent(line: AgentLine, io: Io, before: string | null): Promise<Child> {
   const child = spawn(line.program, line.args, {
-    ...{ cwd: io.cwd, env: { ...io.env } },
+    ...{ cwd: io.cwd, env: withoutSession(io.env) },
     stdio: [before === null ? "inherit" : "pipe", "inherit", "inherit"],
   });
   const stop = forward(child, io);
@@ -43,10 +44,16 @@ export function startAgent(line: AgentLine, io: Io, before: string | null): Prom
       );
     });
     child.once("spawn", () => {
-      if (before !== null && child.stdin !== null) void feed(child.stdin, before, io);
+      if (before !== null && child.stdin !== null) void feed(child.stdin, before, io, ended);
       resolve({ ended, pid: child.pid ?? 0 });
     });
   });
+}
+
+/** What was handed over is a whole conversation, and may be larger than a program's environment may be. */
+function withoutSession(env: Io["env"]): Io["env"] {
+  const { AGENT_SESSION_BLOB: _, ...rest } = env;
+  return rest;
 }
 
 function forward(child: ChildProcess, io: Io): () => void {
@@ -61,10 +68,17 @@ function forward(child: ChildProcess, io: Io): () => void {
   };
 }
 
-async function feed(stdin: NodeJS.WritableStream, before: string, io: Io): Promise<void> {
-  // It may end before it has read all: that is its own business.
+async function feed(stdin: NodeJS.WritableStream, before: string, io: Io, ended: Promise<Ended>): Promise<void> {
+  // It may end before it has read all: that is its own business, and nobody waits for more then.
   stdin.on("error", () => {});
-  stdin.write(`${before}\n\n`);
-  for await (const piece of io.stdin) stdin.write(piece);
+  void ended.then(() => io.stdin.destroy?.());
+  try {
+    stdin.write(`${before}\n\n`);
+    for await (const piece of io.stdin) {
+      if (!stdin.write(piece)) await Promise.race([once(stdin, "drain"), ended]);
+    }
+  } catch {
+    // Whoever wrote to us went away, or the agent did.
+  }
   stdin.end();
 }

@@ -1,5 +1,6 @@
 // Follows a coding agent while it runs: saves the sessions it works in when they changed, and brings their conversation into
 // the store. Nothing that goes wrong here is the agent's business: it is told, and the agent goes on.
+import { factsOf } from "../../coding/claude/transcript.ts";
 import { type AgentHere, agentHere, type FoundHere } from "../../coding/here.ts";
 import { type FileFinding, Saver } from "../../coding/saver.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
@@ -27,7 +28,11 @@ export interface Following extends Expected {
 interface Followed {
   readonly saver: Saver | null;
   last: Capture | null;
+  /** When its conversation was brought in, and up to which generation. */
   told: number;
+  toldUpTo: number;
+  /** Somebody said something in it. */
+  converses: boolean;
 }
 
 export class Follower {
@@ -77,6 +82,11 @@ export class Follower {
     }
   }
 
+  /** The store did not answer in time. */
+  gaveUp(): void {
+    this.#failed("capture.error", new Error("the store did not answer in time"));
+  }
+
   /** What is on disk now of the session that the agent worked in last; null when there is nothing. */
   async find(): Promise<FoundHere | null> {
     return this.sessionId === null ? null : this.#find(this.sessionId);
@@ -105,7 +115,10 @@ export class Follower {
 
   /** The one that is followed now is the last. */
   #follow(sessionId: string): Followed {
-    const known = this.#followed.get(sessionId) ?? { saver: this.#saverFor(sessionId), last: null, told: 0 };
+    const known = this.#followed.get(sessionId) ?? {
+      ...{ saver: this.#saverFor(sessionId), last: null, told: Number.NEGATIVE_INFINITY, toldUpTo: 0 },
+      converses: false,
+    };
     this.#followed.delete(sessionId);
     this.#followed.set(sessionId, known);
     return known;
@@ -124,6 +137,9 @@ export class Follower {
 
   async #keep(found: FoundHere, followed: Followed, moment: "while" | "exit"): Promise<void> {
     const { log, store } = this.#given;
+    // One without a message cannot be resumed, and would stand before the one that can.
+    followed.converses ||= await converses(found);
+    if (!followed.converses || (await this.#isErased(followed))) return;
     const saved = await followed.saver?.save(found);
     if (saved !== null && saved !== undefined) {
       followed.last = saved.capture;
@@ -134,8 +150,12 @@ export class Follower {
         ...{ cwd: found.cwd, secrets: saved.secrets.length },
       });
     }
-    if (store === null || followed.last === null || (moment !== "exit" && !this.#isDue(followed))) return;
-    const imported = await importCaptured(store, followed.last);
+    const { last } = followed;
+    if (store === null || last === null || (moment !== "exit" && !this.#isDue(followed))) return;
+    // Two that went apart would take turns in one session: it has the newest.
+    if (last.diverged || last.generation === followed.toldUpTo) return;
+    followed.toldUpTo = last.generation;
+    const imported = await importCaptured(store, last);
     if (imported === null) return;
     log("info", "capture.session", { session: imported.session, messages: imported.messages, calls: imported.calls });
   }
@@ -148,8 +168,24 @@ export class Follower {
     return true;
   }
 
+  /** What was erased while the agent works is not brought back by it. */
+  async #isErased({ last }: Followed): Promise<boolean> {
+    const { store } = this.#given;
+    if (store === null || last === null || (await store.sessions.get(last.session)) !== null) return false;
+    throw new HoldfastError("SessionDeleted", `session ${JSON.stringify(last.session)} was erased meanwhile`, {
+      details: { session: last.session },
+      hint: "Nothing more of it is saved; what the agent has on disk stays there.",
+    });
+  }
+
   #failed(event: string, error: unknown): void {
     this.problem = error;
     this.#given.log("error", event, { error: String(error), sessionId: this.sessionId });
   }
+}
+
+async function converses({ agent, files }: FoundHere): Promise<boolean> {
+  const main = files.find(({ role }) => role === "transcript");
+  if (agent !== "claude-code" || main === undefined) return true;
+  return (await factsOf(main.file)).messages > 0;
 }

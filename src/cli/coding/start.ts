@@ -71,6 +71,7 @@ async function putBack(given: Beginning, source: CaptureSource, tried: Tried): P
   const { agent, rewritePaths, overwrite, log } = given;
   try {
     const restored = await agent.restore(source, { rewritePaths, overwrite });
+    if (restored.messages === 0) throw new HoldfastError("NotFound", "there is no message in it");
     const { sessionId, cwd, files, bytes, messages, left } = restored;
     log("info", "capture.restored", { sessionId, cwd, files, bytes, messages, left: left.length });
     return restored;
@@ -100,16 +101,28 @@ function wordsOf(error: unknown): string {
   return error instanceof HoldfastError ? error.message : String(error);
 }
 
-async function toldByStore({ store, request, agent }: Beginning, capture: Capture | null): Promise<string> {
+/** "" when there is nothing, or what there is cannot be read: then the agent begins anew. */
+async function toldByStore({ store, request, agent, log }: Beginning, capture: Capture | null): Promise<string> {
   if (store === null) return "";
-  const session = capture?.session ?? (await sessionOf(store, request, agent.agent));
-  return session === null ? "" : digest(store, session);
+  try {
+    const session = capture?.session ?? (await sessionOf(store, request, agent.agent));
+    return session === null ? "" : await digest(store, session);
+  } catch (error) {
+    log("error", "capture.told", { error: wordsOf(error), request });
+    return "";
+  }
 }
 
 /** The newest session of the request in which this agent spoke. */
 async function sessionOf(store: Holdfast, request: string, agent: string): Promise<string | null> {
-  const { items } = await store.sessions.list({ request, limit: 100 });
-  return items.find(({ id }) => id.startsWith(`${agent}/`) && !id.slice(agent.length + 1).includes("/"))?.id ?? null;
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await store.sessions.list({ request, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    // Those of its sub-agents are below it.
+    const own = page.items.find(({ id }) => id.startsWith(`${agent}/`) && !id.slice(agent.length + 1).includes("/"));
+    if (own !== undefined) return own.id;
+    cursor = page.next;
+  }
+  return null;
 }
 
 /** Of what was handed over and could not be put back; "" when that cannot be read either. */

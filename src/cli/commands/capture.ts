@@ -142,6 +142,7 @@ async function save(found: FoundHere, { captures }: Holdfast, context: Context, 
   const saver = new Saver({
     ...{ environment: realEnvironment(), captures, request: args.text("request") ?? "", ...ttlGiven(context) },
     mask: args.flag("mask-secrets"),
+    always: true,
   });
   const saved = await saver.save(found);
   if (saved === null) throw new Error("bug: the first save of a session changed nothing");

@@ -43,8 +43,10 @@ class Machine {
     const child = spawn(process.execPath, [CLI, "run", ...args], {
       cwd: this.cwd,
       env: { PATH: `${this.bin}:/usr/bin:/bin`, HOME: this.home, FAKE_CLAUDE: JSON.stringify(fake), ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
     });
+    if (env.STDIN === "open") afterAll(() => child.stdin.destroy());
+    else child.stdin.end();
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text) => {
       stdout += text;
@@ -151,6 +153,57 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     }
   });
 
+  test("of two machines that go on with it at once, the later one is kept beside", async () => {
+    const store = newStore();
+    const slow: FakeClaude = {
+      sessions: [
+        { session: "own", says: "ONE", waitMs: 4000 },
+        { session: "own", says: "HERE" },
+      ],
+    };
+    const here = new Machine().run(slow, lineOf(store, "r", "--every", "100ms"));
+    while ((await saved(store, "r")).length === 0) await new Promise((next) => setTimeout(next, 50));
+    expect((await new Machine().run(says("THERE"), lineOf(store, "r"))).stderr).toContain("resumed ");
+    expect((await here).stderr).toContain("beside the newest: another machine went on with it");
+    expect((await saved(store, "r")).toSorted()).toEqual(["ONE,HERE", "ONE,THERE"]);
+  });
+
+  test("one that was begun and in which nothing was said stands before no other", async () => {
+    const store = newStore();
+    await new Machine().run(says("REAL"), lineOf(store, "r"));
+    const begun = await new Machine().run(says(""), [
+      "--store",
+      store,
+      "--request",
+      "r",
+      "claude",
+      "--session-id",
+      randomUUID(),
+    ]);
+    expect(begun.stderr).toContain("nothing was saved");
+    expect((await new Machine().run(says("MORE"), lineOf(store, "r"))).stderr).toContain("resumed ");
+    expect(await saved(store, "r")).toEqual(["REAL,MORE"]);
+  });
+
+  test("one that is erased while the agent works is not brought back", async () => {
+    const store = newStore();
+    const slow: FakeClaude = {
+      sessions: [
+        { session: "own", says: "ONE", waitMs: 3000 },
+        { session: "own", says: "TWO" },
+      ],
+    };
+    const running = new Machine().run(slow, lineOf(store, "r", "--every", "100ms"));
+    while ((await saved(store, "r")).length === 0) await new Promise((next) => setTimeout(next, 50));
+    const hf = await open(store);
+    const { items } = await hf.sessions.list();
+    await hf.sessions.delete(items[0]?.id ?? "", { everywhere: true });
+    expect((await running).stderr).toContain("was erased meanwhile");
+    expect((await hf.sessions.list()).items).toEqual([]);
+    expect((await hf.captures.list({ diverged: true })).items).toEqual([]);
+    await hf.close();
+  });
+
   test("one that chooses its session itself, by --continue, is followed by what it says, or by what it wrote", async () => {
     for (const silent of [false, true]) {
       const store = newStore();
@@ -212,9 +265,29 @@ describe("CA4 how the agent's session begins", () => {
     expect(await saved(store, "r")).toEqual(["the key is [redacted:aws-key-id],MORE,THERE,BACK"]);
   });
 
+  test("told through its standard input, it is not waited for whoever holds that open", async () => {
+    const store = newStore();
+    await new Machine().run(says("FIRST"), lineOf(store, "r"));
+    const hf = await open(store);
+    await hf.captures.deleteForRequest("r");
+    await hf.close();
+    const line = ["--store", store, "--request", "r", "--", "claude", "-p"];
+    const ran = await new Machine().run(says("SECOND"), line, { STDIN: "open" });
+    expect(ran.stderr).toContain("told the stored conversation instead");
+    const json = [...line, "--input-format", "stream-json"];
+    const other = new Machine();
+    const h2 = await open(store);
+    await h2.captures.deleteForRequest("r");
+    await h2.close();
+    await other.run(says("THIRD"), json);
+    expect(other.args).toContain("--append-system-prompt");
+  });
+
   test("what the environment hands over and is damaged does not stop the agent", async () => {
     const env = { AGENT_SESSION_ID: randomUUID(), AGENT_SESSION_BLOB: "bm90IGEgYnVuZGxl" };
-    const ran = await new Machine().run(says("NEW"), ["--out", "s", "--", "claude", "-p", "go"], env);
+    const machine = new Machine();
+    const ran = await machine.run(says("NEW"), ["--out", "s", "--", "claude", "-p", "go"], env);
+    expect(readFileSync(path.join(machine.home, "env.json"), "utf8")).not.toContain("AGENT_SESSION_BLOB");
     expect(ran).toMatchObject({ code: 0, stdout: "done" });
     expect(ran.stderr).toMatch(/could not resume \(.*\), began anew; session .*; wrote s /);
   });

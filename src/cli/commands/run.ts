@@ -24,6 +24,10 @@ import { parseDuration } from "../units.ts";
 const EVERY_MS: Readonly<Record<CodingAgent, number>> = { "claude-code": 2000, opencode: 60_000 };
 /** How often the agent is asked which session it is in: that is a look at one small file. */
 const LOOK_MS = 200;
+/** The longest that a timer can wait. */
+const LONGEST_MS = 2 ** 31 - 1;
+/** The agent has ended, and its exit code is waited for: the store has so long to answer. */
+const PATIENCE_MS = 120_000;
 /** As shells tell a command that cannot be started. */
 const NOT_STARTED = 127;
 
@@ -46,7 +50,8 @@ export const run: Command = {
     request: {
       type: "text",
       value: "ID",
-      summary: "the piece of work the session belongs to (default $HOLDFAST_REQUEST, else the directory)",
+      summary:
+        "the piece of work the session belongs to (default $HOLDFAST_REQUEST, else the directory; a shared store needs one)",
     },
     from: { type: "text", value: "FILE", summary: "go on with the session in this bundle, without a store" },
     out: { type: "text", short: "o", value: "FILE", summary: "write the session as one file when the agent has ended" },
@@ -84,8 +89,8 @@ export const run: Command = {
       does: "goes on with it, here or on another machine",
     },
     {
-      command: "holdfast run --store postgres://db/agents -- opencode run 'hi'",
-      does: "a shared store; the request is this directory",
+      command: "holdfast run --request r --store postgres://db/a -- opencode run hi",
+      does: "a store that machines share",
     },
     { command: "holdfast run --out s.hfcap -- claude -p 'go on'", does: "a file instead of a store, again and again" },
   ],
@@ -140,7 +145,7 @@ async function work(context: Context, given: Work): Promise<number> {
   const { line, asked, here, store, log } = given;
   const { args, io } = context;
   const { agent } = line;
-  const request = args.text("request") ?? (io.env.HOLDFAST_REQUEST || path.resolve(io.cwd));
+  const request = requestOf(context);
   log("info", "capture.start", {
     ...{ agent, request, cwd: io.cwd, resumes: !asked.choosesSession, captures: store !== null },
   });
@@ -161,6 +166,7 @@ async function work(context: Context, given: Work): Promise<number> {
   const everyMs = every === undefined ? EVERY_MS[agent] : parseDuration(every, "--every");
   const ended = await untilEnd(child, follower, everyMs);
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
+  const isAnswered = await lastSave(follower);
   const bundle = await writeBundle(context, follower, given.handed.source, log);
   await tell(context, {
     start,
@@ -170,7 +176,18 @@ async function work(context: Context, given: Work): Promise<number> {
     isNew: given.isNew,
     chose: asked.choosesSession,
   });
+  // A store that does not answer would not be closed either.
+  if (!isAnswered) process.exit(ended.code);
   return ended.code;
+}
+
+/** On one machine, the directory. Others have directories of the same name. */
+function requestOf({ args, io, storeName }: Context): string {
+  const given = args.text("request") ?? io.env.HOLDFAST_REQUEST;
+  if (given) return given;
+  if (/^postgres/i.test(storeName))
+    throw new UsageError("a store that machines share needs --request ID, or HOLDFAST_REQUEST");
+  return path.resolve(io.cwd);
 }
 
 async function startOf({ args, io }: Context, given: Work, request: string): Promise<Start> {
@@ -214,7 +231,9 @@ function lineFor(
   if (start.how === "new") return { line: fresh, sessionId, before: null };
   const prefixed = lines.prefixed(fresh, start.words);
   if (prefixed !== null) return { line: prefixed, sessionId, before: null };
-  const told = process.stdin.isTTY === true ? lines.told(fresh, start.words) : null;
+  // Its standard input is a person at a terminal, or no text.
+  const isOther = process.stdin.isTTY === true || lines.readsJson(line);
+  const told = isOther ? lines.told(fresh, start.words) : null;
   return told === null ? { line: fresh, sessionId, before: start.words } : { line: told, sessionId, before: null };
 }
 
@@ -236,14 +255,37 @@ async function untilEnd(child: Child, follower: Follower, everyMs: number): Prom
     again(over.signal, LOOK_MS, () => follower.look()),
     again(over.signal, everyMs, () => follower.save("while")),
   ]);
-  await follower.save("exit");
   return ended;
+}
+
+/**
+ * Once more, now that it has ended; false when the store gave no answer in time. A signal no longer reaches the agent: the
+ * first lets this be finished, a second one ends it.
+ */
+async function lastSave(follower: Follower): Promise<boolean> {
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  const over = new AbortController();
+  let count = 0;
+  const listen = () => {
+    count += 1;
+    if (count > 1) over.abort();
+  };
+  for (const signal of signals) process.on(signal, listen);
+  const saved = follower.save("exit").then(() => true);
+  const late = realEnvironment()
+    .sleep(PATIENCE_MS, over.signal)
+    .then(() => false);
+  const isAnswered = await Promise.race([saved, late]);
+  if (!isAnswered) follower.gaveUp();
+  over.abort();
+  for (const signal of signals) process.removeListener(signal, listen);
+  return isAnswered;
 }
 
 async function again(over: AbortSignal, everyMs: number, act: () => Promise<void>): Promise<void> {
   const { sleep } = realEnvironment();
   while (!over.aborted) {
-    await sleep(everyMs, over);
+    await sleep(Math.min(everyMs, LONGEST_MS), over);
     if (!over.aborted) await act();
   }
 }

@@ -152,6 +152,18 @@ describe("CA3 a session that is here already", () => {
     expect([text(main()), text(taskHere())]).toEqual([long(), "new"]);
   });
 
+  test("its beginning, with files that went on here: those stay, what went another way is kept beside", async () => {
+    const agent = `project/${SESSION}/subagents/agent-a1.jsonl`;
+    write(main(), short());
+    write(taskHere(), "mine");
+    write(there(SESSION, "subagents/agent-a1.jsonl"), "one\ntwo\nthree\n");
+    const restored = await restore(holding({ [TRANSCRIPT]: long(), [task]: "captured", [agent]: "one\n" }));
+    expect(restored.left).toEqual([{ path: agent, why: "what is here goes on from it, and is newer" }]);
+    expect(text(there(SESSION, "subagents/agent-a1.jsonl"))).toBe("one\ntwo\nthree\n");
+    expect(text(taskHere())).toBe("captured");
+    expect(restored.kept.map((file) => text(file))).toEqual(["mine"]);
+  });
+
   test("goes on from what was captured: it stays, and that is said", async () => {
     write(main(), long());
     write(taskHere(), "newer");

@@ -191,8 +191,10 @@ async function stageOther(work: Work, file: CapturedFile, keepHere: boolean): Pr
   const isOlder = here === "absent" || here === "shorter";
   if (here === "same") await staging.drop(staged);
   if (here === "same") return [];
-  if (isOlder || (!keepHere && !isFlat)) {
-    if (!isOlder && work.target.overwrite) await keepBeside(work, staged);
+  if (isOlder) return [staged];
+  // What goes on from the captured stays; what went another way makes room for it, and is kept beside.
+  if (here === "diverged" && !keepHere && !isFlat) {
+    await keepBeside(work, staged);
     return [staged];
   }
   return settle(work, staged, here);

@@ -385,6 +385,21 @@ const expiryCases: readonly Case[] = [
 ];
 
 const removalCases: readonly Case[] = [
+  prove(
+    "CA5 where the newest has expired, one kept beside it is what there is",
+    ["captures", "clock"],
+    async ({ captures, clock }) => {
+      const first = await captures.save(captured({ basis: null, ttlMs: 1000 }));
+      const apart = await captures.save(
+        captured({ basis: null, onConflict: "keep", ttlMs: null, files: [transcript(bytes("b\n"))] }),
+      );
+      assert.equal((await captures.latest("req-1"))?.id, first.id);
+      await clock.advance(2000);
+      assert.equal((await captures.latest("req-1"))?.id, apart.id);
+      assert.equal((await captures.bySession(ID))?.id, apart.id);
+    },
+  ),
+
   prove("CA5 a request's captures go together, also those beside the newest", ["captures"], async ({ captures }) => {
     const first = await captures.save(captured({ basis: null }));
     const apart = await captures.save(captured({ basis: null, onConflict: "keep" }));
