@@ -1,5 +1,5 @@
-// Which store a command works on, and what to say when it is not there. Only `init` and `demo` create one: a slip in
-// --store must not leave an empty store behind.
+// Which store a command works on, and what to say when it is not there. Only `init`, `demo` and what brings a coding agent's
+// sessions in create one: a slip in --store must not leave an empty store behind.
 import * as path from "node:path";
 import { isSessionId as isClaudeId } from "../coding/claude/layout.ts";
 import { isSessionId as isOpenCodeId } from "../coding/opencode/sql.ts";
