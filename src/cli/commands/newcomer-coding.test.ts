@@ -247,7 +247,8 @@ describe("restore", () => {
     expect(dry.code).toBe(0);
     expect(dry.stdout.trimEnd().split("\n")).toHaveLength(11);
     expect(dry.stdout).toContain(`would write ${transcriptOf(other)}\n`);
-    expect(dry.stderr).toBe(`dry run: nothing was written; then: claude --resume ${SESSION}\n`);
+    expect(dry.stderr).toBe(`dry run: nothing was written; \`claude --resume ${SESSION}\` would go on with it\n`);
+    expect((await cli(["restore", "--request", "r", "--dry-run"], at(here))).stderr).toContain("is here already");
     expect(snapshot(path.dirname(other.home))).toEqual(before);
     write(transcriptOf(other), transcript(6, "/somewhere else"));
     expect(await cli(["restore", "--request", "r", "--dry-run"], at(other))).toMatchObject({ code: 4 });

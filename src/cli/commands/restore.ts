@@ -32,8 +32,8 @@ export const restore: Command = {
     "Puts back what holdfast capture saved, for the directory in which the agent is to go on, and prints the command with which it " +
     "does. Every file is verified before the agent can see the first; what is written is all of the session, or nothing. A " +
     "session that went on here apart from it is refused, one that is here and newer stays. --from takes a bundle, or a " +
-    "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store. With --dry-run what would be put where is told. " +
-    OPENCODE_HELP,
+    "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store. " +
+    `With --dry-run what would be put where is told. ${OPENCODE_HELP}`,
   options: {
     ...WHICH_OPTIONS,
     from: {
@@ -78,7 +78,8 @@ export const restore: Command = {
     await output.answer({ ...restored, capture, resume, ...(dryRun ? { dryRun } : {}) }, () =>
       dryRun ? foreseen(restored, source) : [resume],
     );
-    await output.note(dryRun ? safe`dry run: nothing was written; then: ${resume}` : told(restored));
+    if (dryRun) await output.note(safe`dry run: nothing was written; \`${resume}\` would go on with it`);
+    if (!dryRun || isHereAlready(restored)) await output.note(told(restored));
     for (const file of keptOf(restored)) {
       await output.note(safe`  ${dryRun ? "would keep what is here as" : "what was here is kept as"} ${file}`);
     }
@@ -149,6 +150,10 @@ async function handed(
 function checkAgent(agent: CodingAgent, given: CodingAgent | undefined): void {
   if (given !== undefined && given !== agent)
     throw new UsageError(`it is a session of ${AGENT_NAMES[agent]}, not --agent ${given}`);
+}
+
+function isHereAlready(restored: Restored): boolean {
+  return "outcome" in restored && restored.outcome !== "restored";
 }
 
 function told(restored: Restored): string {
