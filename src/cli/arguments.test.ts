@@ -117,8 +117,9 @@ describe("did you mean", () => {
   });
 
   test("offers the nearest name that is near enough", () => {
-    expect(nearest("verfy", ["verify", "version"])).toBe("verify");
-    expect(nearest("sess", ["messages", "sessions"])).toBe("sessions");
-    expect(nearest("xyzzy", ["verify", "log"])).toBeUndefined();
+    expect(nearest("verfy", ["verify", "version"])).toEqual(["verify"]);
+    expect(nearest("sess", ["messages", "sessions"])).toEqual(["sessions"]);
+    expect(nearest("runn", ["log", "run", "runs"])).toEqual(["run", "runs"]);
+    expect(nearest("xyzzy", ["verify", "log"])).toEqual([]);
   });
 });

@@ -17,10 +17,14 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.ok, "done"],
   [EXIT.error, "an unexpected error, or output that cannot be written"],
   [EXIT.usage, "usage: the command line or its input is wrong; nothing was written"],
-  [EXIT.notFound, "not found: no such store, session, run, agent, task, blob or file"],
+  [EXIT.notFound, "not found: no such store, session, run, agent, task, blob, capture, file or directory"],
   [EXIT.refused, "refused: it exists already, someone else changed it, a rule forbids it, or you said no"],
   [EXIT.damage, "damage: something stored is not what was written (verify, check)"],
-  [EXIT.unavailable, "store unavailable: busy, unreachable, full, not ours or not permitted"],
+  [
+    EXIT.unavailable,
+    "unavailable: the store is busy, unreachable, full, not ours or not permitted, or a program that is needed " +
+      "(opencode) is missing or failed",
+  ],
 ];
 
 const EXIT_OF_CODE = {

@@ -52,6 +52,11 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
     /\bcaptures\.expire\(/,
     "as long as it was not swept, `holdfast captures keep CAPTURE` keeps it; the conversation is in its session",
   ],
+  [
+    /\brestore with `overwrite`/,
+    "go on with the one that is here, or restore with --overwrite: then what is here is kept beside it",
+  ],
+  [/\bInstall opencode\b/, "install opencode, or say where it is: HOLDFAST_OPENCODE=/path/to/opencode"],
   [/\bcaptures\.prefer\(/, "`holdfast captures --beside` lists both, `holdfast captures prefer CAPTURE` chooses"],
   [/\bdetails\.stderr\b/, "--json shows what it said; run the command by hand to see all of it"],
   [/\bttlMs\b/, "store it again with `holdfast blobs put FILE`, with --pin or a longer --ttl"],

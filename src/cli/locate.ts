@@ -12,8 +12,8 @@ const HEAD = /^hd-[0-9a-f]{4,64}…?$/;
 const WITH_HEAD = /^(.+)@(hd-[0-9a-f]{4,64})…?$/s;
 
 export const LOCATOR_HELP =
-  "SESSION is an id or alias. SESSION@HEAD names a head of it, and HEAD alone too; the first digits of a head's id do, " +
-  "as long as no other begins with them (hd-1a2b3c).";
+  "SESSION is an id or alias, or what a coding agent calls its session. SESSION@HEAD names a head of it, and HEAD alone too; " +
+  "the first digits of a head's id do, as long as no other begins with them (hd-1a2b3c).";
 
 /** With the ids written out. A session whose id looks like something else is still that session. */
 export async function locate(holdfast: Holdfast, text: string): Promise<Locator> {

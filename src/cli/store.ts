@@ -1,6 +1,8 @@
-// Which store a command works on, and what to say when it is not there. Only `init` and `demo` create one: a slip in
-// --store must not leave an empty store behind.
+// Which store a command works on, and what to say when it is not there. Only `init`, `demo` and what brings a coding agent's
+// sessions in create one: a slip in --store must not leave an empty store behind.
 import * as path from "node:path";
+import { isSessionId as isClaudeId } from "../coding/claude/layout.ts";
+import { isSessionId as isOpenCodeId } from "../coding/opencode/sql.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Session } from "../contracts/sessions.ts";
@@ -108,9 +110,19 @@ function notAtHead(text: string, session: string, named = text, instead = READ_O
 /** What looks like a head, whole or not: of a session, or alone. */
 export const AT_HEAD = /^(?:(.+)@)?(hd-[^@]*|(?<=@)[0-9a-f]{4,64})$/s;
 
-/** By id, alias, or the text of a locator: a session as it stands. null when there is none; a head is refused. */
+/** What a coding agent calls its session is what it prints: it names ours, `claude-code/…`, where nothing else does. */
+async function sessionOfAgent({ sessions }: Holdfast, id: string): Promise<Session | null> {
+  const agent = isClaudeId(id) ? "claude-code" : isOpenCodeId(id) ? "opencode" : undefined;
+  return agent === undefined ? null : sessions.get({ session: `${agent}/${id}` });
+}
+
+/**
+ * By id, alias, the text of a locator or what a coding agent calls it: a session as it stands. null when there is none; a
+ * head is refused.
+ */
 export async function findSession(holdfast: Holdfast, text: string, instead?: Instead): Promise<Session | null> {
-  const session = await holdfast.sessions.get({ session: nameIn(holdfast, text, instead) });
+  const name = nameIn(holdfast, text, instead);
+  const session = (await holdfast.sessions.get({ session: name })) ?? (await sessionOfAgent(holdfast, name));
   if (session !== null) return session;
   const [, at, digits] = AT_HEAD.exec(text) ?? [];
   if (at === undefined) {
@@ -139,8 +151,12 @@ export async function needSession(holdfast: Holdfast, idOrAlias: string, instead
       details: { session: idOrAlias },
     });
   }
+  const { items } = await holdfast.sessions.list({ request: idOrAlias, limit: 1 });
   throw new HoldfastError("NotFound", `no session "${idOrAlias}"`, {
-    hint: "`holdfast sessions` lists those there are",
+    hint:
+      items.length === 0
+        ? "`holdfast sessions` lists those there are"
+        : `it is a request: \`holdfast sessions --request ${quoted(idOrAlias)}\` lists its sessions`,
     details: { session: idOrAlias },
   });
 }

@@ -68,16 +68,30 @@ describe("table", () => {
       "TITLE; --json",
       "has all)",
     ]);
-    expect(table(keeping, rows, { width: 12, style: plain })[2]).toBe("a-much-long…");
+    expect(table(keeping, rows, { width: 12, style: plain })[2]).toBe("a-much-longer-id");
   });
 
-  test("an id that is longer than most shares the room with the others", () => {
-    const long = [{ id: "x".repeat(100), count: 7, title: "" }];
-    const [, line = ""] = table([{ ...columns[0], ...ID } as Column<Row>, ...columns.slice(1)], long, {
-      width: 44,
+  test("an id that is longer than most stands whole on a line of its own, with the rest of its row below", () => {
+    const long = [...rows, { id: "x".repeat(100), count: 7, title: "" }];
+    const [, , short, id, rest] = table([{ ...columns[0], ...ID } as Column<Row>, ...columns.slice(1)], long, {
+      width: 66,
       style: plain,
+      indent: 2,
     });
-    expect(line).toBe(`${"x".repeat(40)}…  7`);
+    expect(short).toBe(`  ${"a-much-longer-id".padEnd(48)}  1234  `);
+    expect(id).toBe(`  ${"x".repeat(100)}`);
+    expect(rest).toBe(`  ${"7".padStart(54)}  `);
+  });
+
+  test("columns say which is left out first", () => {
+    const dropping = columns.map((column) => (column.title === "N" ? { ...column, drop: 1 } : column));
+    expect(table(dropping, rows, { width: 21, style: plain })).toEqual([
+      "ID           TITLE",
+      "chat-1       a rathe…",
+      "a-much-lon…  ",
+      "(no room for N;",
+      "--json has all)",
+    ]);
   });
 
   test("leaves out a column with nothing in it, and escapes cells", () => {

@@ -12,8 +12,12 @@ export interface Column<Row> {
   readonly shrink?: number;
   /** Never narrower than this (default 8); 0: left out rather than made a sliver. */
   readonly min?: number;
-  /** Never left out; others go, the last first, before this one is made narrower than its min. */
+  /** Never left out; others go before this one is made narrower than its min. */
   readonly keep?: true;
+  /** Those with the highest number are left out first, and of equal ones (0 by default) the last. */
+  readonly drop?: number;
+  /** Of the first column: what does not fit is not cut, but stands on a line of its own. */
+  readonly whole?: true;
   /** What does not fit goes on in lines below, instead of being cut. */
   readonly wrap?: true;
   readonly colour?: (text: string, row: Row, style: Style) => string;
@@ -26,8 +30,8 @@ export interface Frame {
   readonly indent?: number;
 }
 
-/** What an id is shown in: enough for those we make, and for a UUID. A cut id cannot be copied. */
-export const ID = { shrink: 1, min: 36, keep: true } as const;
+/** What an id is shown in: enough for those we make, and for `claude-code/` and a UUID. A cut id cannot be copied. */
+export const ID = { shrink: 9, min: 48, keep: true, whole: true } as const;
 
 const GAP = 2;
 const MIN = 8;
@@ -48,6 +52,11 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
     .map(({ column, cells }) => ({ column, cells, width: maxWidth([column.title, ...cells]) }));
   const shown = fitted(filled, frame.width - indent);
   const line = (text: (one: Fitted<Row>) => string, paint: (text: string, one: Fitted<Row>) => string): string[] => {
+    const [first] = shown;
+    if (first?.column.whole === true && displayWidth(text(first)) > first.width) {
+      const rest = line((one) => (one === first ? "" : text(one)), paint);
+      return [" ".repeat(indent) + paint(text(first), first), ...(shown.length === 1 ? [] : rest)];
+    }
     const pieces = shown.map((one) =>
       one.column.wrap ? wrap(text(one), one.width) : [truncate(text(one), one.width)],
     );
@@ -94,11 +103,14 @@ function maxWidth(texts: readonly string[]): number {
   return width;
 }
 
-/** Takes columns in, leaves out what may be, the last first, and cuts what must stay only when nothing else helps. */
+/** Takes columns in, leaves out what may be, and cuts what must stay only when nothing else helps. */
 function fitted<Row>(columns: readonly Fitted<Row>[], width: number): readonly Fitted<Row>[] {
   const taken = shrunk(columns, width, ({ min }) => min ?? MIN);
   if (totalWidth(taken) <= width) return taken;
-  const victim = columns.findLast(({ column }) => column.keep !== true);
+  const [victim] = columns
+    .filter(({ column }) => column.keep !== true)
+    .toReversed()
+    .toSorted((a, b) => (b.column.drop ?? 0) - (a.column.drop ?? 0));
   if (victim === undefined) return shrunk(columns, width, () => MIN);
   return fitted(
     columns.filter((one) => one !== victim),

@@ -135,6 +135,7 @@ function breakWord(word: string, width: number): string[] {
     .flatMap((part) => (REF.test(part) ? [part] : breakAnywhere(part, width)));
 }
 
+/** Behind a slash where there is one: a path is read part by part. */
 function breakAnywhere(word: string, width: number): string[] {
   const pieces: string[] = [];
   let current = "";
@@ -142,9 +143,10 @@ function breakAnywhere(word: string, width: number): string[] {
   for (const { segment } of segmenter.segment(word)) {
     const columns = segmentWidth(segment);
     if (used + columns > width) {
-      pieces.push(current);
-      current = "";
-      used = 0;
+      const end = current.lastIndexOf("/") + 1 || current.length;
+      pieces.push(current.slice(0, end));
+      current = current.slice(end);
+      used = displayWidth(current);
     }
     current += segment;
     used += columns;

@@ -1,7 +1,16 @@
 // Numbers for people, and durations as people type them.
 import { describe, expect, test } from "vitest";
 import { UsageError } from "./failure.ts";
-import { formatAge, formatBytes, formatPercent, formatSpan, formatTime, parseDuration, plural } from "./units.ts";
+import {
+  formatAge,
+  formatBytes,
+  formatPercent,
+  formatSpan,
+  formatTime,
+  parseDuration,
+  parseDurationOrNever,
+  plural,
+} from "./units.ts";
 
 describe("units", () => {
   test.each([
@@ -45,5 +54,8 @@ describe("units", () => {
     ]);
     for (const text of ["", "7", "d", "7 d", "-1s", "1w"])
       expect(() => parseDuration(text, "--ttl")).toThrow(UsageError);
+    expect(parseDurationOrNever("7d", "--ttl")).toBe(604_800_000);
+    expect(parseDurationOrNever("never", "--ttl")).toBeNull();
+    expect(() => parseDurationOrNever("forever", "--ttl")).toThrow(/12h or 7d, or never, not "forever"/);
   });
 });

@@ -71,10 +71,19 @@ const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: 
 
 /** Milliseconds of "90s", "15m", "12h", "7d". */
 export function parseDuration(text: string, option: string): number {
+  return durationOf(text, `${option} takes a time such as 90s, 15m, 12h or 7d, not "${text}"`);
+}
+
+/** null: never. */
+export function parseDurationOrNever(text: string, option: string): number | null {
+  if (text === "never") return null;
+  return durationOf(text, `${option} takes a time such as 90s, 15m, 12h or 7d, or never, not "${text}"`);
+}
+
+function durationOf(text: string, otherwise: string): number {
   const match = DURATION.exec(text);
   const unit = DURATION_UNITS[match?.[2] ?? ""];
   const ms = Math.round(Number(match?.[1]) * (unit ?? Number.NaN));
-  if (!Number.isSafeInteger(ms))
-    throw new UsageError(`${option} takes a time such as 90s, 15m, 12h or 7d, not "${text}"`);
+  if (!Number.isSafeInteger(ms)) throw new UsageError(otherwise);
   return ms;
 }

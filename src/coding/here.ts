@@ -28,6 +28,8 @@ export interface PutBack {
   readonly rewritePaths?: boolean;
   /** Replaces what went on apart here. */
   readonly overwrite?: boolean;
+  /** Tells what would be put back, and refuses what would be refused; nothing is written. */
+  readonly dryRun?: boolean;
 }
 
 export interface AgentHere {
@@ -82,12 +84,13 @@ function openCodeHere(here: Here): AgentHere {
         throw error;
       }
     },
-    restore: (source, { rewritePaths } = {}) =>
+    restore: (source, { rewritePaths, dryRun } = {}) =>
       restoreOpenCode(source, {
         runner,
         cwd: here.cwd,
         dataDir,
         ...(rewritePaths === undefined ? {} : { rewritePaths }),
+        ...(dryRun === undefined ? {} : { dryRun }),
       }),
   };
 }

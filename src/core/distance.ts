@@ -20,19 +20,20 @@ export function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** The known name that is near enough to be a slip of the fingers. */
-export function nearest(typed: string, known: readonly string[]): string | undefined {
+/** The known names that are near enough to be a slip of the fingers: none, or all that are equally near. */
+export function nearest(typed: string, known: readonly string[]): readonly string[] {
   const most = Math.max(1, Math.floor(typed.length / 3));
-  let best: { readonly name: string; readonly distance: number } | undefined;
-  for (const name of known) {
-    const distance = typed.length >= 2 && name.startsWith(typed) ? 0.5 : editDistance(typed, name);
-    if (distance <= most && (best === undefined || distance < best.distance)) best = { name, distance };
-  }
-  return best?.name;
+  const distanceTo = (name: string) => (typed.length >= 2 && name.startsWith(typed) ? 0.5 : editDistance(typed, name));
+  const near = known.map((name) => ({ name, distance: distanceTo(name) })).filter(({ distance }) => distance <= most);
+  const least = Math.min(...near.map(({ distance }) => distance));
+  return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
 
-/** `; did you mean "sessions"?`, or nothing. */
+/** More are no guess any more. */
+const GUESSES = 3;
+
+/** `; did you mean "run" or "runs"?`, or nothing. */
 export function didYouMean(typed: string, known: readonly string[], prefix = ""): string {
-  const name = nearest(typed, known);
-  return name === undefined ? "" : `; did you mean "${prefix}${name}"?`;
+  const names = nearest(typed, known).slice(0, GUESSES);
+  return names.length === 0 ? "" : `; did you mean ${names.map((name) => `"${prefix}${name}"`).join(" or ")}?`;
 }

@@ -1,6 +1,7 @@
 // `holdfast capture` and `holdfast restore` with the real agents: what was said on a machine that is no more goes on on
 // another one, with all that belongs to it.
 
+import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { capture } from "../../src/cli/capture.ts";
@@ -40,6 +41,29 @@ withAgents("the command line with the real agents", (agents) => {
     expect(await holdfast(b, "import-local", "--agent", "claude-code")).toMatch(/^imported 1 session, [1-9]/);
     const told = await holdfast(b, "handover", "--session-id", session.sessionId);
     for (const words of ["RICH-1", "edited.txt", "holdfast restore"]) expect(told).toContain(words);
+  });
+
+  test("CA2 Claude Code: the hook that the guide shows captures a session when it ends, its last answer included", async () => {
+    const guide = fs.readFileSync(new URL("../../docs/guide.md", import.meta.url), "utf8");
+    const [, settings = ""] = /^```json\n(\{\n {2}"hooks"[\s\S]*?)^```$/m.exec(guide) ?? [];
+    const a = machines.add();
+    fs.mkdirSync(path.join(a.home, ".claude"), { recursive: true });
+    fs.writeFileSync(path.join(a.home, ".claude/settings.json"), settings);
+    const bin = path.join(a.home, "bin");
+    fs.mkdirSync(bin);
+    const program = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
+    fs.writeFileSync(path.join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+      mode: 0o755,
+    });
+    const env = {
+      PATH: `${bin}:${a.env.PATH}`,
+      HOLDFAST_STORE: path.join(machines.folder, "holdfast.db"),
+      HOLDFAST_REQUEST: "by-hook",
+    };
+    await a.claude("Begin. [[say CODEWORD-6]]", { env }).done();
+    const { items } = JSON.parse(await holdfast(a, "captures", "--request", "by-hook", "--json"));
+    expect(items).toHaveLength(1);
+    expect(await holdfast(a, "messages", items[0].sessionId)).toMatch(/^ +CODEWORD-6$/m);
   });
 
   test("CA6 OpenCode: a session with a child goes by a bundle to another home and directory", async () => {

@@ -7,8 +7,9 @@ import type { CodingAgent } from "../../contracts/captures.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { Context, OptionSpec } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import type { Io } from "../io.ts";
 import { quoted, safeLine } from "../terminal.ts";
-import { parseDuration } from "../units.ts";
+import { parseDurationOrNever } from "../units.ts";
 
 export const AGENTS: readonly CodingAgent[] = ["claude-code", "opencode"];
 export const AGENT_NAMES: Readonly<Record<CodingAgent, string>> = {
@@ -62,11 +63,22 @@ export function agentOfId(sessionId: string, given: CodingAgent | undefined): Co
 export function ttlGiven({ args }: Context): { readonly ttlMs?: number | null } {
   const ttl = args.text("ttl");
   if (ttl === undefined) return {};
-  return { ttlMs: ttl === "never" ? null : parseDuration(ttl, "--ttl") };
+  return { ttlMs: parseDurationOrNever(ttl, "--ttl") };
 }
 
-export function placeOf({ args, io }: Context): Here {
-  return { env: io.env, cwd: path.resolve(io.cwd, args.text("cwd") ?? "."), environment: realEnvironment() };
+/** Said in the help of every command that may have to start it. */
+export const OPENCODE_HELP = "OpenCode is started as opencode, or as the program that HOLDFAST_OPENCODE names.";
+
+export function placeOf(context: Context): Here {
+  const { args, io } = context;
+  return placeAt(path.resolve(io.cwd, args.text("cwd") ?? "."), io);
+}
+
+/** With the program of OpenCode where the user says it is. */
+export function placeAt(cwd: string, { env, cwd: from }: Io): Here {
+  const given = env.HOLDFAST_OPENCODE || undefined;
+  const command = given?.includes("/") ? path.resolve(from, given) : given;
+  return { env, cwd, environment: realEnvironment(), ...(command === undefined ? {} : { command }) };
 }
 
 export function hereOf(context: Context, agent: CodingAgent): AgentHere {

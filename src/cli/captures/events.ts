@@ -4,7 +4,7 @@ import type { FoundHere } from "../../coding/here.ts";
 import type { FileFinding } from "../../coding/saver.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { safe, safeLine } from "../terminal.ts";
-import { formatBytes, formatSpan, plural } from "../units.ts";
+import { formatBytes, formatCount, formatSpan, plural } from "../units.ts";
 import { AGENT_NAMES } from "./agent.ts";
 import { messagesIn } from "./conversation.ts";
 import { byRole, type Counted } from "./found.ts";
@@ -66,15 +66,20 @@ function words(one: CaptureEvent): readonly string[] {
   }
 }
 
-/** Where they are and of what kind, never what they are. */
-const SHOWN = 10;
+const KINDS = 10;
+const PLACES = 3;
 
+/** Where they are and of what kind, never what they are. What looks alike is told once, with the first places. */
 export function secretWords(secrets: readonly FileFinding[]): readonly string[] {
-  const shown = secrets
-    .slice(0, SHOWN)
-    .map(({ path, line, kind, excerpt }) => safe`${path}:${line} ${kind} ${excerpt}`);
-  const more = secrets.length - shown.length;
-  return more > 0 ? [...shown, `and ${more} more`] : shown;
+  const alike = [...Map.groupBy(secrets, ({ kind, excerpt }) => safe`${kind} ${excerpt}`)];
+  const shown = alike
+    .slice(0, KINDS)
+    .flatMap(([name, found]) => [
+      found.length === 1 ? name : `${name}, in ${formatCount(found.length)} places`,
+      ...found.slice(0, PLACES).map(({ path, line }) => safe`  ${path}:${line}`),
+      ...(found.length > PLACES ? [`  and ${formatCount(found.length - PLACES)} more`] : []),
+    ]);
+  return alike.length > KINDS ? [...shown, `and ${alike.length - KINDS} more`] : shown;
 }
 
 export function savedWords({ generation, diverged, size, stored, expiresAt, fileCount, savedAt }: Omit<Capture, "id">) {

@@ -10,30 +10,38 @@ import type { FileFinding } from "../../coding/saver.ts";
 import { maskSecrets, scanSecrets } from "../../coding/secrets.ts";
 import type { CaptureRole, CodingAgent } from "../../contracts/captures.ts";
 import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { sha256Hex } from "../../core/bytes.ts";
 import { limitExceeded } from "../../core/check.ts";
+import { isFile } from "../bytes.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { agentGiven, agentOfId, hereOf, placeOf } from "./agent.ts";
+import { AGENTS, agentGiven, agentOfId, hereOf, placeOf } from "./agent.ts";
+import { latestHere } from "./latest.ts";
 
 export type Asked =
   | { readonly agent: CodingAgent; readonly sessionId: string }
   | { readonly agent: "claude-code"; readonly transcript: string };
 
-/** What the user named, before anything is looked for. */
-export function askedFor(context: Context): Asked {
+/** What the user named. */
+export async function askedFor(context: Context): Promise<Asked> {
   const { args, io } = context;
   const [sessionId, transcript] = [args.text("session-id"), args.text("transcript")];
   const agent = agentGiven(context);
-  if ((sessionId === undefined) === (transcript === undefined)) {
-    throw new UsageError("name the session: --session-id ID, or --transcript PATH of Claude Code, one of the two");
+  const named = [sessionId !== undefined, transcript !== undefined, args.flag("latest")];
+  if (named.filter(Boolean).length !== 1) {
+    throw new UsageError(
+      "name the session: --session-id ID, --transcript PATH of Claude Code, or --latest of this directory, one of them",
+    );
   }
-  if (transcript !== undefined) {
-    if (agent === "opencode") throw new UsageError("--transcript is of Claude Code; name OpenCode's by --session-id");
-    return { agent: "claude-code", transcript: path.resolve(io.cwd, transcript) };
+  if (args.flag("latest")) return latestHere(agent === undefined ? AGENTS : [agent], placeOf(context));
+  if (transcript === undefined) return { agent: agentOfId(sessionId ?? "", agent), sessionId: sessionId ?? "" };
+  if (agent === "opencode") throw new UsageError("--transcript is of Claude Code; name OpenCode's by --session-id");
+  if (!(await isFile(transcript, io))) {
+    throw new HoldfastError("NotFound", `no file ${transcript}`, { details: { file: transcript } });
   }
-  return { agent: agentOfId(sessionId ?? "", agent), sessionId: sessionId ?? "" };
+  return { agent: "claude-code", transcript: path.resolve(io.cwd, transcript) };
 }
 
 /** Whoever asked says when its files are done with. */

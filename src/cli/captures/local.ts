@@ -115,21 +115,40 @@ function rootOf(one: LocalOpenCode, byId: ReadonlyMap<string, LocalOpenCode>): s
 
 export type LocalOutcome =
   | { readonly outcome: "imported"; readonly session: string; readonly imported: Imported }
-  | { readonly outcome: "unchanged" | "empty" | "erased"; readonly session: string };
+  | { readonly outcome: "unchanged" | "empty" | "erased" | "foreseen"; readonly session: string };
 
-/** Into the session that a capture of it would use. One that was erased stays so. */
+interface Standing {
+  readonly outcome: "unchanged" | "erased" | "foreseen";
+  readonly session: string;
+  readonly stamp: string;
+}
+
+/** Without reading it. One that was erased stays so. */
+async function standingOf(holdfast: Holdfast | null, local: Local): Promise<Standing> {
+  const session = `${local.agent}/${local.sessionId}`;
+  const stamp = sha256Hex(encodeText(await local.stamp()));
+  if (holdfast === null) return { outcome: "foreseen", session, stamp };
+  const before = await holdfast.sessions.get({ session });
+  const isErased = before === null && (await hasTombstone(holdfast, session));
+  const outcome = isErased ? "erased" : before?.metadata.local === stamp ? "unchanged" : "foreseen";
+  return { outcome, session, stamp };
+}
+
+/** What an import would do; whether there is anything in it only who reads it knows. */
+export async function foreseeLocal(holdfast: Holdfast | null, local: Local): Promise<LocalOutcome> {
+  const { outcome, session } = await standingOf(holdfast, local);
+  return { outcome, session };
+}
+
+/** Into the session that a capture of it would use. */
 export async function importLocalSession(
   holdfast: Holdfast,
   local: Local,
   { request, mask }: { readonly request: string; readonly mask: boolean },
 ): Promise<LocalOutcome> {
-  const { agent, sessionId } = local;
-  const session = `${agent}/${sessionId}`;
-  const before = await holdfast.sessions.get({ session });
-  if (before === null && (await hasTombstone(holdfast, session))) return { outcome: "erased", session };
   // Taken before anything is read: what is added meanwhile is for the next time.
-  const stamp = sha256Hex(encodeText(await local.stamp()));
-  if (before?.metadata.local === stamp) return { outcome: "unchanged", session };
+  const { outcome, session, stamp } = await standingOf(holdfast, local);
+  if (outcome !== "foreseen") return { outcome, session };
   const found = await local.find();
   try {
     const onDisk = readableOnDisk(found);

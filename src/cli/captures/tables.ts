@@ -23,10 +23,10 @@ const columns = (now: number): readonly Column<Capture>[] => [
   { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
 ];
 
-/** "in 6 d": the column says what. */
+/** "in 6 d", "2 h ago": the column says what. */
 export function expiry({ expiresAt }: Pick<Capture, "expiresAt">, now: number): string {
   if (expiresAt === null) return "never";
-  return expiresAt <= now ? "expired" : `in ${formatSpan(expiresAt - now)}`;
+  return expiresAt <= now ? `${formatSpan(now - expiresAt)} ago` : `in ${formatSpan(expiresAt - now)}`;
 }
 
 export function captureFacts(capture: Capture, now: number, frame: Frame): string[] {
@@ -63,7 +63,8 @@ export function fileTable(files: readonly CapturedFile[], frame: Frame): string[
       { title: "ROLE", cell: ({ role }) => role },
       { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
       { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
-      { title: "PATH", cell: ({ path }) => path, wrap: true, shrink: 1, keep: true },
+      // Room for a transcript's, which is not broken then.
+      { title: "PATH", cell: ({ path }) => path, wrap: true, shrink: 1, min: 52, keep: true },
     ],
     grouped,
     frame,

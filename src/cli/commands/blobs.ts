@@ -12,7 +12,7 @@ import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { type Column, facts, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
-import { formatAge, formatBytes, formatSpan, formatTime, parseDuration } from "../units.ts";
+import { formatAge, formatBytes, formatSpan, formatTime, parseDurationOrNever } from "../units.ts";
 
 const REF = [{ name: "REF", need: "one" }] as const;
 
@@ -52,7 +52,7 @@ const put: Command = {
 
 function storeOptions({ args }: Context, file: string): StoreOptions {
   const ttl = args.text("ttl");
-  const ttlMs = ttl === undefined ? {} : { ttlMs: ttl === "never" ? null : parseDuration(ttl, "--ttl") };
+  const ttlMs = ttl === undefined ? {} : { ttlMs: parseDurationOrNever(ttl, "--ttl") };
   const mediaType = args.text("media-type") ?? mediaTypeOf(file);
   return { ...(mediaType === undefined ? {} : { mediaType }), ...ttlMs };
 }

@@ -6,15 +6,16 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { fileOut } from "../bytes.ts";
-import { AGENT_OPTION, CWD_OPTION, SESSION_ID_OPTION, TTL_OPTION, ttlGiven } from "../captures/agent.ts";
+import { AGENT_OPTION, CWD_OPTION, OPENCODE_HELP, SESSION_ID_OPTION, TTL_OPTION, ttlGiven } from "../captures/agent.ts";
 import { importCaptured, messagesIn } from "../captures/conversation.ts";
 import { type CaptureEvent, eventLines, foundEvents, savedWords, secretWords } from "../captures/events.ts";
 import { askedFor, bundleOfFound, findHere, secretsIn } from "../captures/found.ts";
 import type { Command, Context } from "../command.ts";
+import { createStore, openIfThere } from "../creating.ts";
 import { EXIT, exitOf } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
-import { quoted, safe } from "../terminal.ts";
+import { quoted, safe, wrapWords } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
 
 export const captured: Command = {
@@ -22,6 +23,7 @@ export const captured: Command = {
   summary: "save a coding agent's session of this machine",
   usage: [
     "capture --session-id ID --request ID [--agent A] [--cwd DIR] [--ttl TIME] [--mask-secrets] [--no-session] [--out FILE|-]",
+    "capture --latest --request ID …",
     "capture --transcript PATH --request ID …",
     "capture --session-id ID --out FILE|- [--force] [--mask-secrets]",
     "capture … --dry-run",
@@ -29,12 +31,13 @@ export const captured: Command = {
   description:
     "Saves all files of a session of Claude Code or OpenCode under a request's id, so that holdfast restore can put it back on " +
     "another machine, byte for byte; credentials are never taken. Saved again, what was added is stored. The conversation " +
-    "becomes a session of the store as well, which outlives the capture. Likely secrets in it are reported, never shown. With --out " +
-    "it becomes one file instead, or besides; that needs no store. --json prints one event a line. With --dry-run the same " +
-    "events tell what would be saved, and nothing is written.",
+    "becomes a session of the store as well, which outlives the capture; a store that is not there is made. Likely secrets in it are " +
+    "reported, never shown. With --out it becomes one file instead, or besides; that needs no store. --json prints one event a " +
+    `line. With --dry-run the same events tell what would be saved, and nothing is written. ${OPENCODE_HELP}`,
   options: {
     agent: AGENT_OPTION,
     "session-id": SESSION_ID_OPTION,
+    latest: { type: "flag", summary: "the session of this directory (--cwd) that changed last" },
     transcript: { type: "text", value: "PATH", summary: "Claude Code's transcript instead, as its hooks are told it" },
     request: { type: "text", value: "ID", summary: "your id of the work it is for" },
     cwd: CWD_OPTION,
@@ -48,30 +51,28 @@ export const captured: Command = {
   means: { json: "print one event a line; errors are JSON on stderr" },
   operands: [],
   examples: [
-    {
-      command: "holdfast capture --session-id 1d9a0c52-6a0e-4f0b-9c3e-0a5f6a1b2c3d --request issue-7",
-      does: "into the store, for 7 days",
-    },
-    { command: "holdfast capture --session-id ses_e1a3ba395ffe --request issue-7 --ttl never", does: "OpenCode's" },
+    { command: "holdfast capture --latest --request issue-7", does: "what was worked on here, for 7 days" },
+    { command: 'holdfast capture --session-id "$ID" --request issue-7 --ttl never', does: "by the id that it printed" },
     { command: 'holdfast capture --transcript "$TRANSCRIPT" --out session.hfcap', does: "to a file, without a store" },
   ],
   next: "holdfast restore --request ID puts it back; holdfast captures lists what there is.",
   run: async (context) => {
     const { args, output } = context;
-    const asked = askedFor(context);
     const [request, out] = [args.text("request"), args.text("out")];
     checkOptions(context, request, out);
+    const asked = await askedFor(context);
     await refuseOverwriting(context);
     const tell = teller(context);
     await tell({ event: "start", agent: asked.agent, ...nulls(request, out), dryRun: args.flag("dry-run") });
-    // Before anything is looked for: a store that is not there is told at once.
-    const holdfast = request === undefined || args.flag("dry-run") ? null : await context.open();
+    const isStored = request !== undefined && !args.flag("dry-run");
+    // Before anything is looked for: that it cannot be used is told at once. It is made when there is something to save.
+    const there = isStored ? await openIfThere(context) : null;
     await output.progress("looking for the session …");
     const found = await findHere(context, asked);
     try {
       for (const one of foundEvents(found)) await tell(one);
       if (args.flag("dry-run")) await foresee(found, context, tell);
-      else await take(found, holdfast, context, tell);
+      else await take(found, isStored ? (there ?? (await createStore(context))) : null, context, tell);
     } finally {
       await found.done();
     }
@@ -124,16 +125,16 @@ async function take(found: FoundHere, holdfast: Holdfast | null, context: Contex
   } else {
     for (const { path, why } of found.left) await context.output.note(safe`  left out: ${path}: ${why}`);
     const capture = await save(found, holdfast, context, tell);
-    const messages = args.flag("no-session") ? "" : await converse(holdfast, capture, tell);
-    told.push(safe`captured ${found.agent} ${found.sessionId} as ${capture.id}, ${savedWords(capture)}${messages}`);
+    told.push(safe`captured ${found.sessionId} as ${capture.id}`, `  ${savedWords(capture)}`);
+    if (!args.flag("no-session")) told.push(...(await converse(holdfast, capture, tell)));
     if (out !== undefined) {
-      told.push(await write(await holdfast.captures.getBundle(capture.id), out, context, tell));
+      told.push(`  ${await write(await holdfast.captures.getBundle(capture.id), out, context, tell)}`);
     }
   }
   if (context.output.json) return;
   // A bundle on standard output is alone there.
-  if (out === "-") await context.output.note(told.join("; "));
-  else await context.output.line(told.join("; "));
+  if (out === "-") for (const line of told) await context.output.note(line);
+  else await context.output.lines(told.flatMap((line) => wrapWords(line, context.output.width)));
 }
 
 async function save(found: FoundHere, { captures }: Holdfast, context: Context, tell: Tell): Promise<Capture> {
@@ -159,12 +160,12 @@ async function save(found: FoundHere, { captures }: Holdfast, context: Context, 
   return saved.capture;
 }
 
-async function converse(holdfast: Holdfast, capture: Capture, tell: Tell): Promise<string> {
+async function converse(holdfast: Holdfast, capture: Capture, tell: Tell): Promise<readonly string[]> {
   try {
     const imported = await importCaptured(holdfast, capture);
-    if (imported === null) return "";
+    if (imported === null) return [];
     await tell({ event: "conversation", ...imported });
-    return safe`; ${plural(messagesIn(imported), "new message")} in session ${imported.session}`;
+    return [safe`  ${plural(messagesIn(imported), "new message")} in session ${imported.session}`];
   } catch (error) {
     throw withoutConversation(capture, error);
   }

@@ -1,17 +1,18 @@
 // holdfast captures: the saved sessions of coding agents, how long they are kept, and what goes.
 import type { Capture, CaptureFilter, CapturesRemoved } from "../../contracts/captures.ts";
-import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Page } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { AGENT_OPTION, agentGiven, SESSION_ID_OPTION } from "../captures/agent.ts";
+import { expiredCaptures, expiredWords, isExpired } from "../captures/expired.ts";
 import { sweptWords } from "../captures/sweep.ts";
 import { captureFacts, captureTable, expiry, fileTable } from "../captures/tables.ts";
-import { findCapture } from "../captures/which.ts";
+import { isOfWhich, needCapture } from "../captures/which.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
-import { safe } from "../terminal.ts";
-import { formatBytes, parseDuration, plural } from "../units.ts";
+import { safe, wrapWords } from "../terminal.ts";
+import { formatBytes, parseDurationOrNever, plural } from "../units.ts";
 
 const CAPTURE = [{ name: "CAPTURE", need: "one" }] as const;
 
@@ -19,9 +20,13 @@ const ls: Command = {
   name: "ls",
   aliases: ["list"],
   summary: "list captures, newest first",
-  usage: ["captures [ls] [--request ID] [--session-id ID] [--agent A] [--beside] [--limit N] [--cursor C]"],
+  usage: [
+    "captures [ls] [--request ID] [--session-id ID] [--agent A] [--beside] [--limit N] [--cursor C]",
+    "captures [ls] --expired [--request ID] [--session-id ID] [--agent A] [--limit N]",
+  ],
   description:
-    "Lists what was captured, newest first, a page at a time, without what has expired. SIZE is what the files have, STORED what " +
+    "Lists what was captured, newest first, a page at a time, without what has expired; --expired lists that, as long as it was " +
+    "not swept: holdfast captures keep CAPTURE keeps it after all. SIZE is what the files have, STORED what " +
     "they took in the store: what they share with other captures is counted in each. Those that are kept beside the newest, " +
     "because two machines went on from the same one, are listed with --beside.",
   options: {
@@ -29,6 +34,7 @@ const ls: Command = {
     "session-id": SESSION_ID_OPTION,
     agent: { ...AGENT_OPTION, summary: "only captures of this coding agent" },
     beside: { type: "flag", summary: "also those that are kept beside the newest" },
+    expired: { type: "flag", summary: "those whose time is over and which were not swept yet" },
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
     cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
   },
@@ -39,21 +45,50 @@ const ls: Command = {
   ],
   next: "holdfast captures show CAPTURE lists its files; holdfast restore --capture CAPTURE puts it back.",
   run: async (context) => {
-    const { output } = context;
+    const { args, output } = context;
     const filter = filterOf(context);
-    const page = await (await context.open()).captures.list(filter);
+    const holdfast = await context.open();
+    const page = args.flag("expired") ? await expiredPage(holdfast, filter) : await holdfast.captures.list(filter);
+    const none = args.flag("expired") ? "no captures that have expired" : "no captures";
     await output.answer(page, () =>
-      page.items.length === 0 ? ["no captures"] : captureTable(page.items, Date.now(), output.frame),
+      page.items.length === 0 ? [none] : captureTable(page.items, Date.now(), output.frame),
     );
     if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
+    else if (!args.flag("expired") && !output.json) await noteOthers(holdfast, filter, context);
     return undefined;
   },
 };
+
+/** All of them, or the last so many: there are few, because they are swept. */
+async function expiredPage(holdfast: Holdfast, filter: CaptureFilter): Promise<Page<Capture>> {
+  const { request, sessionId, agent, limit } = filter;
+  const all = (await expiredCaptures(holdfast)).filter(isOfWhich({ request, sessionId }, agent));
+  return { items: all.slice(0, limit), next: null };
+}
+
+/** Nobody asks for what they do not know of. */
+async function noteOthers(holdfast: Holdfast, filter: CaptureFilter, { output }: Context): Promise<void> {
+  const { cursor: _, ...all } = filter;
+  const { items } = await holdfast.captures.list({ ...all, diverged: true, limit: LIMITS.page });
+  const beside = filter.diverged ? 0 : items.filter(({ diverged }) => diverged).length;
+  if (beside > 0) {
+    await output.note(`${beside} more ${beside === 1 ? "is" : "are"} kept beside: \`holdfast captures --beside\``);
+  }
+  const expired = (await expiredPage(holdfast, { ...all, limit: LIMITS.page })).items.length;
+  if (expired > 0) {
+    await output.note(
+      `${plural(expired, "has", "have")} expired and can still be kept: \`holdfast captures --expired\``,
+    );
+  }
+}
 
 function filterOf(context: Context): CaptureFilter {
   const { args } = context;
   const [request, sessionId, cursor] = [args.text("request"), args.text("session-id"), args.text("cursor")];
   const agent = agentGiven(context);
+  if (args.flag("expired") && (args.flag("beside") || cursor !== undefined)) {
+    throw new UsageError("--expired lists all of them: leave out --beside and --cursor");
+  }
   return {
     limit: args.number("limit") ?? 50,
     diverged: args.flag("beside"),
@@ -73,41 +108,23 @@ const show: Command = {
     "session. Of one that has expired the files cannot be read any more.",
   options: {},
   operands: CAPTURE,
-  examples: [{ command: "holdfast captures show cap_3k9x…", does: "give the whole id" }],
+  examples: [{ command: "holdfast captures show cap_3k9x…", does: "its first 8 characters do, if no other has them" }],
   next: "holdfast captures keep CAPTURE keeps it longer.",
   run: async (context) => {
     const { output } = context;
     const holdfast = await context.open();
     const capture = await needCapture(holdfast, context.args.operand(0));
-    const files = await filesOf(holdfast, capture);
+    const files = isExpired(capture) ? null : await holdfast.captures.files(capture.id);
     await output.answer({ ...capture, files }, () => [
       ...captureFacts(capture, Date.now(), output.frame),
       ...(files === null ? [] : ["", ...fileTable(files, output.frame)]),
     ]);
     if (files === null) {
-      await output.note(
-        `it has expired: its files can be read again once \`holdfast captures keep ${capture.id}\` keeps it, unless it is swept before`,
-      );
+      await output.note(`${expiredWords(capture)}: \`holdfast captures keep ${capture.id}\` keeps it`);
     }
     return undefined;
   },
 };
-
-/** null when its time is over. */
-async function filesOf({ captures }: Holdfast, { id }: Capture) {
-  try {
-    return await captures.files(id);
-  } catch (error) {
-    if (isHoldfastError(error) && error.code === "CaptureExpired") return null;
-    throw error;
-  }
-}
-
-async function needCapture(holdfast: Holdfast, capture: string): Promise<Capture> {
-  const found = await findCapture(holdfast, { capture, request: undefined, sessionId: undefined }, undefined);
-  if (found === null) throw new Error("bug: a capture that is named is there, or is not found");
-  return found;
-}
 
 const rm: Command = {
   name: "rm",
@@ -119,7 +136,7 @@ const rm: Command = {
   options: { request: { type: "text", value: "ID", summary: "all captures of this request" }, yes: YES_OPTION },
   operands: [{ name: "CAPTURE", need: "any" }],
   examples: [
-    { command: "holdfast captures rm cap_3k9x… --yes", does: "give the whole id" },
+    { command: "holdfast captures rm cap_3k9x… --yes", does: "its first 8 characters do, if no other has them" },
     { command: "holdfast captures rm --request issue-7", does: "asks first" },
   ],
   run: async (context) => {
@@ -131,14 +148,15 @@ const rm: Command = {
     const holdfast = await context.open();
     const gone =
       request === undefined ? await removeNamed(holdfast, context) : await removeAll(holdfast, request, context);
-    await output.answer(gone, () => removedLines(gone));
+    await output.answer(gone, () => removedLines(gone, output.width));
     return undefined;
   },
 };
 
 async function removeNamed(holdfast: Holdfast, context: Context): Promise<CapturesRemoved> {
-  const ids = [...new Set(context.args.operands)];
-  for (const id of ids) await needCapture(holdfast, id);
+  const found: string[] = [];
+  for (const named of context.args.operands) found.push((await needCapture(holdfast, named)).id);
+  const ids = [...new Set(found)];
   await confirm(
     context,
     `This deletes ${ids.length === 1 ? `the capture ${ids[0]}` : `${ids.length} captures`} for good.`,
@@ -153,12 +171,20 @@ async function removeAll(holdfast: Holdfast, request: string, context: Context):
   return holdfast.captures.deleteForRequest(request);
 }
 
-function removedLines({ removed, bytes }: CapturesRemoved): string[] {
+function removedLines(gone: CapturesRemoved, width: number): string[] {
+  const { removed, bytes } = gone;
   if (removed.length === 0) return ["there were no captures to delete"];
   return [
-    ...removed.map(({ id, request, sessionId }) => safe`deleted ${id} (${sessionId} of request ${request})`),
+    ...goneLines("deleted", gone, width),
     ...(removed.length === 1 ? [] : [`${plural(removed.length, "capture")}, ${formatBytes(bytes)}`]),
   ];
+}
+
+function goneLines(what: string, { removed }: CapturesRemoved, width: number): string[] {
+  return removed.flatMap(({ id, request, sessionId }) => {
+    const lines = wrapWords(safe`${what} ${id} of request ${request} (${sessionId})`, width);
+    return lines.map((line, i) => (i === 0 ? line : `  ${line}`));
+  });
 }
 
 const sweep: Command = {
@@ -181,10 +207,7 @@ const sweep: Command = {
     const swept = await (await context.open()).captures.deleteExpired({ dryRun });
     await output.answer({ dryRun, ...swept }, () => [
       ...(dryRun ? ["dry run: nothing was changed"] : []),
-      ...swept.removed.map(
-        ({ id, request, sessionId }) =>
-          safe`${dryRun ? "expired" : "deleted"} ${id} (${sessionId} of request ${request})`,
-      ),
+      ...goneLines(dryRun ? "expired" : "deleted", swept, output.width),
       `${dryRun ? "can be deleted" : "deleted"}: ${sweptWords(swept)}`,
     ]);
     return undefined;
@@ -200,10 +223,14 @@ const prefer: Command = {
     "holdfast restore takes; the other is kept beside it, and can be preferred again.",
   options: {},
   operands: CAPTURE,
-  examples: [{ command: "holdfast captures prefer cap_3k9x…", does: "give the whole id" }],
+  examples: [
+    { command: "holdfast captures prefer cap_3k9x…", does: "its first 8 characters do, if no other has them" },
+  ],
   next: "holdfast captures --beside lists both.",
   run: async (context) => {
-    const capture = await (await context.open()).captures.prefer(context.args.operand(0));
+    const holdfast = await context.open();
+    const { id } = await needCapture(holdfast, context.args.operand(0));
+    const capture = await holdfast.captures.prefer(id);
     await context.output.answer(capture, () => [safe`${capture.id} is the newest of ${capture.sessionId} now`]);
     return undefined;
   },
@@ -227,17 +254,13 @@ const keep: Command = {
   ],
   run: async (context) => {
     const expiresAt = untilGiven(context);
-    const capture = await (await context.open()).captures.expire(context.args.operand(0), expiresAt);
-    await context.output.answer(capture, () => [
-      isOver(capture) ? safe`${capture.id} has expired` : safe`${capture.id} expires ${expiry(capture, Date.now())}`,
-    ]);
+    const holdfast = await context.open();
+    const { id } = await needCapture(holdfast, context.args.operand(0));
+    const capture = await holdfast.captures.expire(id, expiresAt);
+    await context.output.answer(capture, () => [safe`${capture.id} expires ${expiry(capture, Date.now())}`]);
     return undefined;
   },
 };
-
-function isOver({ expiresAt }: Capture): boolean {
-  return expiresAt !== null && expiresAt <= Date.now();
-}
 
 function untilGiven({ args }: Context): number | null {
   const [ttl, until] = [args.text("ttl"), args.text("until")];
@@ -246,9 +269,15 @@ function untilGiven({ args }: Context): number | null {
   if (until !== undefined) {
     const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(until) ? Date.parse(until) : Number.NaN;
     if (Number.isNaN(at)) throw new UsageError(`--until takes a date such as 2027-01-31 (UTC), not "${until}"`);
+    if (at <= Date.now()) {
+      throw new UsageError(
+        `--until ${until} is over: nothing was changed; \`holdfast captures rm\` deletes one at once`,
+      );
+    }
     return at;
   }
-  return ttl === undefined || ttl === "never" ? null : Date.now() + parseDuration(ttl, "--ttl");
+  const ttlMs = ttl === undefined ? null : parseDurationOrNever(ttl, "--ttl");
+  return ttlMs === null ? null : Date.now() + ttlMs;
 }
 
 const ALL: readonly Command[] = [ls, show, rm, sweep, prefer, keep];

@@ -31,12 +31,12 @@ afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 test("trace prints events with what caused them, of other sessions too", async () => {
   const { stdout, code } = await cli("trace", "one");
   expect(code).toBe(EXIT.ok);
-  expect(stdout).toMatch(/chat-1#4 .*message\/added +user message of ada +chat-1#3\n/);
+  expect(stdout).toMatch(/^#4 .*message\/added +user message of ada +#3$/m);
   const events = JSON.parse((await cli("trace", "chat-2", "--json", "--type", "derivation/added")).stdout).events;
   expect(events).toMatchObject([{ id: "chat-2#2", causeEventIds: ["chat-1#5"], row: { kind: "derivation" } }]);
-  expect((await cli("trace", "--causes", "chat-2#2")).stdout).toMatch(/chat-2#2[\s\S]*chat-1#5[\s\S]*chat-1#3/);
+  expect((await cli("trace", "--causes", "chat-2#2")).stdout).toMatch(/^#2 [\s\S]*chat-1#5[\s\S]*chat-1#3/m);
   const walk = await cli("trace", "--causes", "chat-1#5");
-  const shown = [...walk.stdout.matchAll(/^chat-1#(\d+)/gm)].map(([, seq]) => Number(seq));
+  const shown = [...walk.stdout.matchAll(/^#(\d+)/gm)].map(([, seq]) => Number(seq));
   // Its turn and the message before it are equally near.
   expect(shown).toEqual([5, 4, 3]);
   expect(walk.stderr).toContain("nearest causes first, and of equally near ones the newest");

@@ -68,8 +68,8 @@ describe("capture and restore", () => {
     const stdout = await ran(one, "capture", "--session-id", SESSION, "--request", "issue-7");
     expect(stdout).toMatch(
       new RegExp(
-        `^captured claude-code ${SESSION} as cap_\\w+, generation 1: 11 files, .* stored\\), kept for 7 d; ` +
-          `9 new messages in session claude-code/${SESSION}\\n$`,
+        `^captured ${SESSION} as cap_\\w+\\n  generation 1: 11 files, .* stored\\), kept for 7 d\\n` +
+          `  9 new messages in session claude-code/${SESSION}\\n$`,
       ),
     );
     const other = machine();
@@ -132,7 +132,7 @@ describe("capture and restore", () => {
     ]);
     const { stdout } = await cli(argv, at(here));
     expect(stdout).toMatch(/^files {9}12 files, /m);
-    expect(stdout).toMatch(/^secrets {7}project\/.*toolu_2\.txt:1 github-token ghp?…\(40 bytes\)$/m);
+    expect(stdout).toMatch(/^secrets {7}github-token ghp?…\(40 bytes\)\n +project\/.*toolu_2\.txt:1$/m);
     expect(stdout).not.toContain(SECRET);
     expect(snapshot(path.dirname(here.home))).toEqual(before);
     expect(await cli(argv, at(here, { env: { ...noStore } }))).toMatchObject({ code: 0 });
@@ -148,7 +148,7 @@ describe("capture and restore", () => {
     write(file, transcript(4, here.work).replace("message 2", `my token is ${SECRET}`));
     const plain = await cli(["capture", "--session-id", SESSION, "--request", "r"], at(here));
     expect(plain.stderr).toMatch(
-      /^warning: 1 likely secret in it; --mask-secrets replaces them\n {2}project\/\S+:4 github-token /,
+      /^warning: 1 likely secret in it; --mask-secrets replaces them\n {2}github-token \S+\(40 bytes\)\n {4}project\/\S+:4\n/,
     );
     expect(plain.stderr + plain.stdout).not.toContain(SECRET);
     await ran(here, "capture", "--session-id", SESSION, "--request", "r", "--no-session");
@@ -196,7 +196,7 @@ describe("capture and restore", () => {
       expect(put).toBe(transcript(6, here.work));
     }
     const besides = await ran(here, "capture", "--session-id", SESSION, "--request", "r", "--out", "b.hfcap");
-    expect(besides).toMatch(/^captured .*; wrote .* to b\.hfcap\n$/);
+    expect(besides).toMatch(/^captured [\s\S]*\n {2}wrote .* to b\.hfcap\n$/);
   });
 
   test("a transcript alone, in gzip and base64, is put back under the id that is given", async () => {
@@ -268,7 +268,7 @@ describe("capture and restore", () => {
     });
     expect(await cli(["restore", "--request", "r"], at(here))).toMatchObject({ code: 3 });
     const expired = await cli(["restore", "--capture", id], at(here));
-    expect(expired).toMatchObject({ code: 3, stderr: expect.stringContaining("holdfast captures keep CAPTURE") });
+    expect(expired).toMatchObject({ code: 3, stderr: expect.stringContaining(`holdfast captures keep ${id}`) });
     expect(await cli(["handover", "--request", "r"], at(here))).toMatchObject({ code: 0 });
   });
 
@@ -328,7 +328,7 @@ describe("capture and restore", () => {
     }
     const saved = await cli(["capture", "--session-id", "ses_root", "--request", "r"], on(one));
     expect(saved.stderr).toBe("");
-    expect(saved.stdout).toMatch(/^captured opencode ses_root as cap_\w+, generation 1: 2 files, /);
+    expect(saved.stdout).toMatch(/^captured ses_root as cap_\w+\n {2}generation 1: 2 files, /);
     const back = await cli(["restore", "--request", "r"], on(other));
     expect(back).toMatchObject({ code: 0, stdout: "opencode run --session ses_root\n" });
     expect(await other.rows("select id from session order by id")).toEqual([{ id: "ses_child" }, { id: "ses_root" }]);
@@ -368,12 +368,12 @@ describe("captures", () => {
     const [a, b, c] = [await saved("r"), await saved("s"), await saved("t")];
     expect((await cli(["captures", "keep", a])).stdout).toBe(`${a} expires never\n`);
     expect((await cli(["captures", "keep", a, "--ttl", "30d"])).stdout).toBe(`${a} expires in 30 d\n`);
-    expect((await cli(["captures", "keep", a, "--until", "2020-01-01"])).stdout).toBe(`${a} has expired\n`);
+    await within((hf) => hf.captures.expire(a, 1));
     const shown = await cli(["captures", "show", a]);
     expect(shown).toMatchObject({ code: 0, stderr: expect.stringContaining(`holdfast captures keep ${a}`) });
     const dry = await cli(["captures", "sweep", "--dry-run"]);
     expect(dry.stdout).toMatch(
-      new RegExp(`^dry run: nothing was changed\nexpired ${a} \\(${SESSION} of request r\\)\n`),
+      new RegExp(`^dry run: nothing was changed\nexpired ${a} of request r \\(${SESSION}\\)\n`),
     );
     expect(JSON.parse((await cli(["captures", "show", a, "--json"])).stdout)).toMatchObject({ id: a, files: null });
     expect((await cli(["captures", "sweep"])).stdout).toContain(`deleted ${a} `);

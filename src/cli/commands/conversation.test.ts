@@ -52,9 +52,9 @@ describe("sessions", () => {
     expect(made).toMatchObject({ status: "open", agent: null });
 
     const list = (await run("sessions")).split("\n");
-    expect(list[0]).toMatch(/^SESSION +AGENT +STATUS +MESSAGES +EVENTS +CHANGED +TAGS +TITLE$/);
+    expect(list[0]).toMatch(/^SESSION +AGENT +STATUS +MESSAGES +EVENTS +CHANGED +REQUEST +TAGS +TITLE$/);
     expect(list[1]?.startsWith(made.id)).toBe(true);
-    expect(list[2]).toMatch(/^chat-1 +helper +open +0 +1 +(just now|\d+ s ago) +x y +A \\x1b\[31mtitle$/);
+    expect(list[2]).toMatch(/^chat-1 +helper +open +0 +1 +(just now|\d+ s ago) +r-1 +x y +A \\x1b\[31mtitle$/);
     const ids = async (...filter: string[]) =>
       (await json("sessions", ...filter)).items.map(({ id }: { id: string }) => id);
     expect(await ids("--tag", "y", "--agent", "helper", "--status", "open", "--request", "r-1")).toEqual(["chat-1"]);

@@ -58,8 +58,9 @@ async function costOfFamily(holdfast: Holdfast, at: Locator | undefined): Promis
   };
 }
 
+/** Room for what was spent comes before an id on the same line with it. */
 const COLUMNS: readonly Column<ModelRow>[] = [
-  { title: "SESSION", cell: ({ session }) => session, ...ID, colour: (text, _, style) => style.name(text) },
+  { title: "SESSION", cell: ({ session }) => session, ...ID, min: 8, colour: (text, _, style) => style.name(text) },
   {
     title: "MODEL",
     cell: ({ provider, model }) => [provider, model ?? "?"].filter(Boolean).join("/"),

@@ -1,12 +1,13 @@
 // holdfast handover: what a coding agent was asked, did and left open, for whoever goes on.
 import { handover } from "../../coding/conversation/handover.ts";
-import type { Capture, CodingAgent } from "../../contracts/captures.ts";
+import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { fileOut } from "../bytes.ts";
-import { AGENT_OPTION, AGENTS, agentGiven } from "../captures/agent.ts";
-import { findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
+import { AGENT_OPTION, agentGiven } from "../captures/agent.ts";
+import { isExpired } from "../captures/expired.ts";
+import { conversationOf, findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
@@ -30,7 +31,7 @@ export const handedOver: Command = {
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast handover --request issue-7", does: "of the newest session of a request" },
-    { command: "holdfast handover claude-code/1d9a0c52-6a0e-4f0b-9c3e-0a5f6a1b2c3d -o HANDOVER.md", does: "to a file" },
+    { command: 'holdfast handover "$ID" -o HANDOVER.md', does: "by the id that the agent printed, to a file" },
   ],
   next: "holdfast restore --request ID puts the session back; holdfast messages SESSION shows all that was said.",
   run: async (context) => {
@@ -71,14 +72,10 @@ async function subject(context: Context): Promise<Subject> {
     return { holdfast, session: session.id, capture: await captureOf(holdfast, session) };
   }
   const capture = await findCapture(holdfast, which, agent);
-  if (capture !== null) return { holdfast, session: capture.session, capture: isLive(capture) ? capture : null };
-  const session = await withoutCapture(holdfast, which, agent);
+  if (capture !== null) return { holdfast, session: capture.session, capture: isExpired(capture) ? null : capture };
+  const session = await conversationOf(holdfast, which, agent);
   if (session !== null) return { holdfast, session: session.id, capture: null };
   throw nothing(which);
-}
-
-function isLive({ expiresAt }: Capture): boolean {
-  return expiresAt === null || expiresAt > Date.now();
 }
 
 async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Promise<Capture | null> {
@@ -88,37 +85,10 @@ async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Pro
   return capture?.session === id ? capture : null;
 }
 
-/** The conversation outlives its capture: a session of that request, or the one that is named after the agent's. */
-async function withoutCapture(
-  { sessions }: Holdfast,
-  { request, sessionId }: Which,
-  agent: CodingAgent | undefined,
-): Promise<Session | null> {
-  const agents = agent === undefined ? AGENTS : [agent];
-  if (sessionId !== undefined) {
-    for (const one of agents) {
-      const found = await sessions.get({ session: `${one}/${sessionId}` });
-      if (found !== null && (request === undefined || found.request === request)) return found;
-    }
-    return null;
-  }
-  if (request === undefined) return null;
-  for (let cursor: string | undefined; ; ) {
-    const page = await sessions.list({ request, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
-    // Those of sub-agents were invoked by it.
-    const found = page.items.find(({ kind, agent: by }) => kind === "entry" && agents.some((one) => one === by));
-    if (found !== undefined) return found;
-    if (page.next === null) return null;
-    cursor = page.next;
-  }
-}
-
 function nothing(which: Which): HoldfastError {
-  const { message, details } = noCapture(which);
-  return new HoldfastError("NotFound", `${message}; nor a conversation of it`, {
-    hint: "`holdfast captures` and `holdfast sessions` list those there are",
-    details,
-  });
+  const hint = "`holdfast captures` and `holdfast sessions` list those there are";
+  const { message, details } = noCapture(which, hint);
+  return new HoldfastError("NotFound", `${message}, nor a conversation of it`, { hint, details });
 }
 
 async function write(text: string, file: string, { io }: Context): Promise<void> {

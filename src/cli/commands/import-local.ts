@@ -2,27 +2,28 @@
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { realEnvironment } from "../../core/environment.ts";
-import { AGENT_NAMES, AGENT_OPTION, AGENTS, agentGiven } from "../captures/agent.ts";
+import { AGENT_NAMES, AGENT_OPTION, AGENTS, agentGiven, OPENCODE_HELP, placeAt } from "../captures/agent.ts";
 import { messagesIn } from "../captures/conversation.ts";
-import { importLocalSession, type Local, listLocal } from "../captures/local.ts";
+import { foreseeLocal, importLocalSession, type Local, listLocal } from "../captures/local.ts";
 import type { Command, Context } from "../command.ts";
+import { createStore, openIfThere } from "../creating.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
 import { type Io, interruption } from "../io.ts";
 import { facts } from "../table.ts";
 import { safe, safeLine } from "../terminal.ts";
-import { formatCount, parseDuration, plural } from "../units.ts";
+import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
 
 export const importLocal: Command = {
   name: "import-local",
   summary: "bring what coding agents said on this machine into the store",
-  usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets]"],
+  usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets] [--dry-run]"],
   description:
     "Brings the conversations of all sessions that Claude Code and OpenCode have of you on this machine into the store, each as " +
     "a session of its own (claude-code/ID, opencode/ID), so that messages, trace, cost, diff and query work on them. Their files are " +
     "not captured. What did not change since the last time is not read; one that cannot be read keeps no other from being " +
-    "imported, and the exit code is then 1. A session that was erased in the store is not brought back.",
+    "imported, and the exit code is then 1. A session that was erased in the store is not brought back. A store that is not there is " +
+    `made. ${OPENCODE_HELP}`,
   options: {
     agent: { ...AGENT_OPTION, summary: "only sessions of this coding agent" },
     since: { type: "text", value: "TIME", summary: "only what changed in the last 12h, 30d …" },
@@ -32,10 +33,12 @@ export const importLocal: Command = {
       summary: "give each session a request of its own, P and its id (default: all have the request local)",
     },
     "mask-secrets": { type: "flag", summary: "replace likely secrets in what is imported now" },
+    "dry-run": { type: "flag", short: "n", summary: "tell what would be imported, write nothing" },
   },
   means: { json: "print one document for each session, and one at the end, a line each" },
   operands: [],
   examples: [
+    { command: "holdfast import-local --dry-run", does: "what is there, and not in the store yet?" },
     { command: "holdfast import-local", does: "all there is" },
     { command: "holdfast import-local --agent claude-code --since 30d", does: "what Claude Code did this month" },
   ],
@@ -45,7 +48,8 @@ export const importLocal: Command = {
     const agent = agentGiven(context);
     const since = args.text("since");
     const after = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - parseDuration(since, "--since");
-    const holdfast = await context.open();
+    const there = await openIfThere(context);
+    const holdfast = there ?? (args.flag("dry-run") ? null : await createStore(context));
     const importing = new Importing(context, holdfast);
     const stop = interruption(io);
     try {
@@ -57,16 +61,19 @@ export const importLocal: Command = {
   },
 };
 
-type Count = "imported" | "unchanged" | "empty" | "erased" | "failed";
+type Count = "imported" | "unchanged" | "empty" | "erased" | "failed" | "foreseen";
 
 class Importing {
   readonly #context: Context;
-  readonly #holdfast: Holdfast;
-  readonly #counts: Record<Count, number> = { imported: 0, unchanged: 0, empty: 0, erased: 0, failed: 0 };
+  /** null: nothing is written, and there is none. */
+  readonly #holdfast: Holdfast | null;
+  readonly #counts: Record<Count, number> = {
+    ...{ imported: 0, unchanged: 0, empty: 0, erased: 0, failed: 0, foreseen: 0 },
+  };
   #messages = 0;
   #isStopped = false;
 
-  constructor(context: Context, holdfast: Holdfast) {
+  constructor(context: Context, holdfast: Holdfast | null) {
     this.#context = context;
     this.#holdfast = holdfast;
   }
@@ -90,8 +97,7 @@ class Importing {
   async #list(agent: CodingAgent, io: Io): Promise<readonly Local[]> {
     const broken: unknown[] = [];
     try {
-      const here = { env: io.env, cwd: io.cwd, environment: realEnvironment() };
-      return await listLocal(agent, here, (_, error) => broken.push(error));
+      return await listLocal(agent, placeAt(io.cwd, io), (_, error) => broken.push(error));
     } catch (error) {
       broken.push(error);
       return [];
@@ -106,12 +112,16 @@ class Importing {
     const prefix = args.text("request-prefix");
     const request = prefix === undefined ? "local" : `${prefix}${sessionId}`;
     try {
-      const done = await importLocalSession(this.#holdfast, local, { request, mask: args.flag("mask-secrets") });
+      const done =
+        this.#holdfast === null || args.flag("dry-run")
+          ? await foreseeLocal(this.#holdfast, local)
+          : await importLocalSession(this.#holdfast, local, { request, mask: args.flag("mask-secrets") });
       this.#counts[done.outcome]++;
       const { session, outcome } = done;
       const messages = done.outcome === "imported" ? messagesIn(done.imported) : 0;
       this.#messages += messages;
       if (output.json) await output.record({ event: outcome, agent, sessionId, session, messages });
+      else if (outcome === "foreseen") await output.line(safe`${session}  ${formatAge(local.changedAt, Date.now())}`);
     } catch (error) {
       await this.#failed({ agent, sessionId }, error);
     }
@@ -130,13 +140,18 @@ class Importing {
   async end(): Promise<number> {
     const { output } = this.#context;
     await output.clearProgress();
-    const { imported, unchanged, empty, erased, failed } = this.#counts;
+    const { imported, unchanged, empty, erased, failed, foreseen } = this.#counts;
+    const isDry = this.#context.args.flag("dry-run");
     if (output.json) {
-      await output.record({ event: "end", ...this.#counts, messages: this.#messages, stopped: this.#isStopped });
+      const { foreseen: _, ...done } = this.#counts;
+      const counts = isDry ? { dryRun: true, ...this.#counts } : done;
+      await output.record({ event: "end", ...counts, messages: this.#messages, stopped: this.#isStopped });
     } else {
       const some = (count: number) => (count === 0 ? "" : formatCount(count));
       await output.lines([
-        `imported ${plural(imported, "session")}, ${plural(this.#messages, "new message")}`,
+        isDry
+          ? `would read ${plural(foreseen, "session")}; nothing was written`
+          : `imported ${plural(imported, "session")}, ${plural(this.#messages, "new message")}`,
         ...facts(
           [
             ["unchanged", some(unchanged)],

@@ -1,7 +1,7 @@
-// holdfast init: the one command, beside the demo, that creates a store.
-import { isHoldfastError } from "../../contracts/errors.ts";
+// holdfast init: creates a store, and does nothing else.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
+import { openIfThere } from "../creating.ts";
 import { facts } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatTime } from "../units.ts";
@@ -45,10 +45,6 @@ export const init: Command = {
 };
 
 async function openOrCreate(context: Context): Promise<{ holdfast: Holdfast; created: boolean }> {
-  try {
-    return { holdfast: await context.open(), created: false };
-  } catch (error) {
-    if (!isHoldfastError(error) || error.code !== "NotFound") throw error;
-    return { holdfast: await context.open({ create: true }), created: true };
-  }
+  const there = await openIfThere(context);
+  return { holdfast: there ?? (await context.open({ create: true })), created: there === null };
 }

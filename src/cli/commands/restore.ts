@@ -1,10 +1,21 @@
 // holdfast restore: puts a coding agent's session back on this machine.
+import { stat } from "node:fs/promises";
 import { sourceOfCapture } from "../../coding/sources.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
-import { AGENT_NAMES, AGENT_OPTION, agentGiven, hereOf, placeOf, resumeCommand } from "../captures/agent.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import {
+  AGENT_NAMES,
+  AGENT_OPTION,
+  agentGiven,
+  hereOf,
+  OPENCODE_HELP,
+  placeOf,
+  resumeCommand,
+} from "../captures/agent.ts";
+import { captureExpired, isExpired } from "../captures/expired.ts";
 import { readHanded, sourceHanded } from "../captures/handed.ts";
-import { findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
+import { findCapture, WHICH_OPTIONS, type Which, whichGiven, whyNoCapture } from "../captures/which.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { safe } from "../terminal.ts";
@@ -14,14 +25,15 @@ export const restore: Command = {
   name: "restore",
   summary: "put a coding agent's session back on this machine",
   usage: [
-    "restore --request ID | --session-id ID | --capture CAPTURE [--agent A] [--cwd DIR] [--rewrite-paths] [--overwrite]",
-    "restore --from FILE|-|base64:TEXT [--session-id ID] [--cwd DIR] [--rewrite-paths] [--overwrite]",
+    "restore --request ID | --session-id ID | --capture CAPTURE [--agent A] [--cwd DIR] [--rewrite-paths] [--overwrite] [--dry-run]",
+    "restore --from FILE|-|base64:TEXT [--session-id ID] [--cwd DIR] [--rewrite-paths] [--overwrite] [--dry-run]",
   ],
   description:
     "Puts back what holdfast capture saved, for the directory in which the agent is to go on, and prints the command with which it " +
     "does. Every file is verified before the agent can see the first; what is written is all of the session, or nothing. A " +
     "session that went on here apart from it is refused, one that is here and newer stays. --from takes a bundle, or a " +
-    "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store.",
+    "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store. " +
+    `With --dry-run what would be put where is told. ${OPENCODE_HELP}`,
   options: {
     ...WHICH_OPTIONS,
     from: {
@@ -36,6 +48,7 @@ export const restore: Command = {
         "paths of its own files in the conversation lead to where they are now; it is then not what was captured",
     },
     overwrite: { type: "flag", summary: "replace what went on apart here; it is kept beside (Claude Code)" },
+    "dry-run": { type: "flag", short: "n", summary: "tell what would be put where, write nothing" },
     agent: AGENT_OPTION,
   },
   operands: [],
@@ -43,34 +56,59 @@ export const restore: Command = {
     { command: "holdfast restore --request issue-7", does: "the newest of this request, here" },
     { command: "holdfast restore --request issue-7 --cwd /workspace", does: "to go on in that directory" },
     { command: "holdfast restore --from session.hfcap", does: "a bundle, without a store" },
-    {
-      command: 'holdfast restore --from "base64:$AGENT_SESSION_BLOB" --session-id "$AGENT_SESSION_ID"',
-      does: "a transcript in gzip",
-    },
+    { command: 'holdfast restore --from "base64:$BLOB" --session-id "$ID"', does: "a transcript in gzip" },
   ],
   next: "Start the agent with the command that is printed.",
   run: async (context) => {
     const { args, output, io } = context;
+    await needDirectory(placeOf(context).cwd);
     const { capture, source } = await sourceAsked(context);
     const { agent } = source;
-    if (args.flag("overwrite") && agent === "opencode") {
+    const [overwrite, dryRun] = [args.flag("overwrite"), args.flag("dry-run")];
+    if (overwrite && agent === "opencode") {
       throw new UsageError(
         `OpenCode replaces no session; delete the one that is here first: opencode session delete ${source.sessionId}`,
       );
     }
-    await output.progress(`putting back ${plural(source.files.length, "file")} …`);
-    const restored = await hereOf(context, agent).restore(source, {
-      rewritePaths: args.flag("rewrite-paths"),
-      overwrite: args.flag("overwrite"),
-    });
+    if (!dryRun) await output.progress(`putting back ${plural(source.files.length, "file")} …`);
+    const rewritePaths = args.flag("rewrite-paths");
+    const restored = await hereOf(context, agent).restore(source, { rewritePaths, overwrite, dryRun });
     const resume = resumeCommand(agent, restored.sessionId, restored.cwd, io.cwd);
     // Only the command on stdout: it can be run as it is.
-    await output.answer({ ...restored, capture, resume }, () => [resume]);
-    await output.note(told(restored));
+    await output.answer({ ...restored, capture, resume, ...(dryRun ? { dryRun } : {}) }, () =>
+      dryRun ? foreseen(restored, source) : [resume],
+    );
+    if (dryRun) await output.note(safe`dry run: nothing was written; \`${resume}\` would go on with it`);
+    if (!dryRun || isHereAlready(restored)) await output.note(told(restored));
+    for (const file of keptOf(restored)) {
+      await output.note(safe`  ${dryRun ? "would keep what is here as" : "what was here is kept as"} ${file}`);
+    }
     for (const { path, why } of restored.left) await output.note(safe`  left out: ${path}: ${why}`);
     return undefined;
   },
 };
+
+async function needDirectory(cwd: string): Promise<void> {
+  const found = await stat(cwd).catch(() => null);
+  if (found?.isDirectory()) return;
+  throw new HoldfastError("NotFound", `no directory ${cwd}`, {
+    hint: "make it: the agent goes on in it",
+    details: { kind: "directory", id: cwd },
+  });
+}
+
+/** Claude Code's files are where they are; OpenCode is given them to import. */
+function foreseen(restored: Restored, { files }: CaptureSource): readonly string[] {
+  if ("places" in restored && Array.isArray(restored.places)) {
+    return restored.places.map((file) => safe`would write ${String(file)}`);
+  }
+  const left = new Set(restored.left.map(({ path }) => path));
+  return files.filter(({ path }) => !left.has(path)).map(({ path }) => safe`would be imported: ${path}`);
+}
+
+function keptOf(restored: Restored): readonly string[] {
+  return "kept" in restored && Array.isArray(restored.kept) ? restored.kept.map(String) : [];
+}
 
 interface AskedSource {
   /** null: it is not from a store. */
@@ -89,7 +127,8 @@ async function sourceAsked(context: Context): Promise<AskedSource> {
   }
   const holdfast = await context.open();
   const capture = await findCapture(holdfast, which, agent);
-  if (capture === null) throw noCapture(which);
+  if (capture === null) throw await whyNoCapture(holdfast, which, agent);
+  if (isExpired(capture)) throw captureExpired(capture);
   checkAgent(capture.agent, agent);
   return { capture: capture.id, source: await sourceOfCapture(holdfast.captures, capture.id) };
 }
@@ -111,6 +150,10 @@ async function handed(
 function checkAgent(agent: CodingAgent, given: CodingAgent | undefined): void {
   if (given !== undefined && given !== agent)
     throw new UsageError(`it is a session of ${AGENT_NAMES[agent]}, not --agent ${given}`);
+}
+
+function isHereAlready(restored: Restored): boolean {
+  return "outcome" in restored && restored.outcome !== "restored";
 }
 
 function told(restored: Restored): string {

@@ -9,7 +9,7 @@ import { UsageError } from "../failure.ts";
 import { readObject } from "../input.ts";
 import { type Instead, needSession } from "../store.ts";
 import { type Column, facts, ID, table } from "../table.ts";
-import { safe } from "../terminal.ts";
+import { safe, safeLine, truncate } from "../terminal.ts";
 import { formatAge, formatCount, plural } from "../units.ts";
 import { show, tree } from "./sessions-graph.ts";
 
@@ -64,15 +64,18 @@ function filterOf({ args }: Context): SessionFilter {
   return filter;
 }
 
+/** What is left out first, where there is no room for all, is what `sessions show` tells just as well. */
 const columns = (now: number): readonly Column<Session>[] => [
   { title: "SESSION", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
-  { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2 },
-  { title: "STATUS", cell: ({ status }) => status },
-  { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
-  { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq) },
+  { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2, drop: 4 },
+  { title: "STATUS", cell: ({ status }) => status, drop: 3 },
+  { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages), drop: 1 },
+  { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq), drop: 5 },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
-  { title: "TAGS", cell: ({ tags }) => tags.join(" "), shrink: 4, min: 0 },
-  { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 3, min: 0 },
+  { title: "REQUEST", cell: ({ request }) => request ?? "", shrink: 3, min: 12, drop: 2 },
+  // Programs may make long ones, and many.
+  { title: "TAGS", cell: ({ tags }) => truncate(safeLine(tags.join(" ")), 40), shrink: 5, min: 0, drop: 6 },
+  { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 4, min: 16 },
 ];
 
 const create: Command = {

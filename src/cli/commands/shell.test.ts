@@ -129,7 +129,7 @@ describe("trace at 80 columns", () => {
       const lines = stdout.trimEnd().split("\n");
       expect(lines.filter((line) => line.length > 80)).toEqual([]);
       expect(stdout).toMatch(new RegExp(`^#${seq} .* head/created .*${head.slice(0, 11)}.* chat#4 #${seq - 1}$`, "m"));
-      expect(await run(...argv)).toMatch(new RegExp(`^${id}#${seq} .* ${id}#${seq - 1}$`, "m"));
+      expect(await run(...argv)).toMatch(new RegExp(`^#${seq} .* chat#4 #${seq - 1}$`, "m"));
     }
   });
 });

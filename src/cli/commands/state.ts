@@ -8,7 +8,7 @@ import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { findSession, needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { quoted, safe } from "../terminal.ts";
-import { parseDuration } from "../units.ts";
+import { parseDurationOrNever } from "../units.ts";
 
 const get: Command = {
   name: "get",
@@ -105,7 +105,8 @@ const set: Command = {
     const { args } = context;
     const patch = Object.fromEntries(args.operands.slice(1).map((pair) => assignment(pair, args.flag("text"))));
     const ttl = args.text("ttl");
-    const options = ttl === undefined || ttl === "never" ? {} : { ttlMs: parseDuration(ttl, "--ttl") };
+    const ttlMs = ttl === undefined ? null : parseDurationOrNever(ttl, "--ttl");
+    const options = ttlMs === null ? {} : { ttlMs };
     const holdfast = await context.open();
     const session = await findSession(holdfast, args.operand(0));
     const id = session?.id ?? args.operand(0);

@@ -94,15 +94,15 @@ function nearestFirst({ event, causes }: Causes): (a: TraceEvent, b: TraceEvent)
 }
 
 /**
- * On a terminal an event of the session that is shown is #12, and a date that all share is left out, so that there is room
- * to say what happened; a program or a file gets the whole id and time.
+ * An event of the session that is shown is #12; on a terminal a date that all share is left out too, so that there is room
+ * to say what happened. A file gets the whole time, and a program that needs whole ids asks for --json.
  */
 function columns(
   { interactive }: Output,
   session: string,
   events: readonly TraceEvent[],
 ): readonly Column<TraceEvent>[] {
-  const short = (id: string) => (interactive && id.startsWith(`${session}#`) ? id.slice(session.length) : id);
+  const short = (id: string) => (id.startsWith(`${session}#`) ? id.slice(session.length) : id);
   const days = new Set(events.map(({ at }) => formatTime(at).slice(0, DAY)));
   const time = (at: number) =>
     interactive

@@ -10,7 +10,7 @@ import { UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { whyOf } from "../runs.ts";
 import { safe, safeLine } from "../terminal.ts";
-import { formatSpan, formatTime, parseDuration, plural } from "../units.ts";
+import { formatSpan, formatTime, parseDuration, parseDurationOrNever, plural } from "../units.ts";
 
 const HOUR_MS = 3_600_000;
 const LEAST_SWEEP_MS = 1000;
@@ -76,8 +76,8 @@ export const worker: Command = {
 
 function sweepGiven({ args }: Context): number | null {
   const given = args.text("sweep");
-  if (given === "never") return null;
-  const ms = given === undefined ? HOUR_MS : parseDuration(given, "--sweep");
+  const ms = given === undefined ? HOUR_MS : parseDurationOrNever(given, "--sweep");
+  if (ms === null) return null;
   if (ms < LEAST_SWEEP_MS || ms > MOST_SWEEP_MS) throw new UsageError(`--sweep takes from 1s to 24d, not "${given}"`);
   return ms;
 }

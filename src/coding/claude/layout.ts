@@ -26,8 +26,9 @@ export function isSessionId(value: string): boolean {
 
 export function checkSessionId(value: unknown): string {
   if (typeof value === "string" && isSessionId(value)) return value;
-  throw new HoldfastError("InvalidId", "a session of Claude Code is named by a UUID, and this is none", {
-    details: { sessionId: typeof value === "string" ? value.slice(0, 100) : typeof value },
+  const shown = typeof value === "string" ? value.slice(0, 100) : typeof value;
+  throw new HoldfastError("InvalidId", `a session of Claude Code is named by a UUID, not ${JSON.stringify(shown)}`, {
+    details: { sessionId: shown },
     hint: "Claude Code prints it as session_id; `claude --resume` lists those that are there.",
   });
 }

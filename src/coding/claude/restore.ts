@@ -1,6 +1,7 @@
 // Puts a session of Claude Code back, under the key of the directory in which it is to go on. All files are written and
 // verified beside where they go; the transcript comes last, so that the agent finds the whole session or none.
 import { lstat, realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import * as path from "node:path";
 import type { CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
@@ -28,6 +29,8 @@ export interface ClaudeTarget {
   readonly rewritePaths?: boolean;
   /** Replace what went on apart here; it is kept beside. */
   readonly overwrite?: boolean;
+  /** Everything but placing the files: what would be done is told, and what would be refused is refused. */
+  readonly dryRun?: boolean;
 }
 
 export interface RestoredClaude extends Restored {
@@ -36,8 +39,9 @@ export interface RestoredClaude extends Restored {
   readonly key: string;
   /** restored: as captured. unchanged: it was there already. newer: what is here goes on from what was captured, and stays. */
   readonly outcome: "restored" | "unchanged" | "newer";
-  /** Files that were written now, and how many of them differ from what was captured because paths were rewritten. */
+  /** Files that were written now, where they are, and how many of them differ from what was captured because paths were rewritten. */
   readonly written: number;
+  readonly places: readonly string[];
   readonly rewritten: number;
   readonly lines: number;
   readonly lastUuid: string | null;
@@ -63,7 +67,7 @@ export async function restoreClaude(source: CaptureSource, target: ClaudeTarget)
   const key = target.key == null ? await projectKeyOf(target.cwd) : checkKey(target.key);
   const place = { configDir, key, sessionId };
   const { transcript, others } = checkFiles(source.files, place);
-  const staging = await Staging.in(configDir);
+  const staging = await Staging.in(target.dryRun ? tmpdir() : configDir);
   try {
     const changes = target.rewritePaths ? await changesOf(source, place, target.cwd) : [];
     const work: Work = { source, place, target, changes, staging, left: [], kept: [] };
@@ -91,7 +95,7 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
     for (const file of others) writes.push(...(await stageOther(work, file, outcome === "unchanged")));
     await leaveStrangers(work);
   }
-  await staging.place(place.configDir);
+  if (!target.dryRun) await staging.place(place.configDir);
   const left = new Set(work.left.map((file) => file.path));
   const put = source.files.filter((file) => !left.has(file.path));
   const refs = new Map(source.files.map((file) => [file.path, file.ref]));
@@ -110,6 +114,7 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
     left: work.left,
     outcome,
     written: writes.length,
+    places: writes.map(({ to }) => to),
     rewritten: writes.filter((file) => refs.get(file.path) !== file.ref).length,
     kept: work.kept,
   };

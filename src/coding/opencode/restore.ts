@@ -19,6 +19,8 @@ export interface OpenCodeTarget {
   readonly dataDir: string;
   /** Names of spilled output in the conversation become where it is now; it is not what the model saw any more. */
   readonly rewritePaths?: boolean;
+  /** Looks at everything, and writes nothing. */
+  readonly dryRun?: boolean;
 }
 
 interface Work {
@@ -43,11 +45,11 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
     const content = await readContent(source, plan, folder);
     const before = await readBefore(runner, content.sessions);
     const states = new Map(content.sessions.map((s) => [s.id, judge(s, before.get(s.id), cwd)] as const));
-    const outputs = await Staging.in(target.dataDir);
+    const outputs = await Staging.in(target.dryRun ? folder : target.dataDir);
     try {
       const left = await stageOutputs(source, plan, target.dataDir, outputs);
       const work: Work = { runner, plan, content, before, states };
-      const after = await putBack(work, target, folder, outputs, left);
+      const after = target.dryRun ? content.sessions : (await putBack(work, target, folder, outputs, left)).values();
       for (const [id, state] of states) {
         if (state === "new" || state === "fewer") continue;
         const why = "the session is here already, with all of its messages";
@@ -62,7 +64,7 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
         key: null,
         files: source.files.length - left.size,
         bytes: source.files.reduce((sum, file) => sum + (left.has(file.path) ? 0 : file.size), 0),
-        messages: after.get(source.sessionId)?.messageIds.length ?? 0,
+        messages: [...after].find(({ id }) => id === source.sessionId)?.messageIds.length ?? 0,
         left: [...left].map(([name, why]) => ({ path: name, why })),
       };
     } finally {
