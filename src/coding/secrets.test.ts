@@ -8,12 +8,20 @@ const join = (...parts: string[]) => parts.join("");
 const R = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY";
 const SECRETS: Record<string, { text: string; secret: string }[]> = {
   "anthropic-key": [plain(join("sk-", "ant-api03-", R, "_", R))],
-  "api-key": [plain(join("sk-", "proj-", R)), plain(join("sk-", R))],
+  "api-key": [
+    ...[plain(join("sk-", "proj-", R)), plain(join("sk-", R)), plain(join("sk-", "f3a91bc04d5e6f70".repeat(3)))],
+    ...[
+      plain(join("hf", "_", R)),
+      plain(join("pypi", "-", R, R)),
+      plain(join("SG", ".", R.slice(0, 22), ".", R, "abcd")),
+    ],
+    plain(join("dop", "_v1_", "f3a91bc04d5e6f70".repeat(4))),
+  ],
   "github-token": [plain(join("ghp", "_", R, "abcd")), plain(join("github", "_pat_", R))],
   "gitlab-token": [plain(join("glpat", "-", R))],
   "npm-token": [plain(join("npm", "_", R, "abcd"))],
   "slack-token": [plain(join("xox", "b-1234567890-", R))],
-  "google-key": [plain(join("AI", "za", R, "abc"))],
+  "google-key": [plain(join("AI", "za", R, "abc")), plain(join("ya", "29.", R))],
   "stripe-key": [plain(join("sk", "_live_", R))],
   "aws-key-id": [plain(join("AK", "IAQ3EGRT7KLMNOPZZ7"))],
   jwt: [plain(join("ey", "JhbGciOiJIUzI1NiJ9.ey", "JzdWIiOiIxMjM0In0.dBjftJeZ4CVPmB92K27u"))],
@@ -21,7 +29,10 @@ const SECRETS: Record<string, { text: string; secret: string }[]> = {
     { text: "postgres://user:hunter2pass@db.host:5432/x", secret: "hunter2pass" },
     { text: "redis://:s3cr3t!x@cache/0", secret: "s3cr3t!x" },
   ],
-  bearer: [{ text: `Authorization: Bearer ${R}`, secret: R }],
+  bearer: [
+    { text: `Authorization: Bearer ${R}`, secret: R },
+    { text: `Authorization: Bearer ${"f3a91bc04d5e6f70".repeat(3)}`, secret: "f3a91bc04d5e6f70" },
+  ],
   password: [
     { text: "DB_PASSWORD=Tr0ub4dor&3", secret: "Tr0ub4dor" },
     { text: 'password: "correct-h0rse-battery"', secret: "correct-h0rse-battery" },
@@ -67,7 +78,8 @@ describe("CA1 likely secrets", () => {
 
   const names = [
     ...["password", "passwd", "passphrase", "pwd", "secret access key", "client secret", "secret key", "secret"],
-    ...["api key", "access key", "access token", "auth token", "refresh token", "private token"],
+    ...["api key", "api token", "access key", "access token", "auth token", "refresh token", "private token"],
+    ...["session token", "token"],
   ];
   const capital = (part: string) => part.charAt(0).toUpperCase() + part.slice(1);
   const written = names.flatMap((name) => {

@@ -1,6 +1,7 @@
 // Likely secrets in what was captured: found to be reported without being shown, and masked on request. Text is searched for
 // the few beginnings that secrets have, and from each of these only as far as a secret goes, never over the same characters
 // again: time and memory are bounded for any text.
+import { at, nextTrigger } from "./beginnings.ts";
 import { isHighEntropy, isPlaceholder, looksRandom } from "./entropy.ts";
 
 export type SecretKind =
@@ -56,106 +57,6 @@ const WINDOW = 1024 * 1024;
 const CONTEXT = 64;
 const DEFAULT_LIMIT = 1000;
 
-/** In JSON a line's beginning is often written as the two characters \n: its letter is no part of a name. */
-const BEFORE = String.raw`(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))`;
-const NAMES = [
-  ...["password", "passwd", "passphrase", "pwd", "secret access key", "client secret", "secret key", "secret"],
-  ...["api key", "access key", "access token", "auth token", "refresh token", "private token"],
-];
-/** As apiKey, api_key, API-KEY. */
-const WORDS = NAMES.flatMap((name) => {
-  const parts = name.split(" ").map((part) => `[${part.charAt(0)}${part.charAt(0).toUpperCase()}]${part.slice(1)}`);
-  return [parts.join("[_-]?"), name.toUpperCase().replaceAll(" ", "[_-]?")];
-}).join("|");
-const TRIGGER = new RegExp(
-  `${BEFORE}(?<token>sk-|[sr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|npm_|AKIA|ASIA|xox[abeoprs]-|AIza|eyJ)` +
-    `|(?<pem>-----BEGIN )|(?<url>://)|${BEFORE}(?<bearer>[Bb]earer |[Bb]asic )|(?<word>${WORDS})`,
-  "y",
-);
-/**
- * The first four characters of all that TRIGGER matches, any of a set in each place: a pass over the text that looks at
- * nothing else takes a tenth of the time that the pattern itself would.
- */
-const STEMS: readonly (readonly [string, string, string, string?])[] = [
-  ...([
-    ["s", "k", "-"],
-    ["sr", "k", "_", "lt"],
-    ["g", "h", "pousr", "_"],
-    ["g", "i", "t", "h"],
-  ] as const),
-  ...([
-    ["g", "l", "p", "a"],
-    ["n", "p", "m", "_"],
-    ["A", "K", "I", "A"],
-    ["A", "S", "I", "A"],
-  ] as const),
-  ...([
-    ["x", "o", "x", "abeoprs"],
-    ["A", "I", "z", "a"],
-    ["e", "y", "J"],
-    ["-", "-", "-", "-"],
-  ] as const),
-  ...([
-    [":", "/", "/"],
-    ["Bb", "e", "a", "r"],
-    ["Bb", "a", "s", "i"],
-    ["pP", "aA", "sS", "sS"],
-  ] as const),
-  ...([
-    ["pP", "wW", "dD"],
-    ["sS", "eE", "cC", "rR"],
-    ["cC", "lL", "iI", "eE"],
-    ["aA", "pP", "iI", "kK_-"],
-  ] as const),
-  ...([
-    ["aA", "cC", "cC", "eE"],
-    ["aA", "uU", "tT", "hH"],
-    ["rR", "eE", "fF", "rR"],
-    ["pP", "rR", "iI", "vV"],
-  ] as const),
-];
-/** By two characters, which of the stems begin with them, and which go on with them: a bit for each. */
-const BEGINS = pairsOf(([first, second]) => [first, second]);
-const GOES_ON = pairsOf(([, , third, fourth]) => [third, fourth]);
-
-function pairsOf(of: (stem: (typeof STEMS)[number]) => readonly [string, string | undefined]): Uint32Array {
-  const pairs = new Uint32Array(0x10000);
-  for (const [i, stem] of STEMS.entries()) {
-    const [one, other] = of(stem);
-    const seconds = other === undefined ? Array.from({ length: 256 }, (_, code) => code) : codesOf(other);
-    for (const first of codesOf(one)) for (const second of seconds) setBit(pairs, (first << 8) | second, i);
-  }
-  return pairs;
-}
-
-function codesOf(characters: string): number[] {
-  return [...characters].map((character) => character.charCodeAt(0));
-}
-
-function setBit(pairs: Uint32Array, pair: number, bit: number): void {
-  pairs[pair] = (pairs[pair] ?? 0) | (1 << bit);
-}
-
-/** Where TRIGGER matches next in text of one character a byte; `bytes` are the same as numbers, which are quicker to read. */
-function nextTrigger(text: string, bytes: Uint8Array, from: number): RegExpExecArray | null {
-  const end = bytes.length - 3;
-  let pair = ((bytes[from] ?? 0) << 8) | (bytes[from + 1] ?? 0);
-  for (let i = from; i < end; i++) {
-    const stems = BEGINS[pair] as number;
-    if (stems !== 0) {
-      const next = ((bytes[i + 2] as number) << 8) | (bytes[i + 3] as number);
-      const found = (stems & (GOES_ON[next] as number)) === 0 ? null : at(TRIGGER, text, i);
-      if (found !== null) return found;
-    }
-    pair = ((pair & 0xff) << 8) | (bytes[i + 2] as number);
-  }
-  for (let i = Math.max(from, end); i < bytes.length; i++) {
-    const found = at(TRIGGER, text, i);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
 /** What follows each beginning: its characters, how many at least and at most, and whether chance must be seen in it. */
 const TOKENS: readonly { begins: string; kind: SecretKind; rest: RegExp; random: boolean }[] = [
   { begins: "sk-ant-", kind: "anthropic-key", rest: /[A-Za-z0-9_-]{16,500}/y, random: false },
@@ -169,6 +70,11 @@ const TOKENS: readonly { begins: string; kind: SecretKind; rest: RegExp; random:
   { begins: "glpat-", kind: "gitlab-token", rest: /[A-Za-z0-9_.-]{20,500}/y, random: true },
   { begins: "npm_", kind: "npm-token", rest: /[A-Za-z0-9]{36,500}/y, random: true },
   { begins: "xox", kind: "slack-token", rest: /[abeoprs]-[A-Za-z0-9-]{10,500}/y, random: true },
+  { begins: "hf_", kind: "api-key", rest: /[A-Za-z0-9]{30,500}/y, random: true },
+  { begins: "pypi-", kind: "api-key", rest: /[A-Za-z0-9_-]{50,500}/y, random: true },
+  { begins: "ya29.", kind: "google-key", rest: /[A-Za-z0-9_-]{30,2000}/y, random: true },
+  { begins: "SG.", kind: "api-key", rest: /[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,64}/y, random: true },
+  { begins: "dop_v1_", kind: "api-key", rest: /[0-9a-f]{64}/y, random: false },
   { begins: "AIza", kind: "google-key", rest: /[A-Za-z0-9_-]{35,500}/y, random: true },
 ];
 const AWS_ID = /(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/y;
@@ -187,11 +93,6 @@ const BEARER = /[A-Za-z0-9._~+/-]{16,4000}={0,2}/y;
 const ASSIGNED = /["'\\]{0,8}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}["'\\]{0,8}/y;
 // A colon at its beginning would be JSON's own, behind a name that ends in "password=".
 const VALUE = /(?!:)[!#%*+./0-9:=?@A-Z^_a-z~\x80-\xff-]{8,500}/y;
-
-function at(pattern: RegExp, text: string, from: number): RegExpExecArray | null {
-  pattern.lastIndex = from;
-  return pattern.exec(text);
-}
 
 /** Where they are in text of one character a byte, in order and apart from each other. */
 function spansIn(text: string, bytes: Uint8Array): Span[] {
@@ -222,11 +123,16 @@ function token(text: string, index: number): Look {
   if (shape === undefined || isEscape) return { spans: [], next: index };
   const rest = at(shape.rest, text, index + shape.begins.length)?.[0] ?? "";
   const to = index + shape.begins.length + rest.length;
-  const isSecret = rest !== "" && !isPlaceholder(rest) && (!shape.random || looksRandom(rest));
+  const isSecret = rest !== "" && !isPlaceholder(rest) && (!shape.random || isKey(rest));
   return {
     spans: isSecret ? [{ kind: shape.kind, begin: index, from: index, to, shown: shape.begins }] : [],
     next: to,
   };
+}
+
+/** Behind such a beginning a long hash is a key, too. */
+function isKey(text: string): boolean {
+  return looksRandom(text) || /^[0-9a-f]{32,}$/.test(text);
 }
 
 function aws(text: string, index: number): Look {
@@ -284,7 +190,7 @@ function url(text: string, index: number, end: number): Look {
 
 function bearer(text: string, begun: string, end: number): Look {
   const value = at(BEARER, text, end)?.[0];
-  if (value === undefined || !looksRandom(value) || isPlaceholder(value)) return { spans: [], next: end };
+  if (value === undefined || !isKey(value) || isPlaceholder(value)) return { spans: [], next: end };
   const to = end + value.length;
   return { spans: [{ kind: "bearer", begin: end - begun.length, from: end, to, shown: begun }], next: to };
 }

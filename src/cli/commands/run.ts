@@ -18,7 +18,7 @@ import { tell } from "../coding/tell.ts";
 import { hasSessions } from "../coding/whose.ts";
 import type { Command, Context } from "../command.ts";
 import { report, UsageError } from "../failure.ts";
-import { parseDuration } from "../units.ts";
+import { parseDuration, parseDurationOrNever } from "../units.ts";
 
 /** How often a session is looked at while its agent works: an export of OpenCode takes seconds of a processor. */
 const EVERY_MS: Readonly<Record<CodingAgent, number>> = { "claude-code": 2000, opencode: 60_000 };
@@ -157,7 +157,7 @@ async function work(context: Context, given: Work): Promise<number> {
     resumed: start.how === "resumed" || asked.choosesSession,
     several: agent === "opencode" && line.args[0] !== "run",
     basis: start.how === "resumed" ? start.basis : asked.choosesSession ? undefined : null,
-    ttlMs: ttl === undefined ? undefined : ttl === "never" ? null : parseDuration(ttl, "--ttl"),
+    ttlMs: ttl === undefined ? undefined : parseDurationOrNever(ttl, "--ttl"),
   });
   await follower.ready();
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
