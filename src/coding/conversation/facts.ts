@@ -4,13 +4,19 @@ import type { JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { firstLine, titleOf } from "./brief.ts";
 import type { Conversation, ConversationCall, ConversationMessage } from "./conversation.ts";
+import { contentBehind } from "./told.ts";
 
 export function described(conversation: Conversation): { title?: string; metadata: JsonObject } {
   const { sessionId, cwd, version, startedAt, title, reportedCostUsd } = conversation;
-  const prompt = conversation.messages.find(({ isPrompt }) => isPrompt);
-  const called = titleOf(title ?? firstLine(prompt?.content ?? []));
+  const called = titleOf(title ?? firstPrompt(conversation));
   const facts = { agent: conversation.agent, sessionId, cwd, version, startedAt, reportedCostUsd };
   return { ...(called === "" ? {} : { title: called }), metadata: { coding: wellFormed(facts) } };
+}
+
+/** The first line that was asked: what an agent was told of an earlier conversation is not. */
+export function firstPrompt({ messages }: Pick<Conversation, "messages">): string {
+  const prompts = messages.filter(({ isPrompt }) => isPrompt);
+  return prompts.map(({ content }) => firstLine(contentBehind(content)?.content ?? content)).find((line) => line) ?? "";
 }
 
 /** Metadata is text that people read: what is not Unicode is not kept there. */
@@ -20,6 +26,11 @@ function wellFormed(facts: Readonly<Record<string, string | number | null>>): Js
     typeof value === "string" ? value.toWellFormed().slice(0, 4096) : value,
   ]);
   return Object.fromEntries(entries) as JsonObject;
+}
+
+/** Than what a session knows of itself. */
+export function saysMore(found: JsonObject, known: JsonObject): boolean {
+  return Object.entries(known).some(([name, value]) => JSON.stringify(found[name]) !== JSON.stringify(value));
 }
 
 /** Ids have a limit, and of a sub-agent's sub-agents they grow. */

@@ -1,10 +1,12 @@
 // What a coding agent was asked, did and left open, as Markdown for people. What it quotes was written by models and tools:
 // it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Message } from "../../contracts/messages.ts";
+import type { Session } from "../../contracts/sessions.ts";
 import { plain, shortened } from "./brief.ts";
 import { isObject, textOf } from "./content.ts";
 import { doingsOf, saidIn } from "./doings.ts";
+import { withEarlier } from "./request.ts";
+import type { Spoken } from "./spoken.ts";
 
 export interface HandoverOptions {
   /** The command that puts the agent's session back; `holdfast restore` with its request when not given. null: nothing does. */
@@ -19,7 +21,8 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
   const view = await hf.sessions.at(session);
   const { title, request, metadata, id } = view.session;
   const { items = 20 } = options;
-  const doings = await doingsOf(hf, session, 1);
+  const sessions = await withEarlier(hf, view.session);
+  const doings = await doingsOf(hf, sessions, 1);
   const coding = isObject(metadata.coding) ? metadata.coding : {};
   const facts: readonly (readonly [string, string | null])[] = [
     ["Agent", [textOf(coding.agent), textOf(coding.version)].filter((one) => one !== null).join(" ") || null],
@@ -34,7 +37,11 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     `# Handover: ${code(title ?? id)}`,
     "",
     ...facts.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${code(value)}`])),
+    ...(sessions.length === 1 ? [] : [`- Goes on from: ${sessions.slice(0, -1).map(named).join(", ")}`]),
     `- Messages: ${doings.messages}`,
+    ...(doings.told === 0
+      ? []
+      : [`- Left out of the prompts: ${doings.told} characters that told of earlier sessions`]),
     ...section("What was asked", counted(doings.prompts, items, said)),
     ...section("Last answer", doings.answer === null ? [] : said(doings.answer)),
     ...section(
@@ -45,12 +52,12 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
       "Commands",
       counted(doings.commands, items, ({ command, failed }) => [`- ${code(command)}${failed ? " (failed)" : ""}`]),
     ),
-    ...section("Sub-agents", await subagents(hf, session)),
+    ...section("Sub-agents", await subagents(hf, sessions)),
     ...section("Open", [
       ...doings.tasks.map(({ title: task, status }) => `- ${code(task)} (${code(status)})`),
       ...doings.open.map(({ name, input }) => `- cut off in ${code(name)}: ${code(JSON.stringify(input) ?? "")}`),
     ]),
-    ...section("Tokens and cost", await spending(hf, session, coding.reportedCostUsd)),
+    ...section("Tokens and cost", await spending(hf, sessions)),
     ...section("How to continue", restore === null ? [] : ["", ...block(restore)]),
     "",
   ].join("\n");
@@ -68,7 +75,11 @@ function counted<T>(all: readonly T[], most: number, lines: (one: T) => readonly
   return out === 0 ? shown : [`*${out} earlier ones are not listed.*`, "", ...shown];
 }
 
-function said(message: Message): readonly string[] {
+function named({ id }: Session): string {
+  return code(id);
+}
+
+function said(message: Spoken): readonly string[] {
   return ["", ...block(shortened(saidIn(message), 4000))];
 }
 
@@ -95,17 +106,22 @@ function word(text: string): string {
   return /^[\w./:=@-]+$/.test(text) && !text.startsWith("-") ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-async function subagents(hf: Stores, session: string): Promise<readonly string[]> {
-  const found = await (await hf.sessions.at(session)).invocations();
-  return found.map(
-    ({ label, callee, status }) => `- ${code(label ?? callee ?? "")} (${status}) in ${code(callee ?? "")}`,
-  );
+async function subagents(hf: Stores, sessions: readonly Session[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const { id } of sessions) {
+    for (const { label, callee, status } of await (await hf.sessions.at(id)).invocations()) {
+      lines.push(`- ${code(label ?? callee ?? "")} (${status}) in ${code(callee ?? "")}`);
+    }
+  }
+  return lines;
 }
 
-/** Of the session and of those that worked for it. */
-async function spending(hf: Stores, session: string, reported: unknown): Promise<readonly string[]> {
+/** Of the sessions and of those that worked for them. */
+async function spending(hf: Stores, sessions: readonly Session[]): Promise<readonly string[]> {
   const total = { calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, unknownCosts: 0 };
-  for (const one of await family(hf, session, new Set())) {
+  const seen = new Set<string>();
+  for (const { id } of sessions) await family(hf, id, seen);
+  for (const one of seen) {
     const spent = (await hf.cost({ session: one })).total;
     for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += spent[name];
   }
@@ -115,8 +131,19 @@ async function spending(hf: Stores, session: string, reported: unknown): Promise
     `- Calls: ${calls}`,
     `- Tokens: ${inputTokens} in (${cachedTokens} of them from a cache), ${outputTokens} out`,
     `- Cost: ${unknownCosts === calls ? "not known" : `${costUsd.toFixed(4)} USD`}${unknownCosts === calls ? "" : unknown}`,
-    ...(typeof reported === "number" ? [`- Cost as the agent itself reports it: ${reported.toFixed(4)} USD`] : []),
+    ...reported(sessions),
   ];
+}
+
+/** A session of which the agent says nothing is not taken for one that cost nothing. */
+function reported(sessions: readonly Session[]): readonly string[] {
+  const costs = sessions.flatMap(({ metadata: { coding } }) =>
+    isObject(coding) && typeof coding.reportedCostUsd === "number" ? [coding.reportedCostUsd] : [],
+  );
+  if (costs.length === 0) return [];
+  const least = costs.length < sessions.length ? "at least " : "";
+  const sum = costs.reduce((a, b) => a + b);
+  return [`- Cost as the agent itself reports it: ${least}${sum.toFixed(4)} USD`];
 }
 
 async function family(hf: Stores, session: string, seen: Set<string>): Promise<ReadonlySet<string>> {
