@@ -1,4 +1,5 @@
 // The conversation that a session's files hold, whichever agent wrote them.
+import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText } from "../core/bytes.ts";
 import { type ClaudeSubagent, readClaude, withSubagents } from "./conversation/claude.ts";
 import type { Conversation } from "./conversation/conversation.ts";
@@ -32,7 +33,7 @@ async function ofClaude(source: Readable): Promise<Conversation | null> {
 }
 
 async function ofOpenCode(source: Readable): Promise<Conversation | null> {
-  const main = `export/${source.sessionId}.json`;
+  const main = mainFileOf("opencode", source.sessionId).path;
   const exports = source.files.filter(({ role }) => role === "export").map(({ path }) => path);
   if (!exports.includes(main)) return null;
   const children: Uint8Array[] = [];
