@@ -9,13 +9,13 @@ import { withEarlier } from "./request.ts";
 import type { Spoken } from "./spoken.ts";
 
 export interface HandoverOptions {
-  /** The command that puts the agent's session back; `holdfast restore` with its request when not given. null: nothing does. */
-  readonly restore?: string | null;
+  /** From which the session's files can be put back; null: it is gone. Not given: the newest that is there. */
+  readonly capture?: string | null;
   /** How many prompts, files and commands are listed, the newest of each; 20 when not given. */
   readonly items?: number;
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "cost">;
+type Stores = Pick<Holdfast, "sessions" | "history" | "cost" | "captures">;
 
 export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
   const view = await hf.sessions.at(session);
@@ -31,8 +31,7 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     ["Directory", textOf(coding.cwd)],
     ["Request", request],
   ];
-  const usual = request === null ? null : `holdfast restore --request ${word(request)}`;
-  const restore = options.restore === undefined ? usual : options.restore;
+  const capture = options.capture === undefined ? await captureOf(hf, view.session) : options.capture;
   return [
     `# Handover: ${code(title ?? id)}`,
     "",
@@ -58,7 +57,7 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
       ...doings.open.map(({ name, input }) => `- cut off in ${code(name)}: ${code(JSON.stringify(input) ?? "")}`),
     ]),
     ...section("Tokens and cost", await spending(hf, sessions)),
-    ...section("How to continue", restore === null ? [] : ["", ...block(restore)]),
+    ...section("How to continue", continuing(request, textOf(coding.agent), capture)),
     "",
   ].join("\n");
 }
@@ -100,6 +99,26 @@ function code(text: string): string {
   const mark = "`".repeat(longest + 1);
   const pad = longest > 0 ? " " : "";
   return `${mark}${pad}${line}${pad}${mark}`;
+}
+
+async function captureOf({ captures }: Stores, session: Session): Promise<string | null> {
+  const { request, id, metadata } = session;
+  const sessionId = isObject(metadata.coding) ? textOf(metadata.coding.sessionId) : null;
+  if (request === null || sessionId === null) return null;
+  const { items } = await captures.list({ request, sessionId });
+  return items.find((one) => one.session === id)?.id ?? null;
+}
+
+/** `run` comes first: it goes on with whatever is there, and what is written here may be read when the capture is gone. */
+function continuing(request: string | null, agent: string | null, capture: string | null): readonly string[] {
+  if (request === null) return [];
+  const program = agent === "opencode" ? "opencode" : "claude";
+  const run = ["", ...block(`holdfast run --request ${word(request)} -- ${program}`), ""];
+  if (capture === null) {
+    return [...run, "The capture of the session's files is gone: `run` tells the agent this conversation instead."];
+  }
+  const only = ["To put the session's files back and no more, as long as the capture is there:", ""];
+  return [...run, ...only, ...block(`holdfast restore --capture ${word(capture)}`)];
 }
 
 function word(text: string): string {
