@@ -4,10 +4,11 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { Capture, Captures, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
 import type { FoundFile, FoundSession } from "../contracts/coding.ts";
 import type { Environment } from "../contracts/environment.ts";
+import { realEnvironment } from "../core/environment.ts";
 import { maskSecrets, type SecretFinding, SecretScanner } from "./secrets.ts";
 
 export interface SaverOptions {
-  readonly environment: Pick<Environment, "now">;
+  readonly environment?: Pick<Environment, "now">;
   readonly captures: Pick<Captures, "save">;
   readonly request: string;
   /** The capture that was put back before the agent began; null: there was none. Not given: whatever there is. */
@@ -47,6 +48,7 @@ const NEWLINE = 0x0a;
 
 export class Saver {
   readonly #options: SaverOptions;
+  readonly #environment: Pick<Environment, "now">;
   readonly #known = new Map<string, Known>();
   /** Up to where a file that only grows was looked through. */
   readonly #scanned = new Map<string, number>();
@@ -55,7 +57,8 @@ export class Saver {
 
   constructor(options: SaverOptions) {
     this.#options = options;
-    const { basis } = options;
+    const { basis, environment = realEnvironment() } = options;
+    this.#environment = environment;
     this.#last = basis === undefined || basis === null ? basis : { id: basis.id, generation: basis.generation };
   }
 
@@ -106,7 +109,7 @@ export class Saver {
   }
 
   #isSettled(mtimeNs: bigint): boolean {
-    const age = this.#options.environment.now() - Number(mtimeNs / 1_000_000n);
+    const age = this.#environment.now() - Number(mtimeNs / 1_000_000n);
     return age > TICK_MS;
   }
 

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import type { Capture, Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import { encodeBundle } from "../../core/bundle.ts";
 import { CALLER_MISTAKES, isSameBytes, noise, present, prose, range, refOf, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 
@@ -488,6 +487,8 @@ const hostileCases: readonly Case[] = [
     const origin = { ...{ agent, sessionId, cwd, configDir: null, key: null }, agentVersion: null };
     const listed = { role: notes.role, path: notes.path, size: 1, ref: refOf(notes.content), stored: 1 };
     const list = bytes(JSON.stringify({ ...origin, files: [listed], v: 1 }));
+    // Not above: an old Node has no zstd, and is to be told so by open().
+    const { encodeBundle } = await import("../../core/bundle.ts");
     const bundle = encodeBundle(list, [notes.content]);
     await refuses("InvalidArgument", async () => captures.putBundle(await bundle, { request: "req-1" }));
     assert.deepEqual((await captures.list()).items, []);
