@@ -3,7 +3,7 @@
 import { AS_CONTENT, entryIn } from "../../coding/conversation/mirror.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { ContentBlockInput, MediaInput, Message, MessageInput } from "../../contracts/messages.ts";
+import type { ContentBlockInput, MediaInput, MessageInput } from "../../contracts/messages.ts";
 import type { SessionStoreEntry } from "../../contracts/session-store.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkArray, checkPlain, copyJson, invalid } from "../../core/check.ts";
@@ -35,7 +35,7 @@ function messageOf(entry: JsonObject, what: string): MessageInput {
 }
 
 /** undefined of a message that somebody else added. */
-export function entryOf(message: Message): SessionStoreEntry | undefined {
+export function entryOf(message: Pick<MessageInput, "content" | "metadata">): SessionStoreEntry | undefined {
   return entryIn(message) as SessionStoreEntry | undefined;
 }
 

@@ -1,5 +1,6 @@
 // holdfast handover: what a coding agent was asked, did and left open, for whoever goes on.
 import { handover } from "../../coding/conversation/handover.ts";
+import { conversationOfRequest } from "../../coding/conversation/request.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -101,15 +102,8 @@ async function withoutCapture(
     }
     return null;
   }
-  if (request === undefined) return null;
-  for (let cursor: string | undefined; ; ) {
-    const page = await sessions.list({ request, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
-    // Those of sub-agents were invoked by it.
-    const found = page.items.find(({ kind, agent: by }) => kind === "entry" && agents.some((one) => one === by));
-    if (found !== undefined) return found;
-    if (page.next === null) return null;
-    cursor = page.next;
-  }
+  const id = request === undefined ? null : await conversationOfRequest({ sessions }, request, agent);
+  return id === null ? null : sessions.get({ session: id });
 }
 
 function nothing(which: Which): HoldfastError {

@@ -3,8 +3,9 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { plain, shortened } from "./brief.ts";
-import { isObject, textOf } from "./content.ts";
+import { isObject, type Loose, textOf } from "./content.ts";
 import { doingsOf, saidIn } from "./doings.ts";
+import { isMirror, mirroredConversation, mirroredId } from "./mirror.ts";
 import { withEarlier } from "./request.ts";
 import type { Spoken } from "./spoken.ts";
 
@@ -19,11 +20,11 @@ type Stores = Pick<Holdfast, "sessions" | "history" | "cost" | "captures">;
 
 export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
   const view = await hf.sessions.at(session);
-  const { title, request, metadata, id } = view.session;
+  const { title, request, id } = view.session;
   const { items = 20 } = options;
   const sessions = await withEarlier(hf, view.session);
   const doings = await doingsOf(hf, sessions, 1);
-  const coding = isObject(metadata.coding) ? metadata.coding : {};
+  const coding = await codingOf(hf, view.session);
   const facts: readonly (readonly [string, string | null])[] = [
     ["Agent", [textOf(coding.agent), textOf(coding.version)].filter((one) => one !== null).join(" ") || null],
     ["Session", id],
@@ -31,7 +32,7 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     ["Directory", textOf(coding.cwd)],
     ["Request", request],
   ];
-  const capture = options.capture === undefined ? await captureOf(hf, view.session) : options.capture;
+  const capture = options.capture === undefined ? await captureOf(hf, view.session, coding) : options.capture;
   return [
     `# Handover: ${code(title ?? id)}`,
     "",
@@ -101,9 +102,15 @@ function code(text: string): string {
   return `${mark}${pad}${line}${pad}${mark}`;
 }
 
-async function captureOf({ captures }: Stores, session: Session): Promise<string | null> {
-  const { request, id, metadata } = session;
-  const sessionId = isObject(metadata.coding) ? textOf(metadata.coding.sessionId) : null;
+/** What an import says of the agent; of a mirrored session its entries do. */
+async function codingOf(hf: Stores, session: Session): Promise<Loose> {
+  if (!isMirror(session)) return isObject(session.metadata.coding) ? session.metadata.coding : {};
+  const { agent, version, cwd } = await mirroredConversation(hf, session);
+  return { agent, version, cwd, sessionId: mirroredId(session.metadata) };
+}
+
+async function captureOf({ captures }: Stores, { request, id }: Session, coding: Loose): Promise<string | null> {
+  const sessionId = textOf(coding.sessionId);
   if (request === null || sessionId === null) return null;
   const { items } = await captures.list({ request, sessionId });
   return items.find((one) => one.session === id)?.id ?? null;
@@ -140,10 +147,10 @@ async function spending(hf: Stores, sessions: readonly Session[]): Promise<reado
   const total = { calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, unknownCosts: 0 };
   const seen = new Set<string>();
   for (const { id } of sessions) await family(hf, id, seen);
-  for (const one of seen) {
-    const spent = (await hf.cost({ session: one })).total;
-    for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += spent[name];
-  }
+  const spent: (typeof total)[] = [];
+  for (const one of seen) spent.push((await hf.cost({ session: one })).total);
+  for (const one of sessions) if (isMirror(one)) spent.push(...(await mirroredSpending(hf, one)));
+  for (const one of spent) for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += one[name];
   const { calls, inputTokens, outputTokens, cachedTokens, costUsd, unknownCosts } = total;
   const unknown = unknownCosts === 0 ? "" : ` (the cost of ${unknownCosts} calls is not known)`;
   return [
@@ -152,6 +159,15 @@ async function spending(hf: Stores, sessions: readonly Session[]): Promise<reado
     `- Cost: ${unknownCosts === calls ? "not known" : `${costUsd.toFixed(4)} USD`}${unknownCosts === calls ? "" : unknown}`,
     ...reported(sessions),
   ];
+}
+
+/** What the SDK mirrors has no calls of its own in the store: the entries say what each took. */
+async function mirroredSpending(hf: Stores, session: Session) {
+  const { calls } = await mirroredConversation(hf, session);
+  return calls.map(({ inputTokens, outputTokens, cachedTokens, costUsd }) => ({
+    ...{ calls: 1, inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, cachedTokens: cachedTokens ?? 0 },
+    ...{ costUsd: costUsd ?? 0, unknownCosts: costUsd === null ? 1 : 0 },
+  }));
 }
 
 /** A session of which the agent says nothing is not taken for one that cost nothing. */

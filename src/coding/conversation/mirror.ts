@@ -2,7 +2,7 @@
 // Claude Code's own file would be.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
-import type { Message } from "../../contracts/messages.ts";
+import type { MessageInput } from "../../contracts/messages.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { readClaude } from "./claude.ts";
 import { isObject, textOf } from "./content.ts";
@@ -25,11 +25,13 @@ export function mirroredId({ claude }: JsonObject): string | null {
 }
 
 /** undefined of a message that somebody else added. */
-export function entryIn({ content, metadata }: Pick<Message, "content" | "metadata">): JsonObject | undefined {
+export function entryIn({ content, metadata }: Pick<MessageInput, "content" | "metadata">): JsonObject | undefined {
   const kept = metadata?.claude;
   if (kept !== AS_CONTENT) return isObject(kept) ? (kept as JsonObject) : undefined;
   const [block] = content;
-  return block?.type === "opaque" && isObject(block.value) ? (block.value as JsonObject) : undefined;
+  return typeof block === "object" && block.type === "opaque" && isObject(block.value)
+    ? (block.value as JsonObject)
+    : undefined;
 }
 
 export async function mirroredConversation(
