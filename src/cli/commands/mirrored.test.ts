@@ -104,3 +104,30 @@ describe("when something was said", () => {
     expect(await run("messages", mirror)).not.toMatch(/user .*(just now|s ago)/);
   });
 });
+
+describe("what the agent itself says that a session cost", () => {
+  test("SE11 is told beside the cost, which stays unknown, and never added to it", async () => {
+    const t = rich("priced", 1);
+    t.raw({ type: "cost-state", totalCostUSD: 0.086 });
+    {
+      await using hf = await store();
+      await importConversation(hf, readClaude(t.text).conversation, { session: "priced", request: "r" });
+      await importConversation(hf, readClaude(rich("other", 1).text).conversation, { session: "other", request: "r" });
+      await hf.sessions.create({ id: "known" });
+      await hf.calls.add("known", { type: "root", costUsd: 1 });
+    }
+    const told = "reported  $0.086 for 1 session, as the agent itself says; not part of the cost";
+    expect((await run("cost", "priced")).split("\n").map((line) => line.trim())).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^cost +unknown$/), told]),
+    );
+    for (const args of [["priced"], ["priced", "--children"]]) {
+      expect(await json("cost", ...args)).toMatchObject({
+        ...{ total: { costUsd: 0, unknownCosts: 4 }, reported: [{ session: "priced", costUsd: 0.086 }] },
+      });
+    }
+    const all = await run("cost");
+    expect(all).toContain("at least $1.00 (8 of 9 calls unknown)");
+    expect(all).toContain(told);
+    expect(await run("cost", "other")).not.toContain("reported");
+  });
+});
