@@ -15,7 +15,7 @@ import {
   isAtRest,
   type Subagent,
 } from "./conversation.ts";
-import { childOf, described, metadataOf, outcomeOf, responseRef, saysMore } from "./facts.ts";
+import { childOf, described, metadataOf, outcomeOf, responseRef, saysMore, withTags } from "./facts.ts";
 import { type Line, readLine } from "./line.ts";
 
 export interface ImportOptions {
@@ -47,14 +47,14 @@ export async function importConversation(
   { session, request, agent, follows }: ImportOptions,
 ): Promise<Imported> {
   const by = agent ?? conversation.agent;
-  const { title, metadata } = described(conversation);
-  const known = { ...(title === undefined ? {} : { title }), metadata: { ...metadata, ...(follows && { follows }) } };
+  const { metadata, ...rest } = described(conversation);
+  const known = { ...rest, metadata: { ...metadata, ...(follows && { follows }) } };
   const found = await hf.sessions.get({ session });
   if (found === null) {
     await hf.sessions.create({ id: session, agent: by, request, origin: conversation.agent, ...known });
-  } else if (saysMore(found.metadata, known.metadata)) {
+  } else if (saysMore(found, known)) {
     await hf.sessions.update(session, {
-      metadata: { ...found.metadata, ...known.metadata },
+      ...{ metadata: { ...found.metadata, ...known.metadata }, tags: withTags(found.tags, known.tags) },
       ...(found.title === null && known.title !== undefined ? { title: known.title } : {}),
     });
   }
