@@ -7,6 +7,7 @@ import { NEWER_NODE, nodeRefusal } from "./core/node.ts";
 export type * from "./contracts/agents.ts";
 export type * from "./contracts/archive.ts";
 export type * from "./contracts/blobs.ts";
+export type * from "./contracts/captures.ts";
 export type * from "./contracts/check.ts";
 export type * from "./contracts/checkpoints.ts";
 export type * from "./contracts/context.ts";

@@ -77,6 +77,7 @@ function project(): string {
   const exports = {
     ".": "./src/index.ts",
     "./claude": "./src/adapters/claude/entry.ts",
+    "./coding": "./src/coding/entry.ts",
     "./testing": "./src/testing/entry.ts",
   };
   fs.writeFileSync(path.join(installed, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));

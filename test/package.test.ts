@@ -169,7 +169,7 @@ describe("a project that installed it", () => {
 
   // Nothing is skipped, and nothing but the language and the web's types is there to lean on.
   test.each(["es2022", "esnext"])("has types that are whole by themselves, for target %s", (target) => {
-    const imports = ["holdfast", "holdfast/testing"].map((name) => `export * from "${name}";`);
+    const imports = ["holdfast", "holdfast/coding", "holdfast/testing"].map((name) => `export * from "${name}";`);
     fs.writeFileSync(path.join(project, "whole.ts"), imports.join("\n"));
     const compilerOptions = { module: "nodenext", target, strict: true, noEmit: true, skipLibCheck: false, types: [] };
     fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["whole.ts"] }));

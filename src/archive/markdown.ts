@@ -10,6 +10,7 @@ import type { Session } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
+import { saidAt } from "../core/said-at.ts";
 import { isInstant, printInstant } from "../query/instant.ts";
 import { standsAt } from "../sessions/branching.ts";
 import { sessionOf } from "../sessions/describe.ts";
@@ -101,7 +102,8 @@ function facts(session: Session, head: string | null, isAtHead: boolean, message
 }
 
 function messageLines(message: MessageAt | Damaged, number: number): readonly string[] {
-  const title = `## ${number}. ${inline(message.role)} (${inline(message.agent)}), ${time(message.at)}`;
+  const at = "damage" in message || "erased" in message ? message.at : saidAt(message);
+  const title = `## ${number}. ${inline(message.role)} (${inline(message.agent)}), ${time(at)}`;
   if ("damage" in message) return [title, "", `*cannot be read: ${inline(message.damage)}*`];
   if ("erased" in message) return [title, "", "*erased*"];
   return [title, ...message.content.flatMap((block) => ["", ...blockLines(block)])];

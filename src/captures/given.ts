@@ -1,6 +1,8 @@
 // What callers hand in, checked.
 import type { CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/captures.ts";
+import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
+import { isSessionIdOf, mainFileOf } from "../core/agent-sessions.ts";
 import {
   checkArray,
   checkBoolean,
@@ -46,6 +48,11 @@ const INPUT = [
   "session",
 ];
 
+const SESSION_IDS: Readonly<Record<CodingAgent, string>> = {
+  "claude-code": "a UUID, as Claude Code names its sessions",
+  opencode: "ses_… as OpenCode names its sessions",
+};
+
 const FILE = ["role", "path", "content", "grows", "owned"];
 
 export function checkCapture(input: unknown): Given {
@@ -55,11 +62,9 @@ export function checkCapture(input: unknown): Given {
   const { ttlMs, basis } = given;
   return {
     request: checkId(given.request, "capture.request"),
-    agent: checkOneOf(given.agent, "capture.agent", AGENTS),
-    sessionId: checkId(given.sessionId, "capture.sessionId"),
+    ...checkSession(given),
     cwd: checkText(given.cwd, "capture.cwd", "titleBytes"),
     ...{ configDir: told("configDir"), key: told("key"), agentVersion: told("agentVersion") },
-    files: checkFiles(given.files),
     basis: basis === undefined || basis === null ? basis : checkBasis(basis),
     keeps:
       given.onConflict !== undefined &&
@@ -67,6 +72,24 @@ export function checkCapture(input: unknown): Given {
     ttlMs: ttlMs === undefined || ttlMs === null ? ttlMs : checkInt(ttlMs, "capture.ttlMs", 0, MOST_TTL_MS),
     session: given.session === undefined ? undefined : checkId(given.session, "capture.session"),
   };
+}
+
+/** What could not be put back is refused here already, where whoever made it is still there to mend it. */
+function checkSession(given: Readonly<Record<string, unknown>>): Pick<Given, "agent" | "sessionId" | "files"> {
+  const agent = checkOneOf(given.agent, "capture.agent", AGENTS);
+  const sessionId = checkId(given.sessionId, "capture.sessionId");
+  const files = checkFiles(given.files);
+  if (!isSessionIdOf(agent, sessionId)) throw invalid("capture.sessionId", SESSION_IDS[agent], sessionId);
+  const main = mainFileOf(agent, sessionId);
+  if (files.some(({ role, path }) => role === main.role && path === main.path)) return { agent, sessionId, files };
+  throw new HoldfastError(
+    "InvalidArgument",
+    `capture.files must have the ${main.role} ${JSON.stringify(main.path)}: without it the session cannot be put back`,
+    {
+      details: { what: "capture.files", ...main },
+      hint: "captures.files(id) of another one shows what they look like.",
+    },
+  );
 }
 
 function checkBasis(basis: unknown): Given["basis"] {

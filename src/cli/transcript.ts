@@ -1,6 +1,7 @@
 // Messages as people read them: a line that says who and when, and the content below it, indented.
 import type { MessageAt } from "../contracts/lineage.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
+import { saidAt } from "../core/said-at.ts";
 import type { Output } from "./output.ts";
 import { safeLine, safeText, truncate, wrap } from "./terminal.ts";
 import { formatAge, formatBytes } from "./units.ts";
@@ -16,7 +17,7 @@ export function messageLines(message: MessageAt, session: string, now: number, o
   const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
   const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
   const name = message.id === `${session}#${message.seq}` ? `#${message.seq}` : safeLine(message.id);
-  const head = `${style.name(name)} ${who} ${style.faint(formatAge(message.at, now))}`;
+  const head = `${style.name(name)} ${who} ${style.faint(formatAge(isErased ? message.at : saidAt(message), now))}`;
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
   return [head, ...contentLines(message.content, output)];
 }

@@ -5,6 +5,7 @@ import * as path from "node:path";
 import type { CodingAgent } from "../contracts/captures.ts";
 import type { CaptureSource, FoundSession, Restored } from "../contracts/coding.ts";
 import type { Environment } from "../contracts/environment.ts";
+import { realEnvironment } from "../core/environment.ts";
 import { findClaudeSession } from "./claude/find.ts";
 import { configDirOf, fixedKeyOf, type Variables } from "./claude/key.ts";
 import { restoreClaude } from "./claude/restore.ts";
@@ -47,7 +48,9 @@ export interface Here {
   readonly command?: string;
 }
 
-export function agentHere(agent: CodingAgent, here: Here): AgentHere {
+/** With the process's own environment and directory where none is given. */
+export function agentHere(agent: CodingAgent, given: Partial<Here> = {}): AgentHere {
+  const here: Here = { env: process.env, cwd: process.cwd(), environment: realEnvironment(), ...given };
   return agent === "claude-code" ? claudeHere(here) : openCodeHere(here);
 }
 

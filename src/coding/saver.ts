@@ -7,12 +7,13 @@ import type { FoundFile, FoundSession } from "../contracts/coding.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { isHoldfastError } from "../contracts/errors.ts";
 import { sha256Hex } from "../core/bytes.ts";
+import { realEnvironment } from "../core/environment.ts";
 import { basisOf } from "./basis.ts";
 import { type Scanned, scanFrom } from "./scan.ts";
 import { maskSecrets, type SecretFinding } from "./secrets.ts";
 
 export interface SaverOptions {
-  readonly environment: Pick<Environment, "now">;
+  readonly environment?: Pick<Environment, "now">;
   readonly captures: Pick<Captures, "save" | "list" | "files" | "read">;
   readonly request: string;
   /** The capture that was put back before the agent began; null: there was none. Not given: the newest, if this goes on from it. */
@@ -64,6 +65,7 @@ const NEVER = -1;
 
 export class Saver {
   readonly #options: SaverOptions;
+  readonly #environment: Pick<Environment, "now">;
   readonly #known = new Map<string, Known>();
   readonly #scanned = new Map<string, Scanned>();
   readonly #told = new Set<string>();
@@ -75,6 +77,7 @@ export class Saver {
 
   constructor(options: SaverOptions) {
     this.#options = options;
+    this.#environment = options.environment ?? realEnvironment();
     this.#last = options.basis;
   }
 
@@ -175,11 +178,11 @@ export class Saver {
   /** Half of its time is over: an agent that waits for its user is not to lose its session. */
   #isDue({ savedAt, expiresAt }: Capture): boolean {
     if (this.#options.always === true) return true;
-    return expiresAt !== null && this.#options.environment.now() >= savedAt + (expiresAt - savedAt) / 2;
+    return expiresAt !== null && this.#environment.now() >= savedAt + (expiresAt - savedAt) / 2;
   }
 
   #isSettled(mtimeNs: bigint): boolean {
-    const age = this.#options.environment.now() - Number(mtimeNs / 1_000_000n);
+    const age = this.#environment.now() - Number(mtimeNs / 1_000_000n);
     return age > TICK_MS;
   }
 

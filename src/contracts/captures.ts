@@ -109,7 +109,10 @@ export interface CapturesRemoved {
 }
 
 export interface Captures {
-  /** One commit: the newest generation of (request, agent, session id) from now on. */
+  /**
+   * One commit: the newest generation of (request, agent, session id) from now on. InvalidArgument for what could not be put
+   * back: a session id as the agent makes none, or no transcript (OpenCode: no export) of that session among the files.
+   */
   save(capture: NewCapture): Promise<CaptureWithFiles>;
   /** One that was kept beside the newest takes its place, and the other way round. */
   prefer(id: string): Promise<Capture>;

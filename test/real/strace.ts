@@ -12,7 +12,18 @@ export function straceTrouble(): string | null {
 
 /** -y names the file of each descriptor. */
 export function straceCommand(report: string): readonly string[] {
-  const calls = ["fdatasync", "fsync", "sync_file_range", "pwrite64", "pwritev", "write", "writev", "openat", "unlink", "unlinkat"];
+  const calls = [
+    "fdatasync",
+    "fsync",
+    "sync_file_range",
+    "pwrite64",
+    "pwritev",
+    "write",
+    "writev",
+    "openat",
+    "unlink",
+    "unlinkat",
+  ];
   return ["strace", "-f", "-y", "-s", "200", "-e", `trace=${calls.join(",")}`, "-o", report];
 }
 

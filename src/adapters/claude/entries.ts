@@ -1,14 +1,12 @@
 // An entry of a transcript as a message, and back. What was said becomes content that people and queries can read; the entry
 // itself stands beside it, in the metadata, because it has to come back exactly.
+import { AS_CONTENT, entryIn } from "../../coding/conversation/mirror.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { ContentBlockInput, MediaInput, Message, MessageInput } from "../../contracts/messages.ts";
+import type { ContentBlockInput, MediaInput, MessageInput } from "../../contracts/messages.ts";
 import type { SessionStoreEntry } from "../../contracts/session-store.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkArray, checkPlain, copyJson, invalid } from "../../core/check.ts";
-
-/** Of an entry whose only content is the entry. */
-const AS_CONTENT = "content";
 
 /** What is larger is not kept a second time as readable content: it would near the limit of a message. */
 const READABLE_CHARS = 4_194_304;
@@ -37,11 +35,8 @@ function messageOf(entry: JsonObject, what: string): MessageInput {
 }
 
 /** undefined of a message that somebody else added. */
-export function entryOf({ content, metadata }: Message): SessionStoreEntry | undefined {
-  const kept = metadata?.claude;
-  if (kept !== AS_CONTENT) return isObject(kept) ? (kept as SessionStoreEntry) : undefined;
-  const [block] = content;
-  return block?.type === "opaque" && isObject(block.value) ? (block.value as SessionStoreEntry) : undefined;
+export function entryOf(message: Pick<MessageInput, "content" | "metadata">): SessionStoreEntry | undefined {
+  return entryIn(message) as SessionStoreEntry | undefined;
 }
 
 /** Any text can be a uuid here: what does not look like one is named by its hash, which nothing else is called. */

@@ -9,6 +9,7 @@ import { Turns } from "../../core/turns.ts";
 import { entryOf, messagesOf } from "./entries.ts";
 import { checkPlace, nameOf, type Place, Places, type SessionsOf, type Transcript } from "./places.ts";
 import { Summaries } from "./summaries.ts";
+import { Titles } from "./titles.ts";
 
 /** All of it; summaries only when there is a fold to make them. */
 export type ClaudeSessionStore = Required<Omit<SessionStore, "listSessionSummaries">> &
@@ -25,6 +26,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
   const places = new Places(hf, { agent, projects, request });
   const summaries = fold === undefined ? undefined : new Summaries(hf, agent, fold);
   const transcripts = new Transcripts(hf, places, agent);
+  const titles = new Titles(hf);
   const turns = new Turns();
   /** What was asked for first is done first, transcript by transcript. */
   const inTurn = <T>(place: Place, work: () => Promise<T>) => turns.take(nameOf(place), Promise.resolve(), work);
@@ -35,7 +37,9 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
       if (messages.length === 0) return;
       await inTurn(place, async () => {
         const id = await transcripts.append(place, messages);
-        if (place.subpath === undefined) await summaries?.follow(id, place);
+        if (place.subpath !== undefined) return;
+        await titles.give(id, messages);
+        await summaries?.follow(id, place);
       });
     },
     async load(key) {

@@ -1,4 +1,5 @@
 // Which capture is meant: the newest of a request or of an agent's session, or one by its id or the beginning of it.
+import { conversationOfRequest } from "../../coding/conversation/request.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -114,15 +115,8 @@ export async function conversationOf(
     }
     return null;
   }
-  if (request === undefined) return null;
-  for (let cursor: string | undefined; ; ) {
-    const page = await sessions.list({ request, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
-    // Those of sub-agents were invoked by it.
-    const found = page.items.find(({ kind, agent: by }) => kind === "entry" && agents.some((one) => one === by));
-    if (found !== undefined) return found;
-    if (page.next === null) return null;
-    cursor = page.next;
-  }
+  const id = request === undefined ? null : await conversationOfRequest({ sessions }, request, agent);
+  return id === null ? null : sessions.get(id);
 }
 
 /** Why there is none to put back, with what can be done about it. */

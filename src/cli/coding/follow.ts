@@ -22,6 +22,8 @@ export interface Following extends Expected {
   readonly basis: CaptureWithFiles | null | undefined;
   readonly ttlMs: number | null | undefined;
   readonly mask: boolean;
+  /** The session of the store that the agent was told of when it began. */
+  readonly follows: string | null;
 }
 
 /** One of the sessions. */
@@ -155,7 +157,8 @@ export class Follower {
     // Two that went apart would take turns in one session: it has the newest.
     if (last.diverged || last.generation === followed.toldUpTo) return;
     followed.toldUpTo = last.generation;
-    const imported = await importCaptured(store, last);
+    const { follows } = this.#given;
+    const imported = await importCaptured(store, last, follows === null ? {} : { follows });
     if (imported === null) return;
     log("info", "capture.session", { session: imported.session, messages: imported.messages, calls: imported.calls });
   }

@@ -2,6 +2,7 @@
 // new. Which of the three it was is always said.
 import { digest } from "../../coding/conversation/digest.ts";
 import { importConversation } from "../../coding/conversation/import.ts";
+import { conversationOfRequest } from "../../coding/conversation/request.ts";
 import type { AgentHere } from "../../coding/here.ts";
 import { sourceOfCapture } from "../../coding/sources.ts";
 import { conversationIn } from "../../coding/telling.ts";
@@ -19,7 +20,13 @@ export type Start =
       /** What it goes on from in the store; undefined: whatever there is. */
       readonly basis: CaptureWithFiles | null | undefined;
     }
-  | { readonly how: "told"; readonly words: string; readonly why: string }
+  | {
+      readonly how: "told";
+      readonly words: string;
+      readonly why: string;
+      /** The session of the store that it was told of; null: it was of none. */
+      readonly session: string | null;
+    }
   | { readonly how: "new"; readonly why: string | null };
 
 export interface Beginning {
@@ -58,9 +65,12 @@ export async function begin(given: Beginning): Promise<Start> {
     }
   }
   if (!given.tells) return { how: "new", why: tried.why };
-  const words = (await toldByStore(given, capture ?? null)) || (await toldByHanded(given));
-  if (words === "") return { how: "new", why: tried.why };
-  return { how: "told", words, why: tried.why ?? "there is no capture of it any more" };
+  const why = tried.why ?? "there is no capture of it any more";
+  const { session, words } = await toldByStore(given, capture ?? null);
+  if (words !== "") return { how: "told", words, why, session };
+  const handedWords = await toldByHanded(given);
+  if (handedWords !== "") return { how: "told", words: handedWords, why, session: null };
+  return { how: "new", why: tried.why };
 }
 
 interface Tried {
@@ -101,28 +111,23 @@ function wordsOf(error: unknown): string {
   return error instanceof HoldfastError ? error.message : String(error);
 }
 
-/** "" when there is nothing, or what there is cannot be read: then the agent begins anew. */
-async function toldByStore({ store, request, agent, log }: Beginning, capture: Capture | null): Promise<string> {
-  if (store === null) return "";
-  try {
-    const session = capture?.session ?? (await sessionOf(store, request, agent.agent));
-    return session === null ? "" : await digest(store, session);
-  } catch (error) {
-    log("error", "capture.told", { error: wordsOf(error), request });
-    return "";
-  }
+interface Words {
+  readonly session: string | null;
+  readonly words: string;
 }
 
-/** The newest session of the request in which this agent spoke. */
-async function sessionOf(store: Holdfast, request: string, agent: string): Promise<string | null> {
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await store.sessions.list({ request, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
-    // Those of its sub-agents are below it.
-    const own = page.items.find(({ id }) => id.startsWith(`${agent}/`) && !id.slice(agent.length + 1).includes("/"));
-    if (own !== undefined) return own.id;
-    cursor = page.next;
+const NO_WORDS: Words = { session: null, words: "" };
+
+/** "" when there is nothing, or what there is cannot be read: then the agent begins anew. */
+async function toldByStore({ store, request, agent, log }: Beginning, capture: Capture | null): Promise<Words> {
+  if (store === null) return NO_WORDS;
+  try {
+    const session = capture?.session ?? (await conversationOfRequest(store, request, agent.agent));
+    return session === null ? NO_WORDS : { session, words: await digest(store, session) };
+  } catch (error) {
+    log("error", "capture.told", { error: wordsOf(error), request });
+    return NO_WORDS;
   }
-  return null;
 }
 
 /** Of what was handed over and could not be put back; "" when that cannot be read either. */

@@ -1,6 +1,7 @@
 // holdfast cost: what calls to models took and cost.
 
 import { plus } from "../../archive/spending.ts";
+import { isObject } from "../../coding/conversation/content.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/lineage.ts";
@@ -10,7 +11,10 @@ import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { formatCost, formatTokens, formatUsd } from "../spending.ts";
 import { type Column, facts, ID, table } from "../table.ts";
-import { formatCount } from "../units.ts";
+import { formatCount, plural } from "../units.ts";
+
+/** Sessions that are looked up at the same time. */
+const AT_ONCE = 32;
 
 type ModelRow = {
   readonly session: string;
@@ -25,7 +29,8 @@ export const cost: Command = {
   description:
     "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. A fork does not pay " +
     "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
-    `calls that can be seen there, each under the session that made it. ${LOCATOR_HELP}`,
+    "calls that can be seen there, each under the session that made it. What a coding agent itself reports for a session is told " +
+    `beside it, and is no part of the sum. ${LOCATOR_HELP}`,
   options: { children: { type: "flag", summary: "also the sessions it invoked, and those they did" } },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
@@ -41,10 +46,36 @@ export const cost: Command = {
     const [name] = context.args.operands;
     const at = name === undefined ? undefined : await locate(holdfast, name);
     const report = context.args.flag("children") ? await costOfFamily(holdfast, at) : await holdfast.cost(at);
-    await context.output.answer(report, () => lines(report, context));
+    const reported = await reportedBy(holdfast, report);
+    await context.output.answer({ ...report, reported }, () => lines(report, reported, context));
     return undefined;
   },
 };
+
+interface Reported {
+  readonly session: string;
+  readonly costUsd: number;
+}
+
+/** Claude Code says what a session cost, not what a call did: it cannot be added up with those whose cost is known. */
+async function reportedBy({ sessions }: Holdfast, report: CostReport): Promise<readonly Reported[]> {
+  const unknown = report.sessions.filter(({ total }) => total.unknownCosts > 0);
+  const found: Reported[] = [];
+  for (let i = 0; i < unknown.length; i += AT_ONCE) {
+    const some = unknown.slice(i, i + AT_ONCE).map(({ session }) => sessions.get({ session }));
+    for (const session of await Promise.all(some)) {
+      const coding = session?.metadata.coding;
+      const cost = isObject(coding) ? coding.reportedCostUsd : null;
+      if (session !== null && typeof cost === "number") found.push({ session: session.id, costUsd: cost });
+    }
+  }
+  return found;
+}
+
+function formatReported(reported: readonly Reported[]): string {
+  const sum = formatUsd(reported.reduce((all, { costUsd }) => all + costUsd, 0));
+  return `${sum} for ${plural(reported.length, "session")}, as the agent itself says; not part of the cost`;
+}
 
 /** Of a session and all that it invoked, each once. */
 async function costOfFamily(holdfast: Holdfast, at: Locator | undefined): Promise<CostReport> {
@@ -89,7 +120,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
   },
 ];
 
-function lines({ total, sessions }: CostReport, { output }: Context): string[] {
+function lines({ total, sessions }: CostReport, reported: readonly Reported[], { output }: Context): string[] {
   const rows = sessions.flatMap(({ session, models }) => models.map((model): ModelRow => ({ session, ...model })));
   if (rows.length === 0) return ["no calls"];
   return [
@@ -100,6 +131,7 @@ function lines({ total, sessions }: CostReport, { output }: Context): string[] {
         ["calls", formatCount(total.calls)],
         ["tokens", formatTokens(total)],
         ["cost", formatCost(total)],
+        ...(reported.length === 0 ? [] : [["reported", formatReported(reported)] as const]),
       ],
       output.frame,
     ),

@@ -12,7 +12,7 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
 import { needSession } from "../store.ts";
-import { quoted, safe, safeText } from "../terminal.ts";
+import { safe, safeText } from "../terminal.ts";
 
 export const handedOver: Command = {
   name: "handover",
@@ -33,13 +33,12 @@ export const handedOver: Command = {
     { command: "holdfast handover --request issue-7", does: "of the newest session of a request" },
     { command: 'holdfast handover "$ID" -o HANDOVER.md', does: "by the id that the agent printed, to a file" },
   ],
-  next: "holdfast restore --request ID puts the session back; holdfast messages SESSION shows all that was said.",
+  next: "holdfast run --request ID -- AGENT goes on with it; holdfast messages SESSION shows all that was said.",
   run: async (context) => {
     const { output, args } = context;
     await refuseOverwriting(context);
     const { holdfast, session, capture } = await subject(context);
-    const restore = capture === null ? null : `holdfast restore --capture ${quoted(capture.id)}`;
-    const markdown = await handover(holdfast, session, { restore });
+    const markdown = await handover(holdfast, session, { capture: capture?.id ?? null });
     const out = args.text("out");
     if (out !== undefined) await write(markdown, out, context);
     const told = { session, capture: capture?.id ?? null, ...(out === undefined ? { markdown } : { file: out }) };

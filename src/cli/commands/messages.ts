@@ -1,4 +1,5 @@
 // holdfast messages: the transcript of a session, read or added to.
+import { AS_CONTENT } from "../../coding/conversation/mirror.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Locator, MessageAt } from "../../contracts/lineage.ts";
@@ -14,6 +15,7 @@ import { readUpToDamage as read, readAtUpToDamage as readAt } from "../reading.t
 import { findSession, needSession } from "../store.ts";
 import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
+import { plural } from "../units.ts";
 
 type MessageRange = Range<number | string>;
 
@@ -24,17 +26,19 @@ const show: Command = {
   aliases: ["list", "ls"],
   summary: "read a session's messages, oldest first",
   usage: [
-    "messages [show] SESSION [--agent A] [--last N | --after SEQ] [--follow]",
-    "messages [show] SESSION [--agent A] [--after SEQ] --limit N",
-    "messages [show] SESSION@HEAD [--agent A] [--last N | [--after SEQ] [--limit N]]",
+    "messages [show] SESSION [--agent A] [--all] [--last N | --after SEQ] [--follow]",
+    "messages [show] SESSION [--agent A] [--all] [--after SEQ] --limit N",
+    "messages [show] SESSION@HEAD [--agent A] [--all] [--last N | [--after SEQ] [--limit N]]",
   ],
   description:
     "Prints messages oldest first: the last 50 unless you say otherwise. What models and tools wrote is made safe " +
     "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref. A line with ● is a head " +
-    "that was published there, with ○ an aborted one, and says whether it has a final value or is a compaction. At a head it " +
+    "that was published there, with ○ an aborted one, and says whether it has a final value or is a compaction. Entries that the " +
+    "Claude Agent SDK mirrored and nobody said are counted below, not shown, unless --all or --json asks for them. At a head it " +
     `is what was there then; what was erased since shows that it was there. ${LOCATOR_HELP}`,
   options: {
     agent: { type: "text", value: "ID", summary: "only this agent's messages" },
+    all: { type: "flag", summary: "also what a mirrored transcript has beside messages" },
     ...rangeOptions("messages", LIMITS.historyPage),
     after: {
       type: "text",
@@ -106,17 +110,30 @@ function transcript(
   messages: readonly MessageAt[],
   heads: readonly HeadAmong[],
   session: string,
-  { output }: Context,
+  { output, args }: Context,
 ): string[] {
   const now = Date.now();
   const behind = Map.groupBy(heads, ({ after }) => after);
   const among = (after: string | null) =>
     (behind.get(after) ?? []).map((head) => [headLine(head, head.current, session, output)]);
+  const isHidden = (message: MessageAt) => !args.flag("all") && isBookkeeping(message);
+  const hidden = messages.filter(isHidden).length;
   const blocks = [
     ...among(null),
-    ...messages.flatMap((message) => [messageLines(message, session, now, output), ...among(message.id)]),
+    ...messages.flatMap((message) => [
+      ...(isHidden(message) ? [] : [messageLines(message, session, now, output)]),
+      ...among(message.id),
+    ]),
+    ...(hidden === 0
+      ? []
+      : [[output.style.faint(`${plural(hidden, "entry", "entries")} that nobody said; --all shows them`)]]),
   ];
   return blocks.flatMap((block, i) => [...(i === 0 ? [] : [""]), ...block]);
+}
+
+/** An entry of a mirrored transcript that is no message of anybody. */
+function isBookkeeping(message: MessageAt): boolean {
+  return !("erased" in message) && message.role === "system" && message.metadata?.claude === AS_CONTENT;
 }
 
 async function watch(
@@ -132,7 +149,8 @@ async function watch(
   const print = async (message: Message) => {
     if (agent !== undefined && message.agent !== agent) return;
     if (output.json) await output.record(message);
-    else await output.lines([...messageLines(message, session.id, Date.now(), output), ""]);
+    else if (args.flag("all") || !isBookkeeping(message))
+      await output.lines([...messageLines(message, session.id, Date.now(), output), ""]);
   };
   if (output.json) for (const message of past) await print(message);
   else if (past.length > 0) await output.lines([...transcript(past, heads, session.id, context), ""]);

@@ -154,6 +154,7 @@ async function work(context: Context, given: Work): Promise<number> {
   const [ttl, every] = [args.text("ttl"), args.text("every")];
   const follower = new Follower({
     ...{ agent, here, log, sessionId, store, request, mask: args.flag("mask-secrets") },
+    follows: start.how === "told" ? start.session : null,
     resumed: start.how === "resumed" || asked.choosesSession,
     several: agent === "opencode" && line.args[0] !== "run",
     basis: start.how === "resumed" ? start.basis : asked.choosesSession ? undefined : null,

@@ -78,15 +78,15 @@ describe("worker", () => {
   test("CA5 deletes expired captures at the start and from then on, and says so", async () => {
     const file = agents(`export default ${WAITS}`);
     const saved = async (sessionId: string) => {
-      const files = [{ role: "transcript" as const, path: "project/a.jsonl", content: new Uint8Array(10) }];
+      const files = [{ role: "export" as const, path: `export/${sessionId}.json`, content: new Uint8Array(10) }];
       const { id } = await hf.captures.save({ request: "r", agent: "opencode", sessionId, cwd: "/w", files });
       return await hf.captures.expire(id, 1);
     };
-    const first = await saved("one");
+    const first = await saved("ses_one");
     let second: Promise<{ id: string }> | undefined;
     const { code, stdout } = await work(["--agents", file, "--sweep", "1s", "--json"], (text) => {
       const swept = text.split('"swept"').length - 1;
-      if (swept === 1) second ??= saved("two");
+      if (swept === 1) second ??= saved("ses_two");
       return swept === 2;
     });
     expect(code).toBe(0);
@@ -95,7 +95,7 @@ describe("worker", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(told.filter(({ event }) => event === "swept").map(({ removed }) => removed)).toMatchObject([
-      [{ id: first.id, request: "r", sessionId: "one" }],
+      [{ id: first.id, request: "r", sessionId: "ses_one" }],
       [{ id: (await second)?.id }],
     ]);
     expect(await hf.captures.get(first.id)).toBeNull();
@@ -103,8 +103,8 @@ describe("worker", () => {
 
   test("sweeps never, when it is told so, and not all the time", async () => {
     const file = agents(`export default ${ECHO}`);
-    const files = [{ role: "transcript" as const, path: "project/a.jsonl", content: new Uint8Array(10) }];
-    const { id } = await hf.captures.save({ request: "r", agent: "opencode", sessionId: "s", cwd: "/w", files });
+    const files = [{ role: "export" as const, path: "export/ses_s.json", content: new Uint8Array(10) }];
+    const { id } = await hf.captures.save({ request: "r", agent: "opencode", sessionId: "ses_s", cwd: "/w", files });
     await hf.captures.expire(id, 1);
     await hf.runs.start(echo, { session: "a" });
     const { code, stdout } = await work(["--agents", file, "--sweep", "never"], (text) => text.includes(" completed"));

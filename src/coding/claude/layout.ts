@@ -3,9 +3,9 @@
 import * as path from "node:path";
 import type { CaptureRole } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
+import { isSessionIdOf, mainFileOf } from "../../core/agent-sessions.ts";
 import { checkPath, unsafe } from "../paths.ts";
 
-const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Folders of the config directory in which each session has one of its own. */
 export const FOLDERS = ["file-history", "session-env", "tasks"] as const;
 /** Claude Code 2.0 kept sub-agents beside the session, and a list of things to do for each. */
@@ -21,7 +21,7 @@ export interface ClaudePlace {
 }
 
 export function isSessionId(value: string): boolean {
-  return SESSION_ID.test(value);
+  return isSessionIdOf("claude-code", value);
 }
 
 export function checkSessionId(value: unknown): string {
@@ -47,7 +47,7 @@ export function isNever(name: string): boolean {
 }
 
 export function transcriptPath(sessionId: string): string {
-  return `project/${sessionId}.jsonl`;
+  return mainFileOf("claude-code", sessionId).path;
 }
 
 /** The path of a session's file on disk. UnsafePath (InvalidArgument) when it is no file of this session. */

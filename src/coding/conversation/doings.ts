@@ -1,12 +1,14 @@
 // What was done, as the tool calls of a stored conversation say: files changed, commands, the task list, what is open.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { ContentBlock, Message } from "../../contracts/messages.ts";
+import type { Session } from "../../contracts/sessions.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
+import { type Spoken, spokenIn } from "./spoken.ts";
+import { contentBehind } from "./told.ts";
 
 export interface Doings {
   readonly messages: number;
-  readonly prompts: readonly Message[];
-  readonly last: readonly Message[];
+  readonly prompts: readonly Spoken[];
+  readonly last: readonly Spoken[];
   /** Newest last; each once. */
   readonly changed: readonly string[];
   readonly read: readonly string[];
@@ -14,50 +16,67 @@ export interface Doings {
   readonly tasks: readonly { readonly title: string; readonly status: string }[];
   /** Tool calls without a result. */
   readonly open: readonly { readonly name: string; readonly input: unknown }[];
-  readonly summary: Message | null;
-  readonly answer: Message | null;
+  readonly summary: Spoken | null;
+  readonly answer: Spoken | null;
+  /** Characters of digests that prompts began with, which are left out here. */
+  readonly told: number;
 }
 
-type ToolUse = Extract<ContentBlock, { type: "tool_use" }>;
-type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;
+type Block = Spoken["content"][number];
+type ToolUse = Extract<Block, { type: "tool_use" }>;
+type ToolResult = Extract<Block, { type: "tool_result" }>;
 
-const PAGE = 500;
 const CHANGES = /^(edit|write|multiedit|notebookedit|patch|apply_patch)$/i;
 const DONE = ["completed", "done", "cancelled", "deleted"];
 
-/** Page by page: nothing is kept of what lies before the last messages but what it says here. */
-export async function doingsOf(hf: Pick<Holdfast, "history">, session: string, last: number): Promise<Doings> {
+/** Of sessions that follow each other. Nothing is kept of what lies before the last messages but what it says here. */
+export async function doingsOf(
+  hf: Pick<Holdfast, "history">,
+  sessions: readonly Session[],
+  last: number,
+): Promise<Doings> {
   const seen = new Gathering(last);
-  for (let after: string | undefined; ; ) {
-    const page = await hf.history.session(session, { limit: PAGE, ...(after === undefined ? {} : { after }) });
-    for (const message of page) seen.add(message);
-    after = page.at(-1)?.id;
-    if (page.length < PAGE) return seen.all();
+  for (const session of sessions) {
+    seen.begin();
+    for await (const message of spokenIn(hf, session)) seen.add(message);
   }
+  return seen.all();
 }
 
 class Gathering {
   readonly #most: number;
+  #sessions = 0;
   #messages = 0;
-  readonly #prompts: Message[] = [];
-  readonly #last: Message[] = [];
+  #told = 0;
+  readonly #prompts: Spoken[] = [];
+  readonly #last: Spoken[] = [];
   readonly #changed = new Set<string>();
   readonly #read = new Set<string>();
   readonly #commands = new Map<string, { command: string; failed: boolean }>();
   readonly #open = new Map<string, ToolUse>();
   readonly #tasks = new Map<string, { title: string; status: string }>();
-  #summary: Message | null = null;
-  #answer: Message | null = null;
+  #summary: Spoken | null = null;
+  #answer: Spoken | null = null;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  add(message: Message): void {
+  /** What was cut off in the session before is over: another has gone on since. */
+  begin(): void {
+    this.#sessions++;
+    this.#open.clear();
+  }
+
+  add(given: Spoken): void {
+    const isPrompt = given.metadata?.prompt === true;
+    const behind = isPrompt ? contentBehind(given.content) : null;
+    const message = behind === null ? given : { ...given, content: behind.content };
+    this.#told += behind?.chars ?? 0;
     this.#messages++;
     this.#last.push(message);
     if (this.#last.length > this.#most) this.#last.shift();
-    if (message.metadata?.prompt === true) this.#prompts.push(message);
+    if (isPrompt && message.content.length > 0) this.#prompts.push(message);
     if (message.metadata?.compaction === true) this.#summary = message;
     for (const block of message.content) {
       if (block.type === "tool_use") this.#use(block);
@@ -91,9 +110,15 @@ class Gathering {
   }
 
   #update({ taskId, status, subject }: Loose): void {
-    const task = this.#tasks.get(String(taskId));
+    const key = this.#keyOf(String(taskId));
+    const task = this.#tasks.get(key);
     if (task === undefined) return;
-    this.#tasks.set(String(taskId), { title: textOf(subject) ?? task.title, status: textOf(status) ?? task.status });
+    this.#tasks.set(key, { title: textOf(subject) ?? task.title, status: textOf(status) ?? task.status });
+  }
+
+  /** Every session counts its tasks from 1 on. */
+  #keyOf(task: string): string {
+    return `${this.#sessions}:${task}`;
   }
 
   #result(block: ToolResult): void {
@@ -105,7 +130,7 @@ class Gathering {
     // The number that the task got is in the answer only.
     const [, id] = /#(\d+)/.exec(resultText(block)) ?? [];
     const title = textOf(use.input.subject);
-    if (id !== undefined && title !== null) this.#tasks.set(id, { title, status: "pending" });
+    if (id !== undefined && title !== null) this.#tasks.set(this.#keyOf(id), { title, status: "pending" });
   }
 
   all(): Doings {
@@ -114,7 +139,7 @@ class Gathering {
       ...{ changed: [...this.#changed], read: [...this.#read].filter((file) => !this.#changed.has(file)) },
       ...{ commands: [...this.#commands.values()], open: [...this.#open.values()] },
       tasks: [...this.#tasks.values()].filter(({ status }) => !DONE.includes(status)),
-      ...{ summary: this.#summary, answer: this.#answer },
+      ...{ summary: this.#summary, answer: this.#answer, told: this.#told },
     };
   }
 }
@@ -124,6 +149,6 @@ export function resultText({ content }: ToolResult): string {
   return content.map((block) => (block.type === "text" ? block.text : `(${block.type})`)).join("\n");
 }
 
-export function saidIn(message: Message): string {
-  return message.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+export function saidIn({ content }: Spoken): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }

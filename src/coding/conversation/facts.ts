@@ -3,14 +3,52 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { firstLine, titleOf } from "./brief.ts";
+import { idOf } from "./content.ts";
 import type { Conversation, ConversationCall, ConversationMessage } from "./conversation.ts";
+import { contentBehind } from "./told.ts";
 
-export function described(conversation: Conversation): { title?: string; metadata: JsonObject } {
+/** What a session is tagged with for each tool that was called in it, so that it can be asked for. */
+const TOOL = "tool:";
+/** A tag is an id, and a session has so many; what goes beyond that nobody asks for. */
+const MOST_TOOLS = 100;
+const LONGEST_TOOL = 128;
+
+interface Described {
+  readonly title?: string;
+  readonly tags: readonly string[];
+  readonly metadata: JsonObject;
+}
+
+export function described(conversation: Conversation): Described {
   const { sessionId, cwd, version, startedAt, title, reportedCostUsd } = conversation;
-  const prompt = conversation.messages.find(({ isPrompt }) => isPrompt);
-  const called = titleOf(title ?? firstLine(prompt?.content ?? []));
+  const called = titleOf(title ?? firstPrompt(conversation));
   const facts = { agent: conversation.agent, sessionId, cwd, version, startedAt, reportedCostUsd };
-  return { ...(called === "" ? {} : { title: called }), metadata: { coding: wellFormed(facts) } };
+  return {
+    ...(called === "" ? {} : { title: called }),
+    ...{ tags: toolTags(conversation), metadata: { coding: wellFormed(facts) } },
+  };
+}
+
+function toolTags({ messages }: Conversation): readonly string[] {
+  const tags = new Set<string>();
+  for (const { content } of messages) {
+    for (const block of content) {
+      const name = block.type === "tool_use" ? idOf(block.name) : null;
+      if (name !== null && name.length <= LONGEST_TOOL) tags.add(`${TOOL}${name}`);
+    }
+  }
+  return [...tags].slice(0, MOST_TOOLS);
+}
+
+/** Those it has and those it lacks, as far as there is room. */
+export function withTags(found: readonly string[], more: readonly string[]): readonly string[] {
+  return [...new Set([...found, ...more])].slice(0, Math.max(found.length, LIMITS.tags));
+}
+
+/** The first line that was asked: what an agent was told of an earlier conversation is not. */
+export function firstPrompt({ messages }: Pick<Conversation, "messages">): string {
+  const prompts = messages.filter(({ isPrompt }) => isPrompt);
+  return prompts.map(({ content }) => firstLine(contentBehind(content)?.content ?? content)).find((line) => line) ?? "";
 }
 
 /** Metadata is text that people read: what is not Unicode is not kept there. */
@@ -20,6 +58,15 @@ function wellFormed(facts: Readonly<Record<string, string | number | null>>): Js
     typeof value === "string" ? value.toWellFormed().slice(0, 4096) : value,
   ]);
   return Object.fromEntries(entries) as JsonObject;
+}
+
+type Known = Pick<Described, "tags" | "metadata">;
+
+/** Than what a session knows of itself. */
+export function saysMore(found: Known, { tags, metadata }: Known): boolean {
+  const isNew = ([name, value]: readonly [string, unknown]) =>
+    JSON.stringify(found.metadata[name]) !== JSON.stringify(value);
+  return Object.entries(metadata).some(isNew) || withTags(found.tags, tags).length > found.tags.length;
 }
 
 /** Ids have a limit, and of a sub-agent's sub-agents they grow. */

@@ -1,26 +1,30 @@
 // What a coding agent was asked, did and left open, as Markdown for people. What it quotes was written by models and tools:
 // it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Message } from "../../contracts/messages.ts";
+import type { Session } from "../../contracts/sessions.ts";
 import { plain, shortened } from "./brief.ts";
-import { isObject, textOf } from "./content.ts";
+import { isObject, type Loose, textOf } from "./content.ts";
 import { doingsOf, saidIn } from "./doings.ts";
+import { isMirror, mirroredConversation, mirroredId } from "./mirror.ts";
+import { withEarlier } from "./request.ts";
+import type { Spoken } from "./spoken.ts";
 
 export interface HandoverOptions {
-  /** The command that puts the agent's session back; `holdfast restore` with its request when not given. null: nothing does. */
-  readonly restore?: string | null;
+  /** From which the session's files can be put back; null: it is gone. Not given: the newest that is there. */
+  readonly capture?: string | null;
   /** How many prompts, files and commands are listed, the newest of each; 20 when not given. */
   readonly items?: number;
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "cost">;
+type Stores = Pick<Holdfast, "sessions" | "history" | "cost" | "captures">;
 
 export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
   const view = await hf.sessions.at(session);
-  const { title, request, metadata, id } = view.session;
+  const { title, request, id } = view.session;
   const { items = 20 } = options;
-  const doings = await doingsOf(hf, session, 1);
-  const coding = isObject(metadata.coding) ? metadata.coding : {};
+  const sessions = await withEarlier(hf, view.session);
+  const doings = await doingsOf(hf, sessions, 1);
+  const coding = await codingOf(hf, view.session);
   const facts: readonly (readonly [string, string | null])[] = [
     ["Agent", [textOf(coding.agent), textOf(coding.version)].filter((one) => one !== null).join(" ") || null],
     ["Session", id],
@@ -28,13 +32,16 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     ["Directory", textOf(coding.cwd)],
     ["Request", request],
   ];
-  const usual = request === null ? null : `holdfast restore --request ${word(request)}`;
-  const restore = options.restore === undefined ? usual : options.restore;
+  const capture = options.capture === undefined ? await captureOf(hf, view.session, coding) : options.capture;
   return [
     `# Handover: ${code(title ?? id)}`,
     "",
     ...facts.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${code(value)}`])),
+    ...(sessions.length === 1 ? [] : [`- Goes on from: ${sessions.slice(0, -1).map(named).join(", ")}`]),
     `- Messages: ${doings.messages}`,
+    ...(doings.told === 0
+      ? []
+      : [`- Left out of the prompts: ${doings.told} characters that told of earlier sessions`]),
     ...section("What was asked", counted(doings.prompts, items, said)),
     ...section("Last answer", doings.answer === null ? [] : said(doings.answer)),
     ...section(
@@ -45,13 +52,13 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
       "Commands",
       counted(doings.commands, items, ({ command, failed }) => [`- ${code(command)}${failed ? " (failed)" : ""}`]),
     ),
-    ...section("Sub-agents", await subagents(hf, session)),
+    ...section("Sub-agents", await subagents(hf, sessions)),
     ...section("Open", [
       ...doings.tasks.map(({ title: task, status }) => `- ${code(task)} (${code(status)})`),
       ...doings.open.map(({ name, input }) => `- cut off in ${code(name)}: ${code(JSON.stringify(input) ?? "")}`),
     ]),
-    ...section("Tokens and cost", await spending(hf, session, coding.reportedCostUsd)),
-    ...section("How to continue", restore === null ? [] : ["", ...block(restore)]),
+    ...section("Tokens and cost", await spending(hf, sessions)),
+    ...section("How to continue", continuing(request, textOf(coding.agent), capture)),
     "",
   ].join("\n");
 }
@@ -68,7 +75,11 @@ function counted<T>(all: readonly T[], most: number, lines: (one: T) => readonly
   return out === 0 ? shown : [`*${out} earlier ones are not listed.*`, "", ...shown];
 }
 
-function said(message: Message): readonly string[] {
+function named({ id }: Session): string {
+  return code(id);
+}
+
+function said(message: Spoken): readonly string[] {
   return ["", ...block(shortened(saidIn(message), 4000))];
 }
 
@@ -91,32 +102,83 @@ function code(text: string): string {
   return `${mark}${pad}${line}${pad}${mark}`;
 }
 
+/** What an import says of the agent; of a mirrored session its entries do. */
+async function codingOf(hf: Stores, session: Session): Promise<Loose> {
+  if (!isMirror(session)) return isObject(session.metadata.coding) ? session.metadata.coding : {};
+  const { agent, version, cwd } = await mirroredConversation(hf, session);
+  return { agent, version, cwd, sessionId: mirroredId(session.metadata) };
+}
+
+async function captureOf({ captures }: Stores, { request, id }: Session, coding: Loose): Promise<string | null> {
+  const sessionId = textOf(coding.sessionId);
+  if (request === null || sessionId === null) return null;
+  const { items } = await captures.list({ request, sessionId });
+  return items.find((one) => one.session === id)?.id ?? null;
+}
+
+/** `run` comes first: it goes on with whatever is there, and what is written here may be read when the capture is gone. */
+function continuing(request: string | null, agent: string | null, capture: string | null): readonly string[] {
+  if (request === null) return [];
+  const program = agent === "opencode" ? "opencode" : "claude";
+  const run = ["", ...block(`holdfast run --request ${word(request)} -- ${program}`), ""];
+  if (capture === null) {
+    return [...run, "The capture of the session's files is gone: `run` tells the agent this conversation instead."];
+  }
+  const only = ["To put the session's files back and no more, as long as the capture is there:", ""];
+  return [...run, ...only, ...block(`holdfast restore --capture ${word(capture)}`)];
+}
+
 function word(text: string): string {
   return /^[\w./:=@-]+$/.test(text) && !text.startsWith("-") ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-async function subagents(hf: Stores, session: string): Promise<readonly string[]> {
-  const found = await (await hf.sessions.at(session)).invocations();
-  return found.map(
-    ({ label, callee, status }) => `- ${code(label ?? callee ?? "")} (${status}) in ${code(callee ?? "")}`,
-  );
+async function subagents(hf: Stores, sessions: readonly Session[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const { id } of sessions) {
+    for (const { label, callee, status } of await (await hf.sessions.at(id)).invocations()) {
+      lines.push(`- ${code(label ?? callee ?? "")} (${status}) in ${code(callee ?? "")}`);
+    }
+  }
+  return lines;
 }
 
-/** Of the session and of those that worked for it. */
-async function spending(hf: Stores, session: string, reported: unknown): Promise<readonly string[]> {
+/** Of the sessions and of those that worked for them. */
+async function spending(hf: Stores, sessions: readonly Session[]): Promise<readonly string[]> {
   const total = { calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, unknownCosts: 0 };
-  for (const one of await family(hf, session, new Set())) {
-    const spent = (await hf.cost({ session: one })).total;
-    for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += spent[name];
-  }
+  const seen = new Set<string>();
+  for (const { id } of sessions) await family(hf, id, seen);
+  const spent: (typeof total)[] = [];
+  for (const one of seen) spent.push((await hf.cost({ session: one })).total);
+  for (const one of sessions) if (isMirror(one)) spent.push(...(await mirroredSpending(hf, one)));
+  for (const one of spent) for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += one[name];
   const { calls, inputTokens, outputTokens, cachedTokens, costUsd, unknownCosts } = total;
   const unknown = unknownCosts === 0 ? "" : ` (the cost of ${unknownCosts} calls is not known)`;
   return [
     `- Calls: ${calls}`,
     `- Tokens: ${inputTokens} in (${cachedTokens} of them from a cache), ${outputTokens} out`,
     `- Cost: ${unknownCosts === calls ? "not known" : `${costUsd.toFixed(4)} USD`}${unknownCosts === calls ? "" : unknown}`,
-    ...(typeof reported === "number" ? [`- Cost as the agent itself reports it: ${reported.toFixed(4)} USD`] : []),
+    ...reported(sessions),
   ];
+}
+
+/** What the SDK mirrors has no calls of its own in the store: the entries say what each took. */
+async function mirroredSpending(hf: Stores, session: Session) {
+  const { calls } = await mirroredConversation(hf, session);
+  return calls.map(({ inputTokens, outputTokens, cachedTokens, costUsd }) => ({
+    ...{ calls: 1, inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, cachedTokens: cachedTokens ?? 0 },
+    ...{ costUsd: costUsd ?? 0, unknownCosts: costUsd === null ? 1 : 0 },
+  }));
+}
+
+/** A session of which the agent says nothing is not taken for one that cost nothing. */
+function reported(sessions: readonly Session[]): readonly string[] {
+  const costs = sessions.flatMap(({ metadata: { coding } }) =>
+    isObject(coding) && typeof coding.reportedCostUsd === "number" ? [coding.reportedCostUsd] : [],
+  );
+  if (costs.length === 0) return [];
+  const least = costs.length < sessions.length ? "at least " : "";
+  const sum = costs.reduce((a, b) => a + b);
+  return [`- Cost as the agent itself reports it: ${least}${sum.toFixed(4)} USD`];
 }
 
 async function family(hf: Stores, session: string, seen: Set<string>): Promise<ReadonlySet<string>> {

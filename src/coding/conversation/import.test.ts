@@ -112,6 +112,29 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     expect(JSON.stringify(await hf.tree(at.session))).toContain(child);
   });
 
+  test("CA7 QU1 the tools that were called can be asked for, also those of a later import", async () => {
+    const t = new Transcript("tools");
+    t.prompt("go");
+    t.tools("Bash", "Read", "Bash");
+    const at = to();
+    await hf.sessions.create({ id: at.session, request: at.request, tags: ["mine"] });
+    await importConversation(hf, claude(t), at);
+    t.tools("mcp__db__query");
+    t.answer([{ type: "tool_use", id: "h", name: "\0\ud800", input: {} }]);
+    for (let i = 0; i < 300; i++) t.answer([{ type: "tool_use", id: `m${i}`, name: `many-${i}`, input: {} }]);
+    await importConversation(hf, claude(t), at);
+    const before = await hf.sessions.get(at.session);
+    await importConversation(hf, claude(t), at);
+    expect(await hf.sessions.get(at.session)).toEqual(before);
+    expect(before?.tags.slice(0, 4)).toEqual(["mine", "tool:Bash", "tool:Read", "tool:mcp__db__query"]);
+    expect(before?.tags).toHaveLength(101);
+    const asked = await hf.query(
+      `[:find ?id :in $ ?r ?t :where [?s :session/request ?r] [?s :session/tag ?t] [?s :session/id ?id]]`,
+      ["r", "tool:mcp__db__query"],
+    );
+    expect(asked).toEqual([[at.session]]);
+  });
+
   test("CA7 a real conversation of OpenCode, with its child", async () => {
     const read = readOpenCode(fixture("opencode-1.18.33.json"), [fixture("opencode-1.18.33-child.json")]);
     const at = to();

@@ -15,7 +15,7 @@ import {
   isAtRest,
   type Subagent,
 } from "./conversation.ts";
-import { childOf, described, metadataOf, outcomeOf, responseRef } from "./facts.ts";
+import { childOf, described, metadataOf, outcomeOf, responseRef, saysMore, withTags } from "./facts.ts";
 import { type Line, readLine } from "./line.ts";
 
 export interface ImportOptions {
@@ -24,6 +24,8 @@ export interface ImportOptions {
   readonly request: string;
   /** In whose name its messages are kept; the coding agent's when not given. */
   readonly agent?: string;
+  /** The session of the same request that the agent was told of when it began, where its own first prompt does not show it. */
+  readonly follows?: string;
 }
 
 export interface Imported {
@@ -42,16 +44,17 @@ type Stores = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls
 export async function importConversation(
   hf: Stores,
   conversation: Conversation,
-  { session, request, agent }: ImportOptions,
+  { session, request, agent, follows }: ImportOptions,
 ): Promise<Imported> {
   const by = agent ?? conversation.agent;
-  const known = described(conversation);
+  const { metadata, ...rest } = described(conversation);
+  const known = { ...rest, metadata: { ...metadata, ...(follows && { follows }) } };
   const found = await hf.sessions.get({ session });
   if (found === null) {
     await hf.sessions.create({ id: session, agent: by, request, origin: conversation.agent, ...known });
-  } else if (JSON.stringify(found.metadata.coding) !== JSON.stringify(known.metadata.coding)) {
+  } else if (saysMore(found, known)) {
     await hf.sessions.update(session, {
-      metadata: { ...found.metadata, ...known.metadata },
+      ...{ metadata: { ...found.metadata, ...known.metadata }, tags: withTags(found.tags, known.tags) },
       ...(found.title === null && known.title !== undefined ? { title: known.title } : {}),
     });
   }
@@ -64,6 +67,8 @@ const BATCH = 500;
 /** Calls that are recorded at the same time. */
 const AT_ONCE = 64;
 
+type To = Required<Omit<ImportOptions, "follows">>;
+
 interface Pending {
   readonly inputs: MessageInput[];
   chars: number;
@@ -72,7 +77,7 @@ interface Pending {
 class Importing {
   readonly #hf: Stores;
   readonly #conversation: Conversation;
-  readonly #to: Required<ImportOptions>;
+  readonly #to: To;
   readonly #calls: ReadonlyMap<string, ConversationCall>;
   readonly #ids = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
@@ -85,7 +90,7 @@ class Importing {
   #messages = 0;
   #added = 0;
 
-  constructor(hf: Stores, conversation: Conversation, to: Required<ImportOptions>) {
+  constructor(hf: Stores, conversation: Conversation, to: To) {
     this.#hf = hf;
     this.#conversation = conversation;
     this.#to = to;

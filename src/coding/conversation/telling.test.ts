@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
+import { importCaptured } from "../telling.ts";
 import { cut } from "./brief.ts";
 import { readClaude, withSubagents } from "./claude.ts";
 import { digest } from "./digest.ts";
@@ -13,6 +14,7 @@ import { readOpenCode } from "./opencode.ts";
 
 const BEGIN = "<earlier-conversation>";
 const END = "</earlier-conversation>";
+const GONE = "The capture of the session's files is gone: `run` tells the agent this conversation instead.";
 
 let hf: Holdfast;
 let n = 0;
@@ -123,11 +125,32 @@ describe("the handover", () => {
       ...["- Agent: `claude-code 2.1.325`", "- Directory: `/home/dev/app`", "- Messages: 27"],
       ...["- `/home/dev/app/a.txt`", "- `exit 3` (failed)", "- `Do thing` (`pending`)"],
       ...["- `look around` (done) in `told/agent-af11a538400b63651`", "- Calls: 12", "- Cost: not known"],
-      "    holdfast restore --request 'r 1'",
+      ...["    holdfast run --request 'r 1' -- claude", GONE],
     ]) {
       expect(text.split("\n")).toContain(line);
     }
-    expect(await handover(hf, "told", { restore: "run it", items: 1 })).toMatch(/3 earlier ones[\s\S]*\n {4}run it\n/);
+    expect(await handover(hf, "told", { items: 1 })).toContain("3 earlier ones");
+  });
+
+  test("CA7 how to continue: run first, then the capture as long as it is there", async () => {
+    const id = "11111111-2222-4333-8444-555555555555";
+    const t = rich("continued", 1);
+    const files = [
+      { role: "transcript" as const, path: `project/${id}.jsonl`, content: new TextEncoder().encode(t.text) },
+    ];
+    const capture = await hf.captures.save({ request: "r-7", agent: "claude-code", sessionId: id, cwd: "/w", files });
+    await importCaptured(hf, capture);
+    const RUN = "\n## How to continue\n\n    holdfast run --request r-7 -- claude\n\n";
+    const text = await handover(hf, capture.session);
+    expect(text).toContain(RUN);
+    expect(text).toContain(`\n    holdfast restore --capture ${capture.id}\n`);
+    await hf.captures.expire(capture.id, 1);
+    const later = await handover(hf, capture.session);
+    expect(later).toContain(`${RUN}${GONE}\n`);
+    expect(later).not.toContain("holdfast restore");
+    const { conversation } = readOpenCode(fixture("opencode-1.18.33.json"));
+    await importConversation(hf, conversation, { session: "oc", request: "-- x" });
+    expect(await handover(hf, "oc")).toContain("    holdfast run --request '-- x' -- opencode\n");
   });
 
   test("CA7 hostile text is neither Markdown nor HTML nor a terminal's command", async () => {

@@ -2,17 +2,18 @@
 // looked at first. A statement stands on a command line, so what is long is cut into several.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
+import { isSessionIdOf } from "../../core/agent-sessions.ts";
 
 /** Linux allows 128 KiB for one argument. */
 export const STATEMENT_MAX = 120_000;
 const LITERAL_MAX = 100_000;
 
-const SESSION = /^ses_[A-Za-z0-9]{1,100}$/;
 const MESSAGE = /^msg[A-Za-z0-9_-]{1,100}$/;
 const PART = /^prt[A-Za-z0-9_-]{1,100}$/;
 const OUTPUT = /^tool_[A-Za-z0-9]{1,100}$/;
 
-export const isSessionId = (value: unknown): value is string => typeof value === "string" && SESSION.test(value);
+export const isSessionId = (value: unknown): value is string =>
+  typeof value === "string" && isSessionIdOf("opencode", value);
 export const isMessageId = (value: unknown): value is string => typeof value === "string" && MESSAGE.test(value);
 export const isPartId = (value: unknown): value is string => typeof value === "string" && PART.test(value);
 export const isOutputId = (value: unknown): value is string => typeof value === "string" && OUTPUT.test(value);

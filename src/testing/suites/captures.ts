@@ -32,12 +32,17 @@ const transcript = (content: Uint8Array, id = ID): NewCapturedFile => ({
 });
 
 function captured(more: Partial<NewCapture> = {}): NewCapture {
-  return {
-    ...{ request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app" },
-    files: [transcript(bytes('{"type":"user"}\n')), { role: "task", path: `tasks/${ID}/1.json`, content: bytes("{}") }],
-    ...more,
-  };
+  const { agent = "claude-code", sessionId = ID } = more;
+  const main = transcript(bytes('{"type":"user"}\n'), sessionId);
+  const files: readonly NewCapturedFile[] =
+    agent === "opencode"
+      ? [{ role: "export", path: `export/${sessionId}.json`, content: bytes("{}") }]
+      : [main, { role: "task", path: `tasks/${sessionId}/1.json`, content: bytes("{}") }];
+  return { ...{ request: "req-1", agent, sessionId, cwd: "/srv/app", files }, ...more };
 }
+
+/** Another id, as Claude Code makes them. */
+const idOf = (n: number) => ID.replace(/^......../, n.toString(16).padStart(8, "0"));
 
 async function readAll(captures: Captures, id: string, path: string): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
@@ -98,11 +103,12 @@ const savingCases: readonly Case[] = [
     ["captures", "blobs"],
     async ({ captures, blobs }) => {
       const ref = await blobs.store(bytes("as it was"), { ttlMs: 60_000 });
-      const files: NewCapturedFile[] = [{ role: "other", path: "project/notes.txt", content: { ref } }];
+      const notes: NewCapturedFile = { role: "other", path: "project/notes.txt", content: { ref } };
+      const files = [transcript(bytes("{}\n")), notes];
       const saved = await captures.save(captured({ files }));
       isSameBytes(await readAll(captures, saved.id, "project/notes.txt"), bytes("as it was"));
       const none = refOf(bytes("never stored"));
-      const missing = [{ role: "other", path: "a", content: { ref: none } }] as const;
+      const missing = [{ ...transcript(bytes("")), content: { ref: none } }];
       await refuses("BlobNotFound", () => captures.save(captured({ request: "req-2", files: missing })));
     },
   ),
@@ -178,7 +184,7 @@ const findingCases: readonly Case[] = [
   prove("CA5 several of a request, the newest first; one by its session", ["captures"], async ({ captures }) => {
     assert.equal(await captures.latest("req-1"), null);
     const first = await captures.save(captured());
-    const second = await captures.save(captured({ sessionId: "other" }));
+    const second = await captures.save(captured({ sessionId: idOf(1) }));
     const third = await captures.save(captured({ request: "req-2", agent: "opencode", sessionId: "ses_1" }));
     assert.equal((await captures.latest("req-1"))?.id, second.id);
     assert.equal((await captures.latest("req-2"))?.id, third.id);
@@ -197,7 +203,7 @@ const findingCases: readonly Case[] = [
   prove("CA5 the list comes in pages and by filters", ["captures"], async ({ captures }) => {
     const made: string[] = [];
     for (const n of range(7)) {
-      made.unshift((await captures.save(captured({ request: `req-${n % 2}`, sessionId: `s-${n}` }))).id);
+      made.unshift((await captures.save(captured({ request: `req-${n % 2}`, sessionId: idOf(n) }))).id);
     }
     const seen: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -208,10 +214,10 @@ const findingCases: readonly Case[] = [
     assert.deepEqual(seen, made);
     assert.equal((await captures.list({ request: "req-1" })).items.length, 3);
     assert.deepEqual(
-      (await captures.list({ request: "req-1", sessionId: "s-1" })).items.map(({ id }) => id),
+      (await captures.list({ request: "req-1", sessionId: idOf(1) })).items.map(({ id }) => id),
       [made[5]],
     );
-    assert.equal((await captures.list({ sessionId: "s-2", agent: "opencode" })).items.length, 0);
+    assert.equal((await captures.list({ sessionId: idOf(2), agent: "opencode" })).items.length, 0);
   }),
 ];
 
@@ -482,7 +488,7 @@ const hostileCases: readonly Case[] = [
       ...["a/", "a.", "a ", "\ud800", `a/${"b".repeat(300)}`, range(40).join("/")],
     ];
     for (const path of paths) {
-      const files: NewCapturedFile[] = [{ role: "other", path, content: bytes("x") }];
+      const files = [transcript(bytes("{}\n")), { role: "other", path, content: bytes("x") } as const];
       await refuses([...CALLER_MISTAKES], () => captures.save(captured({ files })), JSON.stringify(path));
     }
     assert.deepEqual((await captures.list()).items, []);
@@ -514,11 +520,36 @@ const hostileCases: readonly Case[] = [
     assert.deepEqual((await captures.list()).items, []);
   }),
 
+  prove("CA3 what could not be put back is not saved, nor taken from a bundle", ["captures"], async ({ captures }) => {
+    const notes = { role: "other", path: "project/notes.txt", content: bytes("x") } as const;
+    const exported = (id: string) => ({ role: "export", path: `export/${id}.json`, content: bytes("{}") }) as const;
+    const bad: readonly Partial<NewCapture>[] = [
+      ...[{ files: [] }, { files: [notes] }, { files: [{ ...transcript(bytes("")), role: "other" } as const] }],
+      ...[{ files: [transcript(bytes(""), idOf(1))] }, { files: [exported(ID)] }],
+      ...["x", "ses_1", "../../etc", `${ID}0`, "'; DROP TABLE captures; --"].map((sessionId) => ({ sessionId })),
+      ...[ID, "ses_", "ses_../x", "ses_a b"].map((sessionId) => ({ agent: "opencode" as const, sessionId })),
+      { agent: "opencode", sessionId: "ses_1", files: [exported("ses_2")] },
+      { agent: "opencode", sessionId: "ses_1", files: [transcript(bytes(""))] },
+    ];
+    for (const [n, one] of bad.entries()) {
+      await refuses("InvalidArgument", () => captures.save(captured(one)), `capture ${n}`);
+    }
+    const { agent, sessionId, cwd } = captured();
+    const origin = { ...{ agent, sessionId, cwd, configDir: null, key: null }, agentVersion: null };
+    const listed = { role: notes.role, path: notes.path, size: 1, ref: refOf(notes.content), stored: 1 };
+    const list = bytes(JSON.stringify({ ...origin, files: [listed], v: 1 }));
+    // Not above: an old Node has no zstd, and is to be told so by open().
+    const { encodeBundle } = await import("../../core/bundle.ts");
+    const bundle = encodeBundle(list, [notes.content]);
+    await refuses("InvalidArgument", async () => captures.putBundle(await bundle, { request: "req-1" }));
+    assert.deepEqual((await captures.list()).items, []);
+  }),
+
   prove("ST5 hostile names of requests and sessions are plain data", ["captures"], async ({ captures }) => {
-    for (const name of ["'; DROP TABLE captures; --", "../../etc", "%", "\u{1f600}", "a b\nc", "{}"]) {
-      const saved = await captures.save(captured({ request: name, sessionId: name }));
+    for (const [n, name] of ["'; DROP TABLE captures; --", "../../etc", "%", "\u{1f600}", "a b\nc", "{}"].entries()) {
+      const saved = await captures.save(captured({ request: name, sessionId: idOf(n) }));
       assert.equal((await captures.latest(name))?.id, saved.id);
-      assert.equal((await captures.bySession(name))?.id, saved.id);
+      assert.equal(await captures.bySession(name), null);
       assert.equal((await captures.list({ request: name })).items.length, 1);
     }
   }),

@@ -1,0 +1,18 @@
+// How coding agents name their sessions, and the one file without which none of them can be put back. The store asks when a
+// capture is saved, so that nothing is kept that a restore would refuse.
+import type { CapturedFile, CodingAgent } from "../contracts/captures.ts";
+
+const IDS: Readonly<Record<CodingAgent, RegExp>> = {
+  "claude-code": /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
+  opencode: /^ses_[A-Za-z0-9]{1,100}$/,
+};
+
+export function isSessionIdOf(agent: CodingAgent, id: string): boolean {
+  return IDS[agent].test(id);
+}
+
+/** The transcript of Claude Code, the export of OpenCode. */
+export function mainFileOf(agent: CodingAgent, sessionId: string): Pick<CapturedFile, "role" | "path"> {
+  if (agent === "claude-code") return { role: "transcript", path: `project/${sessionId}.jsonl` };
+  return { role: "export", path: `export/${sessionId}.json` };
+}

@@ -1,0 +1,14 @@
+// When a message was said, as far as whoever brought it in knows: an import has the agent's own time in `metadata.at`, a mirrored
+// entry in its `timestamp`. Rows have the time of their commit, and keep the order.
+import type { Message } from "../contracts/messages.ts";
+
+/** Others may mean something else by the same name: only what can be a time of that message is taken for one. */
+const EARLIEST = 946_684_800_000;
+const CLOCKS_APART_MS = 24 * 3_600_000;
+
+export function saidAt({ at, metadata }: Pick<Message, "at" | "metadata">): number {
+  const { at: told, claude } = metadata ?? {};
+  const stamp = typeof claude === "object" && claude !== null && "timestamp" in claude ? claude.timestamp : null;
+  const said = typeof told === "number" ? told : typeof stamp === "string" ? Date.parse(stamp) : at;
+  return Number.isSafeInteger(said) && said >= EARLIEST && said <= at + CLOCKS_APART_MS ? said : at;
+}
