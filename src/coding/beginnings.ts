@@ -13,9 +13,24 @@ const WORDS = NAMES.flatMap((name) => {
   const parts = name.split(" ").map((part) => `[${part.charAt(0)}${part.charAt(0).toUpperCase()}]${part.slice(1)}`);
   return [parts.join("[_-]?"), name.toUpperCase().replaceAll(" ", "[_-]?")];
 }).join("|");
+const TOKENS = [
+  ...[
+    "sk-",
+    "[sr]k_(?:live|test)_",
+    "gh[pousr]_",
+    "github_pat_",
+    "glpat-",
+    "npm_",
+    "AKIA",
+    "ASIA",
+    "xox[abeoprs]-",
+    "AIza",
+  ],
+  ...["eyJ", "hf_", "pypi-", "ya29\\.", "SG\\.", "dop_v1_"],
+].join("|");
 const TRIGGER = new RegExp(
-  `${BEFORE}(?<token>sk-|[sr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|npm_|AKIA|ASIA|xox[abeoprs]-|AIza|eyJ|hf_|pypi-|ya29\\.|SG\\.|dop_v1_)` +
-    `|(?<pem>-----BEGIN )|(?<url>://)|${BEFORE}(?<bearer>[Bb]earer |[Bb]asic )|(?<word>${WORDS})`,
+  `${BEFORE}(?<token>${TOKENS})|(?<pem>-----BEGIN )|(?<url>://)` +
+    `|${BEFORE}(?<bearer>[Bb]earer |[Bb]asic )|(?<word>${WORDS})`,
   "y",
 );
 /**
