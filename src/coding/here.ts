@@ -58,7 +58,8 @@ function claudeHere({ env, cwd }: Here): AgentHere {
       const found = await findClaudeSession({ sessionId, configDir, cwd, ...(key === null ? {} : { key }) });
       return { ...found, done: async () => {} };
     },
-    restore: (source, options) => restoreClaude(source, { cwd, configDir, key, ...options }),
+    restore: async (source, options) =>
+      alsoLeft(source, await restoreClaude(source, { cwd, configDir, key, ...options })),
   };
 }
 
@@ -82,12 +83,14 @@ function openCodeHere(here: Here): AgentHere {
         throw error;
       }
     },
-    restore: (source, { rewritePaths } = {}) =>
-      restoreOpenCode(source, {
-        runner,
-        cwd: here.cwd,
-        dataDir,
-        ...(rewritePaths === undefined ? {} : { rewritePaths }),
-      }),
+    restore: async (source, { rewritePaths } = {}) => {
+      const asked = rewritePaths === undefined ? {} : { rewritePaths };
+      return alsoLeft(source, await restoreOpenCode(source, { runner, cwd: here.cwd, dataDir, ...asked }));
+    },
   };
+}
+
+/** What it lost before it came here was not put back either. */
+function alsoLeft({ left = [] }: CaptureSource, restored: Restored): Restored {
+  return left.length === 0 ? restored : { ...restored, left: [...left, ...restored.left] };
 }
