@@ -1,11 +1,12 @@
-// More of the captures contract: what bundles of strangers lose.
+// More of the captures contract: what bundles of strangers lose, whose files go, and what a sweep comes to.
 import assert from "node:assert/strict";
-import type { Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
-import { isSameBytes, noise } from "../expect.ts";
+import type { Capture, Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
+import { isSameBytes, noise, range } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
 const ID = "0b5c8a5e-8b0a-4ad0-9d2c-6f6f0a1f7c11";
 const SES = "ses_e1a396178ffeYBc36HXpSQZbv6";
+const HOUR = 3_600_000;
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -13,6 +14,8 @@ function captured(more: Partial<NewCapture> = {}): NewCapture {
   const files: NewCapturedFile[] = [{ role: "transcript", path: `project/${ID}.jsonl`, content: bytes("{}\n") }];
   return { ...{ request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app" }, files, ...more };
 }
+
+const bare = ({ id, generation }: Capture) => ({ id, generation });
 
 async function readAll(captures: Captures, id: string, path: string): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
@@ -62,4 +65,38 @@ const strangers: readonly Case[] = [
   }),
 ];
 
-export const moreCases: readonly Case[] = [...strangers];
+const generations: readonly Case[] = [
+  prove(
+    "BL2 the bytes that a save no longer names are free at once",
+    ["captures", "clock", "stats"],
+    async ({ captures, clock, stats }) => {
+      const other = (content: Uint8Array): NewCapturedFile[] => [{ role: "other", path: "project/a", content }];
+      const first = await captures.save(captured({ files: other(noise(80_000, 3)) }));
+      // What is on its way in lives for an hour without a row.
+      await clock.advance(HOUR + 1);
+      const before = (await stats()).blobs.storedBytes;
+      await captures.save(captured({ files: other(bytes("x")), basis: bare(first) }));
+      const freed = before - (await stats()).blobs.storedBytes;
+      assert.ok(freed > 70_000, `${freed} bytes of 80,000 are free`);
+    },
+  ),
+
+  prove("CA8 nothing goes on from the capture of another request", ["captures"], async ({ captures }) => {
+    const first = await captures.save(captured());
+    const other = await captures.save(captured({ request: "req-2", basis: bare(first) }));
+    assert.notEqual(other.id, first.id);
+    assert.deepEqual([other.generation, other.diverged], [1, false]);
+    assert.equal((await captures.latest("req-1"))?.id, first.id);
+  }),
+
+  prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
+    const made = range(203);
+    await Promise.all(made.map((n) => captures.save(captured({ sessionId: `s-${n}`, ttlMs: 10 }))));
+    await clock.advance(11);
+    assert.equal((await captures.deleteExpired({ dryRun: true })).removed.length, made.length);
+    assert.equal((await captures.deleteExpired()).removed.length, made.length);
+    assert.deepEqual((await captures.deleteExpired()).removed, []);
+  }),
+];
+
+export const moreCases: readonly Case[] = [...strangers, ...generations];
