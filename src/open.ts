@@ -14,6 +14,7 @@ import type { Payloads } from "./contracts/payloads.ts";
 import type { Storage } from "./contracts/storage.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
+import { createFence, FENCE, type Fenced, type Fencing } from "./core/fence.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
@@ -105,7 +106,7 @@ async function openDriver(
   }
 }
 
-function compose(storage: Storage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast {
+function compose(storage: Storage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast & Fencing {
   const payloads = createPayloads(storage, options.blobs);
   const { runs, close: giveBack } = createRuns(storage, payloads);
   const lifetime = new Lifetime(() => storage.close(), giveBack);
@@ -114,26 +115,17 @@ function compose(storage: Storage, info: StoreInfo, settings: Settings, options:
     ttlMs: settings.blobTtlMs,
     ...(options.blobs === undefined ? {} : { backend: options.blobs }),
   });
-  const { locate, standing, called } = createLocate(storage, info);
-  const { turns, calls, evals, snapshots } = workOf(storage, payloads, standing);
+  const located = createLocate(storage, info);
+  const { locate, standing, called } = located;
+  const work: Work = { payloads, located, lifetime, history: options.history };
   const sessions = createSessions(storage, payloads, locate, standing);
   return {
     info,
     agents: lifetime.of(createAgents(storage, payloads)),
-    sessions: lifetime.of(sessions),
-    heads: lifetime.of(
-      taking(createHeads(storage, payloads, locate), standing, {
-        publish: "a head is published",
-        compact: "a session is compacted",
-      }),
-    ),
-    turns: lifetime.of(turns),
-    calls: lifetime.of(calls),
-    evals: lifetime.of(evals),
-    snapshots: lifetime.of(snapshots),
-    invocations: lifetime.of(createInvocations(storage, payloads, locate, standing)),
+    ...workOf(storage, work, sessions),
+    evals: lifetime.of(evalsOf(storage, payloads, standing)),
+    snapshots: lifetime.of(taking(createSnapshots(storage, payloads), standing, { add: "variables are saved" })),
     runs: lifetime.of(runs),
-    history: options.history ?? lifetime.of(createHistory(storage, payloads, called)),
     state: options.state ?? lifetime.of(createState(storage, payloads, called)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage, called)),
     captures: lifetime.of(createCaptures(storage, payloads, blobs, sessions)),
@@ -149,6 +141,10 @@ function compose(storage: Storage, info: StoreInfo, settings: Settings, options:
     ...lifetime.of(createArchives(storage, payloads, locate, () => openScratch(settings))),
     close,
     [Symbol.asyncDispose]: close,
+    [FENCE]: (session) =>
+      createFence(storage, session, (fenced) =>
+        workOf(fenced, work, createSessions(fenced, payloads, locate, standing)),
+      ),
   };
 }
 
@@ -165,23 +161,44 @@ function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
   };
 }
 
-/** The rows of a session's work: written where it stands. */
+interface Work {
+  readonly payloads: Payloads;
+  readonly located: ReturnType<typeof createLocate>;
+  readonly lifetime: Lifetime;
+  readonly history: Holdfast["history"] | undefined;
+}
+
+/** A session and the rows of its work, written where it stands. */
 function workOf(
   storage: Storage,
-  payloads: Payloads,
-  standing: Standing,
-): Pick<Holdfast, "turns" | "calls" | "evals" | "snapshots"> {
+  { payloads, located, lifetime, history }: Work,
+  sessions: Holdfast["sessions"],
+): Fenced {
+  const { locate, standing, called } = located;
   const calls = createCalls(storage, payloads);
   const call = "a call is recorded";
-  const evaluation = "an eval is recorded";
   return {
-    turns: taking(createTurns(storage, payloads), standing, { begin: "a turn begins" }),
-    calls: taking({ ...calls, ...createLeafCalls(storage, calls) }, standing, {
-      ...{ start: call, add: call, leaf: call, leafAll: call },
-    }),
-    evals: taking(createEvals(storage, payloads), standing, { start: evaluation, add: evaluation }),
-    snapshots: taking(createSnapshots(storage, payloads), standing, { add: "variables are saved" }),
+    sessions: lifetime.of(sessions),
+    heads: lifetime.of(
+      taking(createHeads(storage, payloads, locate), standing, {
+        publish: "a head is published",
+        compact: "a session is compacted",
+      }),
+    ),
+    turns: lifetime.of(taking(createTurns(storage, payloads), standing, { begin: "a turn begins" })),
+    calls: lifetime.of(
+      taking({ ...calls, ...createLeafCalls(storage, calls) }, standing, {
+        ...{ start: call, add: call, leaf: call, leafAll: call },
+      }),
+    ),
+    invocations: lifetime.of(createInvocations(storage, payloads, locate, standing)),
+    history: history ?? lifetime.of(createHistory(storage, payloads, called)),
   };
+}
+
+function evalsOf(storage: Storage, payloads: Payloads, standing: Standing): Holdfast["evals"] {
+  const evaluation = "an eval is recorded";
+  return taking(createEvals(storage, payloads), standing, { start: evaluation, add: evaluation });
 }
 
 /** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */

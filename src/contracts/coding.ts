@@ -1,5 +1,5 @@
 // Coding agents on this machine: what a session of theirs left on disk, and how it is put back.
-import type { CapturedFile, CaptureOrigin, CaptureRole, CodingAgent } from "./captures.ts";
+import type { CapturedFile, CaptureOrigin, CaptureRole, CodingAgent, LeftOut } from "./captures.ts";
 
 export interface FoundFile {
   readonly role: CaptureRole;
@@ -24,6 +24,8 @@ export interface CaptureSource extends CaptureOrigin {
   readonly agent: CodingAgent;
   readonly sessionId: string;
   readonly files: readonly CapturedFile[];
+  /** What it does not have any more, because anybody may have made it. */
+  readonly left?: readonly LeftOut[];
   read(path: string): AsyncIterable<Uint8Array>;
 }
 
@@ -39,5 +41,5 @@ export interface Restored {
   /** Messages of the conversation that are there now. */
   readonly messages: number;
   /** What was not put back, and why: nothing that the conversation needs. */
-  readonly left: readonly { readonly path: string; readonly why: string }[];
+  readonly left: readonly LeftOut[];
 }

@@ -101,6 +101,8 @@ export type GuardName =
   | "session.tombstone"
   /** Which invocations name it. */
   | "session.named"
+  /** How long its log is: of those who rely on it, one writes. */
+  | "session.seq"
   | "session.branch"
   | "session.head"
   | "turn.version"

@@ -13,7 +13,6 @@ const LENGTH_BYTES = 4;
 const LEVEL = { params: { 100: 3 } };
 
 const compress = promisify(zstdCompress);
-const decompress = promisify(zstdDecompress);
 const ungzip = promisify(gunzip);
 
 /** The list first, then the files as it has them. */
@@ -33,10 +32,26 @@ export function isGzip(bytes: Uint8Array): boolean {
 
 /** The list of files as bytes, and what follows it. */
 export async function openBundle(bytes: Uint8Array): Promise<{ readonly list: Uint8Array; readonly rest: Uint8Array }> {
-  const whole = await unpacked(() => decompress(bytes.subarray(MAGIC.length), { maxOutputLength: LIMITS.bundleBytes }));
+  const whole = await unpacked(() => decompress(bytes.subarray(MAGIC.length)));
   const size = whole.byteLength < LENGTH_BYTES ? -1 : whole.readUInt32BE(0);
   if (size < 0 || LENGTH_BYTES + size > whole.byteLength) throw corruptedBundle("its list of files is cut off");
   return { list: whole.subarray(LENGTH_BYTES, LENGTH_BYTES + size), rest: whole.subarray(LENGTH_BYTES + size) };
+}
+
+/** One frame and nothing behind it, which would be passed over. */
+function decompress(bytes: Uint8Array): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, told: unknown) => {
+      if (error !== null) return reject(error);
+      const { buffer, engine } = told as {
+        readonly buffer: Buffer;
+        readonly engine: { readonly bytesWritten: number };
+      };
+      if (engine.bytesWritten === bytes.byteLength) resolve(buffer);
+      else reject(new Error("something follows its end"));
+    };
+    zstdDecompress(bytes, { maxOutputLength: LIMITS.bundleBytes, info: true }, done);
+  });
 }
 
 /** A single transcript, compressed, as others pass it on. */

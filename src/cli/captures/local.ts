@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { findClaudeSession } from "../../coding/claude/find.ts";
 import { configDirOf } from "../../coding/claude/key.ts";
+import { isFlatAgent } from "../../coding/claude/layout.ts";
 import { type ClaudeTranscript, listClaudeSessions } from "../../coding/claude/list.ts";
+import { sessionNamedIn } from "../../coding/claude/transcript.ts";
 import { type Imported, importConversation } from "../../coding/conversation/import.ts";
 import { type FoundHere, type Here, openCodeRunner } from "../../coding/here.ts";
 import {
@@ -50,10 +52,14 @@ async function claudeLocals({ env }: Here, unreadable: Unreadable): Promise<read
       other === undefined || one.size > other.size || (one.size === other.size && one.mtimeMs > other.mtimeMs);
     if (isMore) longest.set(one.sessionId, one);
   }
+  const flat = new FlatAgents();
   return [...longest.values()].map(
     ({ sessionId, file, mtimeMs, size }): Local => ({
       ...{ agent: "claude-code", sessionId, changedAt: mtimeMs },
-      stamp: async () => [file, size, mtimeMs, ...(await besides(path.join(file.slice(0, -6), "subagents")))].join(" "),
+      stamp: async () => {
+        const subagents = await besides(path.join(file.slice(0, -6), "subagents"));
+        return [file, size, mtimeMs, ...subagents, ...(await flat.of(path.dirname(file), sessionId))].join(" ");
+      },
       find: async () => ({
         ...(await findClaudeSession({ transcriptPath: file, configDir, onlyMessages: true })),
         done: async () => {},
@@ -67,6 +73,29 @@ async function besides(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   const stats = await Promise.all(names.toSorted().map((name) => lstat(path.join(folder, name)).catch(() => null)));
   return stats.map((stat) => (stat === null ? "-" : `${stat.size}/${stat.mtimeMs}`));
+}
+
+/** Of 2.0, where the sub-agents of all sessions of a project lie beside them: whose each is stands in its first lines. */
+class FlatAgents {
+  readonly #folders = new Map<string, Promise<ReadonlyMap<string | null, readonly string[]>>>();
+
+  async of(folder: string, sessionId: string): Promise<readonly string[]> {
+    const known = this.#folders.get(folder) ?? this.#read(folder);
+    this.#folders.set(folder, known);
+    return (await known).get(sessionId) ?? [];
+  }
+
+  async #read(folder: string): Promise<ReadonlyMap<string | null, readonly string[]>> {
+    const stamps = new Map<string | null, string[]>();
+    for (const name of (await readdir(folder).catch(() => [])).filter(isFlatAgent).toSorted()) {
+      const file = path.join(folder, name);
+      const stat = await lstat(file).catch(() => null);
+      if (!stat?.isFile()) continue;
+      const whose = await sessionNamedIn(file).catch(() => null);
+      stamps.set(whose, [...(stamps.get(whose) ?? []), `${stat.size}/${stat.mtimeMs}`]);
+    }
+    return stamps;
+  }
 }
 
 /** Those below another come with it. */

@@ -54,6 +54,17 @@ test("brings every session in once, and then what was added", async () => {
   expect((await told()).at(-1)).toMatchObject({ imported: 1, messages: 2 });
 });
 
+test("of Claude Code 2.0, too, what a sub-agent added is brought in, and to its session alone", async () => {
+  write(file(SESSION), said(SESSION, 4));
+  write(file(OTHER), said(OTHER, 2));
+  const flat = path.join(projects, "-w", "agent-0abc123.jsonl");
+  write(flat, transcript(1, "/w", { isSidechain: true }));
+  expect((await told()).at(-1)).toMatchObject({ imported: 2, messages: 7 });
+  expect((await told()).at(-1)).toMatchObject({ imported: 0, unchanged: 2 });
+  write(flat, transcript(2, "/w", { isSidechain: true }));
+  expect((await told()).at(-1)).toMatchObject({ imported: 1, unchanged: 1, messages: 1 });
+});
+
 test("what did not change is not read", async () => {
   write(file(SESSION), said(SESSION, 4));
   const when = new Date("2026-01-01");

@@ -159,6 +159,14 @@ describe("CA1 where a session was", () => {
     expect(await origin(line({ cwd: "/a" }) + line({ cwd: "/b" }))).toEqual(["/b", null]);
   });
 
+  test.each(["\ud800", "x".repeat(5000)])("is not what no capture can say of itself", async (odd) => {
+    const plain = line({ cwd: "/a", version: "2.1.1" });
+    expect(await origin(plain + line({ cwd: `/${odd}`, version: odd }))).toEqual(["/a", "2.1.1"]);
+    expect(await origin(line({ cwd: `/${odd}`, version: odd }))).toEqual(["", null]);
+    const found = await findClaudeSession({ sessionId: SESSION, configDir, cwd });
+    expect([found.cwd, found.agentVersion]).toEqual([cwd, null]);
+  });
+
   test("is unknown for what has no lines, or none that can be read", async () => {
     expect(await origin("")).toEqual(["", null]);
     expect(await origin(new Uint8Array([0, 255, 10, 254, 10]))).toEqual(["", null]);

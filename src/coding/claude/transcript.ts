@@ -2,6 +2,7 @@
 // needed of them is taken line by line; a line that cannot be read is counted and otherwise left out, as Claude Code does.
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { LIMITS } from "../../contracts/limits.ts";
 import { fieldsOf } from "./fields.ts";
 import { projectKey } from "./key.ts";
 
@@ -123,12 +124,17 @@ function originsIn(lines: readonly Buffer[], key: string, before: Origins): Orig
   for (const line of lines) {
     if (cwd !== null && version !== null) break;
     const fields = fieldsOf(line, ["cwd", "version"]);
-    if (typeof fields?.version === "string") version ??= fields.version;
-    if (typeof fields?.cwd !== "string" || fields.cwd === "") continue;
+    if (isKeepable(fields?.version)) version ??= fields.version;
+    if (!isKeepable(fields?.cwd) || fields.cwd === "") continue;
     lastCwd ??= fields.cwd;
     if (cwd === null && projectKey(fields.cwd) === key) cwd = fields.cwd;
   }
   return { cwd, lastCwd, version };
+}
+
+/** What a capture can say of itself: no line keeps the rest from being captured. */
+function isKeepable(value: unknown): value is string {
+  return typeof value === "string" && value.isWellFormed() && Buffer.byteLength(value) <= LIMITS.titleBytes;
 }
 
 /** Whole lines only, unless they stand at an end of the file: one that is cut is no JSON, and is left out when parsed. */

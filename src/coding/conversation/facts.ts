@@ -87,6 +87,15 @@ export function metadataOf({ at, model, call, isPrompt, isMeta, isSummary }: Con
   };
 }
 
+/** About how many characters it will take. */
+export function sizeOf(content: ConversationMessage["content"]): number {
+  return content.reduce((sum, block) => {
+    if (block.type === "text") return sum + block.text.length;
+    if (block.type === "tool_result" && typeof block.content === "string") return sum + block.content.length;
+    return sum + 1000;
+  }, 0);
+}
+
 export function outcomeOf(call: ConversationCall) {
   const { status, inputTokens, outputTokens, cachedTokens, costUsd, key } = call;
   return {

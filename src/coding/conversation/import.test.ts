@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
 import { ENGINES, type Ground } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { FENCE, type Fencing } from "../../core/fence.ts";
 import { open } from "../../open.ts";
 import { fileOf, refuses } from "../../testing/expect.ts";
 import { readClaude, withSubagents } from "./claude.ts";
@@ -51,12 +52,20 @@ function crashing(hf: Holdfast, after: number): Holdfast {
         };
       },
     });
-  return new Proxy(Object.create(null), {
-    get: (_, name) => {
-      const found = Reflect.get(hf, name);
-      return WRITES[String(name)] === undefined ? found : noun(String(name), found as object);
-    },
-  });
+  const store = (of: object): Holdfast =>
+    new Proxy(Object.create(null), {
+      get: (_, name) => {
+        const found = Reflect.get(of, name);
+        if (name === FENCE) return fencing(found);
+        return WRITES[String(name)] === undefined ? found : noun(String(name), found as object);
+      },
+    });
+  const fencing = (fenceOf: Fencing[typeof FENCE]) => async (session: string) => {
+    const fence = await fenceOf(session);
+    const stores = Object.entries(fence.stores).map(([name, of]) => [name, noun(name, of)]);
+    return { ...fence, stores: Object.fromEntries(stores) };
+  };
+  return store(hf);
 }
 
 describe.each(ENGINES)("a conversation as a session on $name", (engine) => {

@@ -1,11 +1,11 @@
 // A conversation of a coding agent as a session: its messages by their keys, its requests to models as calls, its prompts as
 // turns, its sub-agents as sessions that it invoked. What is there already stays as it is, so it can be brought in again
 // and again, whenever there is more of it. Every step is a commit of its own, and each is looked for in the log before it
-// is done: after a crash the next import goes on where this one was.
+// is done: after a crash the next import goes on where this one was, and so does one that met another on its way.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
-import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Head, Invocation } from "../../contracts/lineage.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
+import { alone, type Stores } from "./alone.ts";
 import { contentOfResult, titleOf } from "./brief.ts";
 import { isObject, textOf } from "./content.ts";
 import {
@@ -15,7 +15,8 @@ import {
   isAtRest,
   type Subagent,
 } from "./conversation.ts";
-import { childOf, described, metadataOf, outcomeOf, responseRef, saysMore, withTags } from "./facts.ts";
+import { describe } from "./describe.ts";
+import { childOf, described, metadataOf, outcomeOf, responseRef, sizeOf } from "./facts.ts";
 import { type Line, readLine } from "./line.ts";
 
 export interface ImportOptions {
@@ -38,27 +39,16 @@ export interface Imported {
   readonly subagents: readonly Imported[];
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations" | "log" | "blobs">;
-
-/** One at a time for a session: two at once would both record the same calls. */
+/** Several at once are as one after the other. */
 export async function importConversation(
   hf: Stores,
   conversation: Conversation,
   { session, request, agent, follows }: ImportOptions,
 ): Promise<Imported> {
-  const by = agent ?? conversation.agent;
-  const { metadata, ...rest } = described(conversation);
-  const known = { ...rest, metadata: { ...metadata, ...(follows && { follows }) } };
-  const found = await hf.sessions.get({ session });
-  if (found === null) {
-    await hf.sessions.create({ id: session, agent: by, request, origin: conversation.agent, ...known });
-  } else if (saysMore(found, known)) {
-    await hf.sessions.update(session, {
-      ...{ metadata: { ...found.metadata, ...known.metadata }, tags: withTags(found.tags, known.tags) },
-      ...(found.title === null && known.title !== undefined ? { title: known.title } : {}),
-    });
-  }
-  return new Importing(hf, conversation, { session, request, agent: by }).run();
+  const to = { session, request, agent: agent ?? conversation.agent };
+  const added: Added = { messages: 0, calls: 0, rewound: false };
+  const before = () => describe(hf, conversation, to, follows);
+  return alone(hf, session, before, (stores) => new Importing(stores, hf, conversation, to, added).run());
 }
 
 /** Bytes of messages that go into one commit. */
@@ -67,15 +57,25 @@ const BATCH = 500;
 /** Calls that are recorded at the same time. */
 const AT_ONCE = 64;
 
-type To = Required<Omit<ImportOptions, "follows">>;
+export type To = Required<Omit<ImportOptions, "follows">>;
 
 interface Pending {
   readonly inputs: MessageInput[];
   chars: number;
 }
 
+/** By all attempts of an import. */
+interface Added {
+  messages: number;
+  calls: number;
+  rewound: boolean;
+}
+
 class Importing {
   readonly #hf: Stores;
+  /** For sessions of their own. */
+  readonly #others: Stores;
+  readonly #added: Added;
   readonly #conversation: Conversation;
   readonly #to: To;
   readonly #calls: ReadonlyMap<string, ConversationCall>;
@@ -87,11 +87,11 @@ class Importing {
   readonly #subagents = new Map<string, Imported>();
   #turn: string | null = null;
   #isAhead = false;
-  #messages = 0;
-  #added = 0;
 
-  constructor(hf: Stores, conversation: Conversation, to: To) {
+  constructor(hf: Stores, others: Stores, conversation: Conversation, to: To, added: Added) {
     this.#hf = hf;
+    this.#others = others;
+    this.#added = added;
     this.#conversation = conversation;
     this.#to = to;
     this.#calls = new Map(conversation.calls.map((call) => [call.key, call]));
@@ -102,9 +102,9 @@ class Importing {
     const { messages } = this.#conversation;
     let line = await readLine(this.#hf, session);
     let same = this.#same(line);
-    const rewound = same < line.items.length && same < messages.length;
-    if (rewound) {
+    if (same < line.items.length && same < messages.length) {
       await this.#rewind(line, same);
+      this.#added.rewound = true;
       line = await readLine(this.#hf, session);
       same = this.#same(line);
     }
@@ -113,10 +113,7 @@ class Importing {
     await this.#flush();
     for (const subagent of this.#conversation.subagents) await this.#subagent(subagent);
     await this.#end();
-    return {
-      ...{ session, messages: this.#messages, calls: this.#added, rewound },
-      subagents: [...this.#subagents.values()],
-    };
+    return { session, ...this.#added, subagents: [...this.#subagents.values()] };
   }
 
   /** How many messages of the line are the conversation's, from the first on. */
@@ -226,7 +223,7 @@ class Importing {
     const { session, agent } = this.#to;
     const added = await this.#hf.history.appendMany({ session, agent }, inputs);
     for (const { id, key } of added) if (key !== undefined) this.#ids.set(key, id);
-    this.#messages += inputs.length;
+    this.#added.messages += inputs.length;
     this.#isAhead = true;
     inputs.length = 0;
     this.#pending.chars = 0;
@@ -284,7 +281,7 @@ class Importing {
         ? await this.#hf.calls.start(session, input)
         : await this.#hf.calls.add(session, { ...input, ...outcomeOf(call) });
     this.#callIds.set(call.key, id);
-    this.#added++;
+    this.#added.calls++;
     this.#isAhead = true;
   }
 
@@ -304,7 +301,7 @@ class Importing {
     }
     const { compaction } = await this.#hf.heads.compact(session, { agent, summary, upTo });
     if (compaction !== null) this.#ids.set(key, compaction.summary);
-    this.#messages++;
+    this.#added.messages++;
     this.#isAhead = false;
   }
 
@@ -325,7 +322,7 @@ class Importing {
     if ((await this.#hf.sessions.get({ session: id })) === null) {
       if (!(await this.#invoke(id, by, subagent))) return;
     }
-    const imported = await importConversation(this.#hf, subagent.conversation, { session: id, request, agent: by });
+    const imported = await importConversation(this.#others, subagent.conversation, { session: id, request, agent: by });
     this.#subagents.set(id, imported);
     await this.#settle(id, subagent);
   }
@@ -376,14 +373,6 @@ class Importing {
     if (isAtRest(this.#conversation)) await this.#finish();
     if (this.#isAhead) await this.#hf.heads.publish(this.#to.session);
   }
-}
-
-function sizeOf(content: ConversationMessage["content"]): number {
-  return content.reduce((sum, block) => {
-    if (block.type === "text") return sum + block.text.length;
-    if (block.type === "tool_result" && typeof block.content === "string") return sum + block.content.length;
-    return sum + 1000;
-  }, 0);
 }
 
 function noWayBack(session: string): HoldfastError {

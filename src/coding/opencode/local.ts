@@ -51,25 +51,28 @@ function listOf<T>(column: unknown): T[] {
 }
 
 /**
- * new: it is not here. fewer: messages of it are missing here. moved: all are here, in another directory.
- * kept: all are here, and maybe more.
+ * new: it is not here. fewer: messages of it, or parts of them, are missing here. moved: all are here, in another
+ * directory. kept: all are here, and maybe more.
  */
 export type State = "new" | "fewer" | "moved" | "kept";
 
-/** Conflict when here, too, it went on with messages that the capture does not have. */
+/** Conflict when here, too, it went on, with messages or parts that the capture does not have. */
 export function judge(session: ExportedSession, local: LocalSession | undefined, cwd: string): State {
   if (local === undefined) return "new";
-  const here = new Set(local.messageIds);
-  const captured = new Set(session.messageIds);
-  const onlyHere = local.messageIds.filter((id) => !captured.has(id)).length;
-  const onlyCaptured = session.messageIds.filter((id) => !here.has(id)).length;
-  if (onlyCaptured === 0) return local.directory === cwd ? "kept" : "moved";
-  if (onlyHere === 0) return "fewer";
+  const onlyHere = without(local.messageIds, session.messageIds).length;
+  const onlyCaptured = without(session.messageIds, local.messageIds).length;
+  const missingParts = without(session.partIds, local.partIds).length;
+  // Where it went on here, a part that is missing is one that it did without.
+  const hasAll = onlyCaptured === 0 && (missingParts === 0 || onlyHere > 0);
+  if (hasAll) return local.directory === cwd ? "kept" : "moved";
+  // Of an answer that was cut off here, the capture has the rest; what is here of it is among that.
+  const isBehind = onlyCaptured > 0 || without(local.partIds, session.partIds).length === 0;
+  if (onlyHere === 0 && isBehind) return "fewer";
   throw new HoldfastError(
     "Conflict",
     `the session ${session.id} went on here and elsewhere, each with other messages`,
     {
-      details: { sessionId: session.id, onlyHere, onlyCaptured },
+      details: { sessionId: session.id, onlyHere, onlyCaptured, missingParts },
       hint: "Nothing was changed. Go on with the one here, or delete it (`opencode session delete`) and restore again.",
     },
   );

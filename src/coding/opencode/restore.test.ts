@@ -140,6 +140,35 @@ describe("a capture that is put back", () => {
     expect(await machine.rows("select * from todo")).toHaveLength(1);
   });
 
+  test("CA10 completes an answer of which only some parts are here", async () => {
+    const [whole, cut] = [exported("ses_root", 3, undefined, [toolPart("a"), toolPart("b")]), exported("ses_root", 3)];
+    for (const { messages } of [whole, cut]) messages[0]?.parts.push({ ...messages[0].parts[0], id: "prt_more" });
+    cut.messages[0]?.parts.pop();
+    const machine = newMachine();
+    await restore(machine, source(exportFile(cut)));
+    const before = await everything(machine);
+    const failing = restore(machine, source(exportFile(whole)), { FAKE_IMPORT_DROPS: "prt_root0022" });
+    await expect(failing).rejects.toMatchObject({ code: "AgentFailed", message: /1 parts are missing/ });
+    expect(await everything(machine)).toEqual(before);
+    expect(await restore(machine, source(exportFile(whole)))).toMatchObject({ messages: 3, files: 1, left: [] });
+    expect(await machine.rows("select count(*) as n from part")).toEqual([{ n: 6 }]);
+    expect(await restore(machine, source(exportFile(whole)))).toMatchObject({ messages: 3, files: 0 });
+    // With less in the capture than here, what is here stays.
+    expect(await restore(machine, source(exportFile(cut)))).toMatchObject({ files: 0 });
+    expect(await machine.rows("select count(*) as n from part")).toEqual([{ n: 6 }]);
+  });
+
+  test("is a Conflict when an answer has other parts here than in the capture", async () => {
+    const [captured, here] = [exported("ses_root", 2, undefined, [toolPart("a")]), exported("ses_root", 2)];
+    here.messages[1]?.parts.push({ ...here.messages[1].parts[0], id: "prt_mine" });
+    const machine = newMachine();
+    await restore(machine, source(exportFile(here)));
+    const before = await everything(machine);
+    const details = { onlyHere: 0, onlyCaptured: 0, missingParts: 1 };
+    await expect(restore(machine, source(exportFile(captured)))).rejects.toMatchObject({ code: "Conflict", details });
+    expect(await everything(machine)).toEqual(before);
+  });
+
   test("is a Conflict when here, too, it went on", async () => {
     const machine = newMachine();
     const other = exported("ses_root", 3);

@@ -24,6 +24,7 @@ export interface Snapshot {
 /** What anyone who uses a session may change without a guard of their own. */
 const MOVING: ReadonlySet<string> = new Set([
   "state.version",
+  "session.seq",
   "session.branch",
   "session.head",
   "run.active",

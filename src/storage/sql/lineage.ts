@@ -189,6 +189,7 @@ const version = (table: string) =>
   `SELECT (SELECT max(r.seq) FROM ${table} r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?`;
 
 export const guards = {
+  "session.seq": "SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "session.head":
     "SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = ? AND s.deleted_at IS NULL",

@@ -899,6 +899,8 @@ SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR U
 SELECT version AS value FROM sessions WHERE id = $1 AND deleted_at IS NOT NULL FOR UPDATE;
 -- alias.session
 SELECT coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '') AS value FROM aliases l WHERE l.name = $1 FOR UPDATE;
+-- session.seq
+SELECT seq AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- session.branch
 SELECT branch AS value FROM sessions WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- session.head

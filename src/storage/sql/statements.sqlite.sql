@@ -899,6 +899,8 @@ SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NOT NULL;
 -- alias.session
 SELECT coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '') AS value FROM aliases l WHERE l.name = ?;
+-- session.seq
+SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- session.branch
 SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL;
 -- session.head

@@ -4,6 +4,7 @@ import type { Capture, Captures, NewCapture, NewCapturedFile } from "../../contr
 import { LIMITS } from "../../contracts/limits.ts";
 import { CALLER_MISTAKES, isSameBytes, noise, present, prose, range, refOf, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { moreCases } from "./captures-more.ts";
 
 export function runCapturesSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
@@ -16,6 +17,7 @@ export function runCapturesSuite(name: string, make: MakeFixture, options?: Suit
       ...expiryCases,
       ...removalCases,
       ...hostileCases,
+      ...moreCases,
     ],
     make,
     options,

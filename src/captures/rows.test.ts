@@ -1,0 +1,42 @@
+// Captures as they come back from storage: on time, and only with the list of files that is theirs.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { open } from "../open.ts";
+import { isOver } from "./rows.ts";
+
+test("CA5 its time is over when it has come", () => {
+  expect([4, 5, 6].map((now) => isOver({ expires_at: 5 }, now))).toEqual([false, true, true]);
+  expect(isOver({ expires_at: null }, Number.MAX_SAFE_INTEGER)).toBe(false);
+});
+
+test.each([
+  [
+    "another's list",
+    "UPDATE captures SET manifest = (SELECT o.manifest FROM captures o WHERE o.agent_session = 'other')",
+  ],
+  ["another agent", "UPDATE captures SET agent = 'opencode'"],
+  ["another count of files", "UPDATE captures SET files = files + 1"],
+])("CA1 a row with %s gives no files", async (_, tamper) => {
+  const folder = mkdtempSync(path.join(tmpdir(), "holdfast-captures-"));
+  const url = path.join(folder, "store.db");
+  const files = [{ role: "other", path: "a", content: Buffer.from("a") }] as const;
+  const capture = { request: "r", agent: "claude-code", cwd: "/w", files } as const;
+  try {
+    let hf = await open(url);
+    const { id } = await hf.captures.save({ ...capture, sessionId: "mine" });
+    await hf.captures.save({ ...capture, sessionId: "other" });
+    await hf.close();
+    const database = new DatabaseSync(url);
+    database.exec(`${tamper} WHERE id = '${id}'`);
+    database.close();
+    hf = await open(url);
+    await expect(hf.captures.files(id)).rejects.toMatchObject({ code: "StoreCorrupted", message: /another's/ });
+    await expect(hf.captures.getBundle(id)).rejects.toMatchObject({ code: "StoreCorrupted" });
+    await hf.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

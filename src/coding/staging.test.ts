@@ -1,0 +1,73 @@
+// Files on their way to where they go: what is not what was captured never gets there.
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import * as path from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { newFolder } from "../../test/coding/claude-tree.ts";
+import type { CapturedFile } from "../contracts/captures.ts";
+import { sha256Hex } from "../core/bytes.ts";
+import { type StagedOptions, Staging } from "./staging.ts";
+
+let root: string;
+let staging: Staging;
+beforeEach(async () => {
+  root = path.join(newFolder(), "root");
+  staging = await Staging.in(root);
+});
+
+const CONTENT = Buffer.from("what was captured\n");
+const FILE: CapturedFile = {
+  ...{ role: "transcript", path: "a", size: CONTENT.byteLength, stored: CONTENT.byteLength },
+  ref: `sha256:${sha256Hex(CONTENT)}`,
+};
+
+async function* bytes(...pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* pieces;
+}
+
+/** As a bad disk would: behind what is being written there is more. */
+async function* whileTheDiskFails(): AsyncGenerator<Uint8Array> {
+  yield CONTENT;
+  const [folder = ""] = readdirSync(root);
+  const file = openSync(path.join(root, folder, "0"), "r+");
+  writeSync(file, Buffer.from("x"), 0, 1, CONTENT.byteLength);
+  closeSync(file);
+}
+
+const changing: StagedOptions = { change: (pieces) => pieces };
+const ways: [string, StagedOptions][] = [
+  ["as it is", {}],
+  ["last", { last: true }],
+  ["changed on the way", changing],
+];
+
+describe.each(ways)("CA3 a file that is written %s", (_, options) => {
+  const to = () => path.join(root, "a");
+  const refused = { code: "BlobCorrupted", hint: /^Nothing was put back\. `holdfast check` says/ };
+
+  test("is there when all of them are right", async () => {
+    await staging.add(FILE, to(), bytes(CONTENT.subarray(0, 4), CONTENT.subarray(4)), options);
+    expect(existsSync(to())).toBe(false);
+    await staging.place(root);
+    await staging.close();
+    expect(readFileSync(to())).toEqual(CONTENT);
+    expect(readdirSync(root)).toEqual(["a"]);
+  });
+
+  test.each([
+    ["as long, with another byte", Buffer.from("What was captured\n")],
+    ["shorter", CONTENT.subarray(1)],
+    ["longer", Buffer.concat([CONTENT, CONTENT])],
+  ])("is refused when it is not what was captured: %s", async (_what, content) => {
+    await expect(staging.add(FILE, to(), bytes(content), options)).rejects.toMatchObject(refused);
+    await staging.place(root);
+    await staging.close();
+    expect(existsSync(root)).toBe(false);
+  });
+
+  test("is refused when the disk has something else than was written", async () => {
+    await expect(staging.add(FILE, to(), whileTheDiskFails(), options)).rejects.toMatchObject(refused);
+    await staging.place(root);
+    await staging.close();
+    expect(existsSync(root)).toBe(false);
+  });
+});

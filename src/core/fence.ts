@@ -1,0 +1,87 @@
+// A fence around a session: what is written behind it is written only as long as nobody else adds to the session's log.
+// For work of many commits that looks at the session once and then relies on what it saw: when two of them meet, the
+// commit of one does not happen, and it looks again.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Commit, Outcome, Storage } from "../contracts/storage.ts";
+
+/** Where an open store keeps the way to its fences. Its users know nothing of it. */
+export const FENCE = Symbol("fence");
+
+export type Fenced = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations">;
+
+export interface Fence {
+  /** Whose commits to the session are refused with a Conflict once somebody else has added to it. */
+  readonly stores: Fenced;
+  /** Somebody else has, or one of its own commits happened without an answer. */
+  isStale(): Promise<boolean>;
+  /** Until the next attempt: the longer, the more there were. */
+  pause(attempt: number): Promise<void>;
+}
+
+export interface Fencing {
+  readonly [FENCE]: (session: string) => Promise<Fence>;
+}
+
+const PAUSE_MS = 20;
+const LONGEST_MS = 1000;
+
+/** `made` are the nouns on a storage that is given to it. */
+export async function createFence(
+  storage: Storage,
+  session: string,
+  made: (storage: Storage) => Fenced,
+): Promise<Fence> {
+  const lengthOf = async () => (await storage.query("session.get", session))[0]?.seq ?? 0;
+  let known = await lengthOf();
+  const once = async (commit: Commit): Promise<Outcome> => {
+    const guard = { check: "session.seq", key: [session], expect: known } as const;
+    const outcome = await storage.commit({ ...commit, guards: [...(commit.guards ?? []), guard] });
+    if (!outcome.ok) {
+      if (outcome.refused.reason === "guard" && outcome.refused.guard.check === guard.check) throw overtaken(session);
+      return outcome;
+    }
+    known = outcome.events.findLast((event) => event.session === session)?.seq ?? known;
+    return outcome;
+  };
+  // Each relies on where the one before it left the log.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (commit: Commit): Promise<Outcome> => {
+    if (!commit.events?.some((event) => event.session === session)) return storage.commit(commit);
+    const done = last.then(() => once(commit));
+    last = done.catch(() => {});
+    return done;
+  };
+  return {
+    stores: made(committing(storage, inTurn)),
+    isStale: async () => (await lengthOf()) !== known,
+    pause: (attempt) => pause(storage, attempt),
+  };
+}
+
+async function pause({ environment }: Storage, attempt: number): Promise<void> {
+  const [chance = 0] = environment.random(1);
+  await environment.sleep((Math.min(attempt * PAUSE_MS, LONGEST_MS) * chance) / 256);
+}
+
+/** The same storage, whose commits go another way. */
+function committing(storage: Storage, commit: Storage["commit"]): Storage {
+  return {
+    ...{ engine: storage.engine, words: storage.words, environment: storage.environment, commit },
+    query: (name, ...params) => storage.query(name, ...params),
+    inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
+    changed: (of, timeoutMs, signal) => storage.changed(of, timeoutMs, signal),
+    reclaim: () => storage.reclaim(),
+    rewrite: () => storage.rewrite(),
+    size: () => storage.size(),
+    close: () => storage.close(),
+  };
+}
+
+function overtaken(session: string): HoldfastError {
+  return new HoldfastError("Conflict", `somebody else has added to ${JSON.stringify(session)} meanwhile`, {
+    retryable: true,
+    details: { kind: "session", id: session },
+    hint: "Try again.",
+  });
+}

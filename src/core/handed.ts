@@ -1,0 +1,78 @@
+// What is not taken out of a file that anybody may have made: scripts that the agent would run by itself, and what would
+// allow it more than its user does. A bundle loses them on its way in, whether it is put back or saved.
+import type { CapturedFile, CodingAgent, LeftOut } from "../contracts/captures.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import { encodeText, sha256Hex } from "./bytes.ts";
+
+export interface Handed {
+  readonly agent: CodingAgent;
+  readonly files: readonly CapturedFile[];
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+}
+
+const RUN_BY_THE_AGENT = /^session-env\//;
+const EXPORT = /^export\//;
+
+/** The same without those, and what they were. Every other file is as it was, byte for byte. */
+export function harmless<T extends Handed>(handed: T): T & { readonly left: readonly LeftOut[] } {
+  const files: CapturedFile[] = [];
+  const contents = new Map(handed.contents);
+  const left: LeftOut[] = [];
+  for (const file of handed.files) {
+    const { path } = file;
+    if (RUN_BY_THE_AGENT.test(path)) {
+      contents.delete(path);
+      left.push({ path, why: "the agent would run it by itself" });
+      continue;
+    }
+    const content = contents.get(path);
+    const changed = handed.agent === "opencode" && EXPORT.test(path) && content ? withoutPowers(content) : null;
+    if (changed === null) {
+      files.push(file);
+      continue;
+    }
+    const size = changed.content.byteLength;
+    contents.set(path, changed.content);
+    files.push({ ...file, size, stored: size, ref: `sha256:${sha256Hex(changed.content)}` });
+    left.push(...changed.left.map((why) => ({ path, why })));
+  }
+  return { ...handed, files, contents, left };
+}
+
+/**
+ * An export of OpenCode as its import may have it; null when it may have it as it is. What a session may do overrides its
+ * user's settings, so only what it may not is kept: `opencode run` forbids itself to ask questions that nobody answers.
+ */
+function withoutPowers(content: Uint8Array): { content: Uint8Array; left: readonly string[] } | null {
+  const data = parsed(content);
+  if (!isObject(data) || !isObject(data.info)) return null;
+  const { permission, share, ...info } = data.info;
+  const rules = Array.isArray(permission) ? permission.filter(isDenial) : [];
+  const allowsNothing = permission === undefined || (Array.isArray(permission) && rules.length === permission.length);
+  if (allowsNothing && share === undefined) return null;
+  const kept = { ...data, info: { ...info, ...(rules.length === 0 ? {} : { permission: rules }) } };
+  return {
+    content: encodeText(`${JSON.stringify(kept, null, 2)}\n`),
+    left: [
+      ...(allowsNothing ? [] : ["what it allows itself was left out: this machine's settings count"]),
+      ...(share === undefined ? [] : ["where it was shared was left out"]),
+    ],
+  };
+}
+
+function isDenial(rule: Json): boolean {
+  return isObject(rule) && rule.action === "deny";
+}
+
+/** As the one reads it who imports it: what is no JSON here is refused there. */
+function parsed(content: Uint8Array): Json | undefined {
+  try {
+    return JSON.parse(Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

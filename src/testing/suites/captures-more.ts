@@ -1,0 +1,102 @@
+// More of the captures contract: what bundles of strangers lose, whose files go, and what a sweep comes to.
+import assert from "node:assert/strict";
+import type { Capture, Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
+import { isSameBytes, noise, range } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+
+const ID = "0b5c8a5e-8b0a-4ad0-9d2c-6f6f0a1f7c11";
+const SES = "ses_e1a396178ffeYBc36HXpSQZbv6";
+const HOUR = 3_600_000;
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+function captured(more: Partial<NewCapture> = {}): NewCapture {
+  const files: NewCapturedFile[] = [{ role: "transcript", path: `project/${ID}.jsonl`, content: bytes("{}\n") }];
+  return { ...{ request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app" }, files, ...more };
+}
+
+const bare = ({ id, generation }: Capture) => ({ id, generation });
+
+async function readAll(captures: Captures, id: string, path: string): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of captures.read(id, path)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** As it is in a store that took the bundle of another. */
+async function passedOn(captures: Captures, capture: NewCapture) {
+  const { id } = await captures.save(capture);
+  return captures.putBundle(await captures.getBundle(id), { request: "req-2" });
+}
+
+const strangers: readonly Case[] = [
+  prove("CA6 scripts that the agent would run are not saved from a bundle", ["captures"], async ({ captures }) => {
+    const files: NewCapturedFile[] = [
+      { role: "transcript", path: `project/${ID}.jsonl`, content: noise(5000, 1), grows: true },
+      { role: "other", path: `session-env/${ID}/hook-0.sh`, content: bytes("touch pwned\n") },
+    ];
+    const taken = await passedOn(captures, captured({ files }));
+    assert.deepEqual(
+      taken.files.map(({ path }) => path),
+      [`project/${ID}.jsonl`],
+    );
+    assert.deepEqual(
+      taken.left.map(({ path }) => path),
+      [`session-env/${ID}/hook-0.sh`],
+    );
+    isSameBytes(await readAll(captures, taken.id, `project/${ID}.jsonl`), noise(5000, 1));
+  }),
+
+  prove("CA6 what a bundle allows the agent is not saved", ["captures"], async ({ captures }) => {
+    const deny = { permission: "question", pattern: "*", action: "deny" };
+    const info = { id: SES, title: "t" };
+    const allow = { permission: "*", pattern: "*", action: "allow" };
+    const content = (more: object) => bytes(JSON.stringify({ info: { ...info, ...more }, messages: [] }));
+    const path = `export/${SES}.json`;
+    const opencode = (more: object) =>
+      captured({ agent: "opencode", sessionId: SES, files: [{ role: "export", path, content: content(more) }] });
+    const bad = await passedOn(captures, opencode({ permission: [deny, allow], share: { url: "https://x.example" } }));
+    const { info: kept } = JSON.parse(Buffer.from(await readAll(captures, bad.id, path)).toString());
+    assert.deepEqual(kept, { ...info, permission: [deny] });
+    assert.equal(bad.left.length, 2);
+    const good = await passedOn(captures, opencode({ permission: [deny] }));
+    isSameBytes(await readAll(captures, good.id, path), content({ permission: [deny] }));
+    assert.deepEqual(good.left, []);
+  }),
+];
+
+const generations: readonly Case[] = [
+  prove(
+    "BL2 the bytes that a save no longer names are free at once",
+    ["captures", "clock", "stats"],
+    async ({ captures, clock, stats }) => {
+      const other = (content: Uint8Array): NewCapturedFile[] => [{ role: "other", path: "project/a", content }];
+      const first = await captures.save(captured({ files: other(noise(80_000, 3)) }));
+      // What is on its way in lives for an hour without a row.
+      await clock.advance(HOUR + 1);
+      const before = (await stats()).blobs.storedBytes;
+      await captures.save(captured({ files: other(bytes("x")), basis: bare(first) }));
+      const freed = before - (await stats()).blobs.storedBytes;
+      assert.ok(freed > 70_000, `${freed} bytes of 80,000 are free`);
+    },
+  ),
+
+  prove("CA8 nothing goes on from the capture of another request", ["captures"], async ({ captures }) => {
+    const first = await captures.save(captured());
+    const other = await captures.save(captured({ request: "req-2", basis: bare(first) }));
+    assert.notEqual(other.id, first.id);
+    assert.deepEqual([other.generation, other.diverged], [1, false]);
+    assert.equal((await captures.latest("req-1"))?.id, first.id);
+  }),
+
+  prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
+    const made = range(203);
+    await Promise.all(made.map((n) => captures.save(captured({ sessionId: `s-${n}`, ttlMs: 10 }))));
+    await clock.advance(11);
+    assert.equal((await captures.deleteExpired({ dryRun: true })).removed.length, made.length);
+    assert.equal((await captures.deleteExpired()).removed.length, made.length);
+    assert.deepEqual((await captures.deleteExpired()).removed, []);
+  }),
+];
+
+export const moreCases: readonly Case[] = [...strangers, ...generations];
