@@ -127,7 +127,7 @@ async function* read({ storage, payloads }: Depot, id: string, path: string): As
 /** That of the capture it goes on from; or one named after the agent's session, another when that was deleted. */
 async function sessionFor(sessions: Sessions, given: Given, before: CaptureRow | null): Promise<string> {
   const { agent, sessionId, request } = given;
-  const first = given.session ?? before?.session ?? `${agent}/${sessionId}`;
+  const first = before?.session ?? given.session ?? `${agent}/${sessionId}`;
   for (let n = 1; ; n++) {
     const id = n === 1 ? first : `${first}~${n}`;
     if ((await sessions.get(id)) !== null) return id;

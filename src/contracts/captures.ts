@@ -86,7 +86,7 @@ export interface NewCapture extends Partial<CaptureOrigin> {
   readonly basis?: Pick<Capture, "id" | "generation"> | null;
   /** What to do instead of refusing: keep it beside the newest, to be looked at by a person. */
   readonly onConflict?: "refuse" | "keep";
-  /** Of the Holdfast session; that of the agent's session when not given. */
+  /** Of the Holdfast session that a new one has its log in; one named after the agent's when not given. It stays there. */
   readonly session?: string;
   /** null: never. Not given: as long as it was kept before, 7 days for a new one. */
   readonly ttlMs?: number | null;

@@ -54,8 +54,8 @@ function withoutPowers(content: Uint8Array): { content: Uint8Array; left: readon
   return {
     content: encodeText(`${JSON.stringify(kept, null, 2)}\n`),
     left: [
-      ...(allowsNothing ? [] : ["what it allows itself was left out: this machine's settings count"]),
-      ...(share === undefined ? [] : ["where it was shared was left out"]),
+      ...(allowsNothing ? [] : ["what it allows itself: this machine's settings count"]),
+      ...(share === undefined ? [] : ["where it was shared"]),
     ],
   };
 }

@@ -89,6 +89,13 @@ const generations: readonly Case[] = [
     assert.equal((await captures.latest("req-1"))?.id, first.id);
   }),
 
+  prove("CA7 a capture stays in the session that has its log", ["captures", "check"], async ({ captures, check }) => {
+    const first = await captures.save(captured({ session: "here" }));
+    const second = await captures.save(captured({ session: "elsewhere", basis: bare(first) }));
+    assert.deepEqual([first.session, second.session, second.generation], ["here", "here", 2]);
+    assert.deepEqual((await check()).issues, []);
+  }),
+
   prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
     const made = range(203);
     await Promise.all(made.map((n) => captures.save(captured({ sessionId: `s-${n}`, ttlMs: 10 }))));
