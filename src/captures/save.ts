@@ -209,8 +209,8 @@ function guardOf({ request, agent, sessionId }: Given, session: string, { before
 }
 
 /** Nothing of it changed, also not how long it is to be kept; `session` is any that the commit uses. */
-export function unchangedGuard({ id, seq }: CaptureRow, session: string): Guard {
-  return { check: "capture.seq", key: [id, session], expect: seq };
+export function unchangedGuard({ id, session_no, seq }: CaptureRow, session: string): Guard {
+  return { check: "capture.seq", key: [id, session], expect: `${session_no} ${seq}` };
 }
 
 function sum(files: readonly CapturedFile[], of: "size" | "stored"): number {

@@ -45,7 +45,9 @@ export const statements = {
 } as const satisfies Partial<Record<StatementName, string>>;
 
 export const guards = {
-  "capture.seq": "SELECT (SELECT c.seq FROM captures c WHERE c.id = ?) AS value FROM sessions s WHERE s.id = ?",
+  "capture.seq":
+    "SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = ?) AS value " +
+    "FROM sessions s WHERE s.id = ?",
   "capture.newest":
     "SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 " +
     `${LAST}) AS value ` +

@@ -956,7 +956,7 @@ SELECT version AS value FROM boards WHERE id = $1 FOR UPDATE;
 -- task.version
 SELECT version AS value FROM tasks WHERE board_id = $1 AND id = $2 FOR UPDATE;
 -- capture.seq
-SELECT (SELECT c.seq FROM captures c WHERE c.id = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
+SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- capture.newest
 SELECT (SELECT c.id FROM captures c WHERE c.request = $1 AND c.agent = $2 AND c.agent_session = $3 AND c.diverged = 0 ORDER BY c.no DESC LIMIT 1) AS value FROM sessions s WHERE s.id = $4 FOR UPDATE;
 -- blob.claims

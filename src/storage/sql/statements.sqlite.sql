@@ -956,7 +956,7 @@ SELECT version AS value FROM boards WHERE id = ?;
 -- task.version
 SELECT version AS value FROM tasks WHERE board_id = ? AND id = ?;
 -- capture.seq
-SELECT (SELECT c.seq FROM captures c WHERE c.id = ?) AS value FROM sessions s WHERE s.id = ?;
+SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = ?) AS value FROM sessions s WHERE s.id = ?;
 -- capture.newest
 SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ORDER BY c.no DESC LIMIT 1) AS value FROM sessions s WHERE s.id = ?;
 -- blob.claims
