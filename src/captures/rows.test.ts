@@ -1,9 +1,11 @@
 // Captures as they come back from storage: on time, and only with the list of files that is theirs.
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import type { NewCapture } from "../contracts/captures.ts";
 import { open } from "../open.ts";
 import { isOver } from "./rows.ts";
 
@@ -15,19 +17,22 @@ test("CA5 its time is over when it has come", () => {
 test.each([
   [
     "another's list",
-    "UPDATE captures SET manifest = (SELECT o.manifest FROM captures o WHERE o.agent_session = 'other')",
+    "UPDATE captures SET manifest = (SELECT o.manifest FROM captures o WHERE o.agent_session <> captures.agent_session)",
   ],
   ["another agent", "UPDATE captures SET agent = 'opencode'"],
   ["another count of files", "UPDATE captures SET files = files + 1"],
 ])("CA1 a row with %s gives no files", async (_, tamper) => {
   const folder = mkdtempSync(path.join(tmpdir(), "holdfast-captures-"));
   const url = path.join(folder, "store.db");
-  const files = [{ role: "other", path: "a", content: Buffer.from("a") }] as const;
-  const capture = { request: "r", agent: "claude-code", cwd: "/w", files } as const;
+  const [mine, other] = [randomUUID(), randomUUID()];
+  const capture = (sessionId: string): NewCapture => ({
+    ...{ request: "r", agent: "claude-code", cwd: "/w", sessionId },
+    files: [{ role: "transcript", path: `project/${sessionId}.jsonl`, content: Buffer.from("{}\n") }],
+  });
   try {
     let hf = await open(url);
-    const { id } = await hf.captures.save({ ...capture, sessionId: "mine" });
-    await hf.captures.save({ ...capture, sessionId: "other" });
+    const { id } = await hf.captures.save(capture(mine));
+    await hf.captures.save(capture(other));
     await hf.close();
     const database = new DatabaseSync(url);
     database.exec(`${tamper} WHERE id = '${id}'`);

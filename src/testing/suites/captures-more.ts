@@ -70,7 +70,10 @@ const generations: readonly Case[] = [
     "BL2 the bytes that a save no longer names are free at once",
     ["captures", "clock", "stats"],
     async ({ captures, clock, stats }) => {
-      const other = (content: Uint8Array): NewCapturedFile[] => [{ role: "other", path: "project/a", content }];
+      const other = (content: Uint8Array): NewCapturedFile[] => [
+        ...captured().files,
+        { role: "other", path: "project/a", content },
+      ];
       const first = await captures.save(captured({ files: other(noise(80_000, 3)) }));
       // What is on its way in lives for an hour without a row.
       await clock.advance(HOUR + 1);
@@ -98,7 +101,7 @@ const generations: readonly Case[] = [
 
   prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
     const made = range(203);
-    await Promise.all(made.map((n) => captures.save(captured({ sessionId: `s-${n}`, ttlMs: 10 }))));
+    await Promise.all(made.map((n) => captures.save(captured({ request: `req-${n}`, ttlMs: 10 }))));
     await clock.advance(11);
     assert.equal((await captures.deleteExpired({ dryRun: true })).removed.length, made.length);
     assert.equal((await captures.deleteExpired()).removed.length, made.length);
