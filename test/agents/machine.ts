@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: the machine's. */
   readonly cwd?: string;
+  /** As another user. */
+  readonly uid?: number;
 }
 
 export interface Ran {
@@ -199,6 +201,7 @@ export class Running {
       env: { ...machine.env, ...options.env },
       stdio: ["pipe", output, "pipe"],
       detached: true,
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
     });
     if (typeof output === "number") fs.closeSync(output);
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,6 +1,7 @@
 // holdfast run with the real agents: a container works, dies with everything in it, and another one goes on, in another home
 // and another directory. What proves it is what the agent sent to the API.
 
+import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -189,6 +190,41 @@ withAgents("holdfast run", (agents) => {
     expect(second.stderr).toContain("holdfast: resumed ");
   });
 
+  const NOBODY = 65_534;
+  const notAnother = troubleAs(NOBODY);
+  const another = "CA3 by another user";
+  test.skipIf(notAnother !== null)(notAnother === null ? another : `${another} (skipped: ${notAnother})`, async () => {
+    fs.chmodSync(machines.folder, 0o755);
+    const shared = path.join(machines.folder, "shared");
+    fs.mkdirSync(path.join(shared, "bin"), { recursive: true });
+    // Where it is installed is root's own.
+    linkOrCopy(agents.claude, path.join(shared, "bin/claude"));
+    const store = path.join(shared, "store.db");
+    const a = machines.add();
+    await claude(a, store, "The word is CODEWORD-76. [[say noted]]").done();
+    await a.die();
+    const b = machines.add();
+    for (const folder of [shared, b.home, b.cwd]) ownedBy(NOBODY, folder);
+    const args = [
+      "run",
+      "--request",
+      "r-1",
+      "--store",
+      store,
+      "--",
+      ...CLAUDE,
+      "What was it? [[recall CODEWORD-\\d+]]",
+    ];
+    const env = { PATH: `${path.join(shared, "bin")}:${b.env.PATH}` };
+    const second = await holdfast(b, args, { uid: NOBODY, env }).ended;
+    expect(second.stdout).toContain("CODEWORD-76");
+    expect(second.stderr).toContain("holdfast: resumed ");
+    const put = fs.readdirSync(path.join(b.home, ".claude/projects"), { recursive: true, encoding: "utf8" });
+    const [transcript = ""] = put.filter((name) => name.endsWith(".jsonl"));
+    const { uid, mode } = fs.statSync(path.join(b.home, ".claude/projects", transcript));
+    expect([uid, mode & 0o777]).toEqual([NOBODY, 0o600]);
+  });
+
   describe("OpenCode", () => {
     const go = (machine: Machine, store: string, prompt: string, more: readonly string[] = []) =>
       holdfast(
@@ -266,3 +302,26 @@ withAgents("holdfast run", (agents) => {
     }
   }
 });
+
+/** Why nothing can be run as that user here; null when it can. */
+function troubleAs(uid: number): string | null {
+  if (process.geteuid?.() !== 0) return "only root may become another user";
+  const { status } = spawnSync(process.execPath, [CLI, "--version"], { uid, gid: uid, cwd: "/", stdio: "ignore" });
+  return status === 0 ? null : "this folder is not readable for others";
+}
+
+function linkOrCopy(from: string, to: string): void {
+  try {
+    fs.linkSync(from, to);
+  } catch {
+    fs.copyFileSync(from, to); // on another file system
+  }
+}
+
+function ownedBy(uid: number, folder: string): void {
+  fs.chownSync(folder, uid, uid);
+  for (const name of fs.readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    // A link to it is the program itself.
+    if (!name.startsWith("bin/")) fs.chownSync(path.join(folder, name), uid, uid);
+  }
+}

@@ -7,6 +7,7 @@ import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { importCaptured } from "../captures/conversation.ts";
+import { byRole } from "../captures/found.ts";
 import { type Expected, Whose } from "./whose.ts";
 
 export type Log = (level: "info" | "warn" | "error", event: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -108,6 +109,7 @@ export class Follower {
     if (found === null) return;
     try {
       if (sessionId !== this.sessionId) this.#given.log("info", "capture.session-id", { sessionId });
+      if (!this.#followed.has(sessionId)) this.#given.log("info", "capture.found", foundIn(found));
       this.sessionId = sessionId;
       await this.#keep(found, this.#follow(sessionId), moment);
     } finally {
@@ -191,4 +193,9 @@ async function converses({ agent, files }: FoundHere): Promise<boolean> {
   const main = files.find(({ role }) => role === "transcript");
   if (agent !== "claude-code" || main === undefined) return true;
   return (await factsOf(main.file)).messages > 0;
+}
+
+function foundIn({ sessionId, cwd, configDir, key, files, left }: FoundHere): Readonly<Record<string, unknown>> {
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  return { sessionId, cwd, configDir, key, files: files.length, roles: byRole(files), size, left: left.length };
 }

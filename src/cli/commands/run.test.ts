@@ -319,6 +319,30 @@ describe("CA6 a file instead of a store", () => {
   });
 });
 
+test("CA4 what happens is logged, an object a line", async () => {
+  const store = newStore();
+  const first = new Machine();
+  const log = path.join(folder, "run.log");
+  await first.run(says("ONE"), lineOf(store, "r", "--every", "10m", "--log", log));
+  await new Machine().run(says("TWO"), lineOf(store, "r", "--every", "10m", "--log", log));
+  const events = readFileSync(log, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const own = { sessionId: first.args[1] };
+  expect(events.map(({ event }) => event.replace(/^capture\./, "")).filter((event) => event !== "saved")).toEqual([
+    ...["start", "session-id", "ended", "found", "session"],
+    ...["start", "restored", "session-id", "ended", "found", "session"],
+  ]);
+  expect(events.find(({ event }) => event === "capture.found")).toMatchObject({ ...own, cwd: first.cwd, files: 1 });
+  expect(events.find(({ event }) => event === "capture.saved")).toMatchObject({
+    ...own,
+    moment: "exit",
+    generation: 1,
+  });
+  expect(events.find(({ event }) => event === "capture.restored")).toMatchObject({ ...own, messages: 1, files: 1 });
+});
+
 describe("CA4 the agent's command", () => {
   test("needs no -- before it, and its options are its own", async () => {
     const machine = new Machine();
