@@ -43,6 +43,7 @@ export class Follower {
   readonly #agent: AgentHere;
   readonly #whose: Whose;
   readonly #followed = new Map<string, Followed>();
+  #turn: Promise<void> = Promise.resolve();
   readonly secrets: FileFinding[] = [];
   /** The session that the agent worked in last; null until it is known. */
   sessionId: string | null;
@@ -70,12 +71,18 @@ export class Follower {
     this.#whose.started(pid);
   }
 
+  /** Never throws. */
   async look(): Promise<void> {
-    await this.#whose.look();
+    await this.#whose.look().catch((error: unknown) => this.#failed("capture.error", error));
   }
 
-  /** Saves what changed; "exit": also the conversation, whatever it takes. Never throws. */
-  async save(moment: "while" | "exit"): Promise<void> {
+  /** Saves what changed; "exit": also the conversation, whatever it takes. One after the other. Never throws. */
+  save(moment: "while" | "exit"): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#save(moment));
+    return this.#turn;
+  }
+
+  async #save(moment: "while" | "exit"): Promise<void> {
     this.problem = null;
     try {
       await this.#whose.look();

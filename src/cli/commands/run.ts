@@ -109,19 +109,35 @@ export const run: Command = {
     const environment: Environment = { ...realEnvironment(), log };
     const here: Here = { env: io.env, cwd: io.cwd, environment, ...(agent === "opencode" ? { command: program } : {}) };
     const asked = lines.understand(line);
+    const times = timesOf(context, agent);
     if (!asked.converses) {
       log("info", "capture.start", { agent, cwd: io.cwd, resumes: false, captures: false });
       const child = await started(context, line, null);
       return typeof child === "number" ? child : (await child.ended).code;
     }
+    const request = requestOf(context);
     const hasStore = args.text("store") !== undefined || Boolean(io.env.HOLDFAST_STORE);
     const handed = await handedOver(io, { from: args.text("from"), out: args.text("out"), hasStore });
     const needsStore = hasStore || (handed.source === null && args.text("out") === undefined);
     const isNew = needsStore && !hasStore && (await isMissing(path.resolve(io.cwd, context.storeName)));
     const store = needsStore ? await context.open({ create: true, environment }) : null;
-    return work(context, { line, here, handed, store, isNew, log, asked });
+    return work(context, { line, here, handed, store, isNew, log, asked, request, ...times });
   },
 };
+
+interface Times {
+  readonly everyMs: number;
+  /** null: never; undefined: as before. */
+  readonly ttlMs: number | null | undefined;
+}
+
+function timesOf({ args }: Context, agent: CodingAgent): Times {
+  const [ttl, every] = [args.text("ttl"), args.text("every")];
+  return {
+    everyMs: every === undefined ? EVERY_MS[agent] : parseDuration(every, "--every"),
+    ttlMs: ttl === undefined ? undefined : parseDurationOrNever(ttl, "--ttl"),
+  };
+}
 
 async function isMissing(file: string): Promise<boolean> {
   return access(file).then(
@@ -130,7 +146,8 @@ async function isMissing(file: string): Promise<boolean> {
   );
 }
 
-interface Work {
+interface Work extends Times {
+  readonly request: string;
   readonly line: lines.AgentLine;
   readonly asked: lines.Understood;
   readonly here: Here;
@@ -142,30 +159,26 @@ interface Work {
 }
 
 async function work(context: Context, given: Work): Promise<number> {
-  const { line, asked, here, store, log } = given;
+  const { line, asked, here, store, log, request, ttlMs } = given;
   const { args, io } = context;
   const { agent } = line;
-  const request = requestOf(context);
   log("info", "capture.start", {
     ...{ agent, request, cwd: io.cwd, resumes: !asked.choosesSession, captures: store !== null },
   });
-  const start = await startOf(context, given, request);
+  const start = await startOf(context, given);
   const { line: final, sessionId, before } = lineFor(line, start, asked, here.environment);
-  const [ttl, every] = [args.text("ttl"), args.text("every")];
   const follower = new Follower({
-    ...{ agent, here, log, sessionId, store, request, mask: args.flag("mask-secrets") },
+    ...{ agent, here, log, sessionId, store, request, ttlMs, mask: args.flag("mask-secrets") },
     follows: start.how === "told" ? start.session : null,
     resumed: start.how === "resumed" || asked.choosesSession,
     several: agent === "opencode" && line.args[0] !== "run",
     basis: start.how === "resumed" ? start.basis : asked.choosesSession ? undefined : null,
-    ttlMs: ttl === undefined ? undefined : parseDurationOrNever(ttl, "--ttl"),
   });
   await follower.ready();
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
   const child = await started(context, final, before);
   if (typeof child === "number") return child;
-  const everyMs = every === undefined ? EVERY_MS[agent] : parseDuration(every, "--every");
-  const ended = await untilEnd(child, follower, everyMs);
+  const ended = await untilEnd(child, follower, given.everyMs);
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
   const isAnswered = await lastSave(follower);
   const bundle = await writeBundle(context, follower, given.handed.source, log);
@@ -191,8 +204,8 @@ function requestOf({ args, io, storeName }: Context): string {
   return path.resolve(io.cwd);
 }
 
-async function startOf({ args, io }: Context, given: Work, request: string): Promise<Start> {
-  const { line, asked, here, handed, store, log } = given;
+async function startOf({ args, io }: Context, given: Work): Promise<Start> {
+  const { line, asked, here, handed, store, log, request } = given;
   // Nothing names the session that is gone on with: only when there is none here can it be that of the request.
   const isHere = asked.choosesSession && asked.sessionId === null && (await hasSessions(line.agent, here));
   if (isHere) return { how: "new", why: null };
@@ -247,15 +260,14 @@ function newUuid(environment: Environment): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** Saved again and again until the agent ends, and once more then: that it was killed makes no difference. */
+/** Saved again and again until the agent ends. A save that is under way then is not waited for here. */
 async function untilEnd(child: Child, follower: Follower, everyMs: number): Promise<Ended> {
   const over = new AbortController();
-  const ended = child.ended.finally(() => over.abort());
   follower.started(child.pid);
-  await Promise.all([
-    again(over.signal, LOOK_MS, () => follower.look()),
-    again(over.signal, everyMs, () => follower.save("while")),
-  ]);
+  void again(over.signal, LOOK_MS, () => follower.look());
+  void again(over.signal, everyMs, () => follower.save("while"));
+  const ended = await child.ended;
+  over.abort();
   return ended;
 }
 
