@@ -1,10 +1,9 @@
 // A store that captures go into, and beside it in a database of the same engine the way that is compared with: the whole
 // transcript, gzipped, as one row.
-import { statSync } from "node:fs";
 import * as path from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { filesSize } from "../foundation/blobs.ts";
 import { openBare } from "../foundation/floor.ts";
 import { type SharedServer, withSchema } from "../foundation/postgres.ts";
 
@@ -59,14 +58,6 @@ export const onSqlite: EngineKind = {
       }
     },
 };
-
-/** Database and WAL, once everything in the WAL has gone to the database. */
-function filesSize(file: string): number {
-  const db = new DatabaseSync(file);
-  db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  db.close();
-  return [file, `${file}-wal`].reduce((sum, one) => sum + (statSync(one, { throwIfNoEntry: false })?.size ?? 0), 0);
-}
 
 export function onPostgres(server: SharedServer): EngineKind {
   return {

@@ -69,7 +69,7 @@ async function storeVersions(hf: Holdfast, full: Uint8Array): Promise<void> {
 }
 
 /** Database and WAL, once everything in the WAL has gone to the database. */
-function filesSize(file: string): number {
+export function filesSize(file: string): number {
   const db = new DatabaseSync(file);
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   db.close();
