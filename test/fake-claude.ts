@@ -46,6 +46,7 @@ for (const { session, says, waitMs: pause = 0 } of sessions) {
   const line = {
     ...{ type: "user", uuid: randomUUID(), parentUuid: null, sessionId, cwd: process.cwd(), version: "2.1.325" },
     ...{ isSidechain: false, timestamp: new Date().toISOString(), message: { role: "user", content: says } },
+    ...(process.env.PADDING ? { padding: "x1y2z3 ".repeat(Number(process.env.PADDING) / 7) } : {}),
   };
   appendFileSync(path.join(project, `${sessionId}.jsonl`), `${JSON.stringify(says === "" ? started : line)}\n`);
   await sleep(pause);

@@ -1,5 +1,5 @@
 // holdfast run and the sessions of the agent it starts, with a program that behaves like Claude Code.
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
   chmodSync,
@@ -39,7 +39,12 @@ class Machine {
     chmodSync(path.join(this.bin, "claude"), 0o755);
   }
 
-  run(fake: FakeClaude, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  run(
+    fake: FakeClaude,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    atEnd: (child: ChildProcess) => void = () => {},
+  ): Promise<Ran> {
     const child = spawn(process.execPath, [CLI, "run", ...args], {
       cwd: this.cwd,
       env: { PATH: `${this.bin}:/usr/bin:/bin`, HOME: this.home, FAKE_CLAUDE: JSON.stringify(fake), ...env },
@@ -50,6 +55,7 @@ class Machine {
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text) => {
       stdout += text;
+      if (text.includes("done")) atEnd(child);
     });
     child.stderr.setEncoding("utf8").on("data", (text) => {
       stderr += text;
@@ -216,6 +222,21 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
       expect(more.stderr).toContain(`session ${session}; saved`);
       expect(await saved(store, "second")).toEqual(["FIRST,MORE"]);
     }
+  });
+
+  test("a signal while the last of it is saved lets that be finished", async () => {
+    const store = newStore();
+    const ran = await new Machine().run(
+      says("LONG"),
+      lineOf(store, "r", "--every", "10m"),
+      { PADDING: "20000000" },
+      (child) => {
+        setTimeout(() => child.kill("SIGTERM"), 200);
+      },
+    );
+    expect([0, 143]).toContain(ran.code);
+    expect(ran.stderr).toContain("saved 1 file");
+    expect(await saved(store, "r")).toHaveLength(1);
   });
 
   test("when it cannot be told which of two is its own, none is taken, and that is said", async () => {
