@@ -43,7 +43,7 @@ class Machine {
     fake: FakeClaude,
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
-    atEnd: (child: ChildProcess) => void = () => {},
+    watch: (child: ChildProcess) => void = () => {},
   ): Promise<Ran> {
     const child = spawn(process.execPath, [CLI, "run", ...args], {
       cwd: this.cwd,
@@ -55,8 +55,8 @@ class Machine {
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text) => {
       stdout += text;
-      if (text.includes("done")) atEnd(child);
     });
+    watch(child);
     child.stderr.setEncoding("utf8").on("data", (text) => {
       stderr += text;
     });
@@ -226,17 +226,29 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
 
   test("a signal while the last of it is saved lets that be finished", async () => {
     const store = newStore();
-    const ran = await new Machine().run(
-      says("LONG"),
-      lineOf(store, "r", "--every", "10m"),
-      { PADDING: "20000000" },
-      (child) => {
-        setTimeout(() => child.kill("SIGTERM"), 200);
-      },
-    );
+    const line = lineOf(store, "r", "--every", "10m");
+    const ran = await new Machine().run(says("LONG"), line, { PADDING: "20000000" }, (child) => {
+      child.stdout?.once("data", () => setTimeout(() => child.kill("SIGTERM"), 200));
+    });
     expect([0, 143]).toContain(ran.code);
     expect(ran.stderr).toContain("saved 1 file");
     expect(await saved(store, "r")).toHaveLength(1);
+  });
+
+  test.each([
+    ["SIGHUP", 129],
+    ["SIGQUIT", 131],
+    ["SIGUSR2", 140],
+    ["SIGINT", 130],
+  ] as const)("%s reaches the agent, and it ends as that says", async (signal, code) => {
+    const machine = new Machine();
+    const ran = await machine.run({ waitMs: 60_000 }, lineOf(newStore(), "r"), {}, (child) => {
+      const timer = setInterval(() => {
+        if (existsSync(path.join(machine.home, "env.json")) && child.kill(signal)) clearInterval(timer);
+      }, 50);
+    });
+    expect(ran.code).toBe(code);
+    expect(ran.stderr).toContain("nothing was saved");
   });
 
   test("when it cannot be told which of two is its own, none is taken, and that is said", async () => {
