@@ -1,7 +1,7 @@
 // A program that behaves like Claude Code as far as `holdfast run` can see: it says in sessions/<pid>.json which session it is
 // in, and appends to transcripts. What it does is told in FAKE_CLAUDE; the real one is run by test/agents.
 import { randomUUID } from "node:crypto";
-import { appendFileSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { projectKey } from "../src/coding/claude/key.ts";
@@ -11,8 +11,13 @@ export interface FakeClaude {
   readonly silent?: boolean;
   /** Before anything is written. */
   readonly waitMs?: number;
-  /** In these sessions one after the other; "own" is the one of its command line, another name a new one. "": it began. */
-  readonly sessions?: readonly { readonly session: string; readonly says: string; readonly waitMs?: number }[];
+  /** In these sessions one after the other; "own" is the one of its command line, another name a new one. "": it began. `until` a file is there. */
+  readonly sessions?: readonly {
+    readonly session: string;
+    readonly says: string;
+    readonly waitMs?: number;
+    readonly until?: string;
+  }[];
   readonly exit?: number;
 }
 
@@ -39,7 +44,7 @@ function register(sessionId: string): void {
 
 register(own);
 await sleep(waitMs);
-for (const { session, says, waitMs: pause = 0 } of sessions) {
+for (const { session, says, waitMs: pause = 0, until } of sessions) {
   const sessionId = session === "own" ? own : session;
   register(sessionId);
   const started = { type: "mode", mode: "normal", sessionId };
@@ -50,6 +55,7 @@ for (const { session, says, waitMs: pause = 0 } of sessions) {
   };
   appendFileSync(path.join(project, `${sessionId}.jsonl`), `${JSON.stringify(says === "" ? started : line)}\n`);
   await sleep(pause);
+  while (until !== undefined && !existsSync(until)) await sleep(20);
 }
 process.stdout.write("done");
 rmSync(entry, { force: true });

@@ -60,8 +60,10 @@ export class Whose {
 
   /** The one it is in now comes last. Conflict when it cannot be told which of several is its own. */
   async sessions(isOver: boolean): Promise<readonly string[]> {
-    if (this.#named.length > 0) return this.#named;
-    const { agent, several, resumed } = this.#expected;
+    const { agent, several, resumed, sessionId } = this.#expected;
+    // The one it was told to work in is its own, also when it left that before anybody looked.
+    const isLeft = sessionId !== null && !this.#named.includes(sessionId);
+    if (this.#named.length > 0) return isLeft ? [sessionId, ...this.#named] : this.#named;
     if (agent === "opencode" && several) return this.#allBegun();
     if (this.#chosen === null) this.#chosen = await this.#onlyChanged();
     // Before 2.0 a session that was resumed went on under another id, and nothing said so.

@@ -145,8 +145,9 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const store = newStore();
     const cleared = randomUUID();
     const sessions = [
-      { session: "own", says: "BEFORE", waitMs: 500 },
-      { session: cleared, says: "AFTER", waitMs: 500 },
+      // Left before anybody looks, as a busy machine may have it.
+      { session: "own", says: "BEFORE" },
+      { session: cleared, says: "AFTER", waitMs: 1500 },
     ];
     for (const wrapped of [false, true]) {
       const request = `cleared-${wrapped}`;
@@ -161,15 +162,17 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
 
   test("of two machines that go on with it at once, the later one is kept beside", async () => {
     const store = newStore();
+    const there = `${store}.there`;
     const slow: FakeClaude = {
       sessions: [
-        { session: "own", says: "ONE", waitMs: 4000 },
+        { session: "own", says: "ONE", until: there },
         { session: "own", says: "HERE" },
       ],
     };
     const here = new Machine().run(slow, lineOf(store, "r", "--every", "100ms"));
     while ((await saved(store, "r")).length === 0) await new Promise((next) => setTimeout(next, 50));
     expect((await new Machine().run(says("THERE"), lineOf(store, "r"))).stderr).toContain("resumed ");
+    writeFileSync(there, "");
     expect((await here).stderr).toContain("beside the newest: another machine went on with it");
     expect((await saved(store, "r")).toSorted()).toEqual(["ONE,HERE", "ONE,THERE"]);
   });
@@ -193,9 +196,10 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
 
   test("one that is erased while the agent works is not brought back", async () => {
     const store = newStore();
+    const erased = `${store}.erased`;
     const slow: FakeClaude = {
       sessions: [
-        { session: "own", says: "ONE", waitMs: 3000 },
+        { session: "own", says: "ONE", until: erased },
         { session: "own", says: "TWO" },
       ],
     };
@@ -204,6 +208,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const hf = await open(store);
     const { items } = await hf.sessions.list();
     await hf.sessions.delete(items[0]?.id ?? "", { everywhere: true });
+    writeFileSync(erased, "");
     expect((await running).stderr).toContain("was erased meanwhile");
     expect((await hf.sessions.list()).items).toEqual([]);
     expect((await hf.captures.list({ diverged: true })).items).toEqual([]);
