@@ -11,7 +11,8 @@ export interface FakeClaude {
   readonly silent?: boolean;
   /** Before anything is written. */
   readonly waitMs?: number;
-  /** In these sessions one after the other; "own" is the one of its command line, another name a new one. "": it began. `until` a file is there. */
+  /** In these sessions one after the other; "own" is the one of its command line, another name a new one. "": it began.
+   * `until` a file is there. */
   readonly sessions?: readonly {
     readonly session: string;
     readonly says: string;
