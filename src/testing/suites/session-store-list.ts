@@ -117,15 +117,20 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual([await over(hf).load(KEY), await over(hf).load(SUB), await idsOf(store)], [null, null, []]);
     }),
 
-    prove("CA12 not looking at the project, a store takes the session of the own project first", NEEDS, async (hf) => {
-      await over(hf).append(KEY, [said(1)]);
-      await over(hf).append(ELSEWHERE, [said(2)]);
-      const store = over(hf, { projects: "any" });
-      assert.deepEqual(await store.load(KEY), [said(1)]);
-      assert.deepEqual(await store.load(ELSEWHERE), [said(2)]);
-      assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [said(2)], "else the newest");
-      assert.deepEqual(await idsOf(store), [KEY.sessionId], "and lists it once");
-    }),
+    prove(
+      "CA12 not looking at the project, a store takes the session of the own project first",
+      [...NEEDS, "clock"],
+      async (hf) => {
+        await over(hf).append(KEY, [said(1)]);
+        await hf.clock.advance(1);
+        await over(hf).append(ELSEWHERE, [said(2)]);
+        const store = over(hf, { projects: "any" });
+        assert.deepEqual(await store.load(KEY), [said(1)]);
+        assert.deepEqual(await store.load(ELSEWHERE), [said(2)]);
+        assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [said(2)], "else the newest");
+        assert.deepEqual(await idsOf(store), [KEY.sessionId], "and lists it once");
+      },
+    ),
 
     prove("CA12 an option that is none is refused", NEEDS, async (hf) => {
       const options = [{ projects: "all" }, { agent: "" }, { fold: 1 }, { request: "\0" }, { project: "any" }];
