@@ -10,6 +10,7 @@ import { encodeText, fromRef, toHex } from "../core/bytes.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
+import { IN_TURN } from "../sessions/guards.ts";
 import type { Given } from "./given.ts";
 import { encodeManifest, type Manifest } from "./manifest.ts";
 import { captureOf, inOrder, manifestOf } from "./rows.ts";
@@ -45,8 +46,13 @@ export async function save(depot: Depot, given: Given): Promise<CaptureWithFiles
   const children = distinct(files.map(({ ref }) => fromRef(ref) as Uint8Array));
   return payloads.preparing(async (prepare) => {
     const manifest = await prepare(bytes, { media: "application/json", utf8: true, owned: true, children });
-    const saving: Saving = { given, session, files, manifest, children };
-    const saved = await decide(storage, async () => decisionOf(depot, saving, await goesOnFrom(storage, given)));
+    const saved = await decide(storage, async () => {
+      const basis = await goesOnFrom(storage, given);
+      // One that somebody else has begun meanwhile stays where it is, whatever session was named here.
+      const isElsewhere = basis.before !== null && basis.before.session !== session;
+      const where = isElsewhere ? await depot.sessionFor(given, basis.before) : session;
+      return decisionOf(depot, { given, session: where, files, manifest, children }, basis);
+    });
     // What the one before held and this one does not.
     const kept = new Set(children.map(toHex));
     await payloads.discard(saved.later.filter(({ sha256 }) => !kept.has(toHex(sha256))));
@@ -166,7 +172,7 @@ function decisionOf({ storage }: Depot, saving: Saving, { before, newest }: Basi
     commit: {
       ...(before === null ? {} : { solo: true }),
       sessions: [{ id: session, mode: "existing", at }],
-      guards: [guardOf(given, session, { before, newest })],
+      guards: guardsOf(given, session, { before, newest }),
       events: [event],
       ...{ blobs: manifest.blobs, writes: manifest.writes },
       uses: [...manifest.uses, ...children.map((digest) => [digest, 0] as const)],
@@ -201,11 +207,11 @@ function expiryOf({ ttlMs }: Given, before: CaptureRow | null, at: number): numb
   return kept > 0 ? Math.max(before.expires_at, at + kept) : at + WEEK_MS;
 }
 
-function guardOf({ request, agent, sessionId }: Given, session: string, { before, newest }: Basis): Guard {
-  if (before === null) {
-    return { check: "capture.newest", key: [request, agent, sessionId, session], expect: newest?.id ?? null };
-  }
-  return unchangedGuard(before, session);
+/** Those that begin one wait for each other: they may do so in different sessions, and then no row is common to them. */
+function guardsOf({ request, agent, sessionId }: Given, session: string, { before, newest }: Basis): readonly Guard[] {
+  if (before !== null) return [unchangedGuard(before, session)];
+  const key = [request, agent, sessionId, session];
+  return [IN_TURN, { check: "capture.newest", key, expect: newest?.id ?? null }];
 }
 
 /** Nothing of it changed, also not how long it is to be kept; `session` is any that the commit uses. */

@@ -133,6 +133,7 @@ export type GuardName =
   | "boards.last"
   | "task.version"
   | "capture.seq"
+  /** As "invocation.waits", of a moment after "store.turn". */
   | "capture.newest"
   | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.

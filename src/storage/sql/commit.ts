@@ -152,7 +152,8 @@ function agentIds(batch: readonly Commit[]): string[] {
  * is asked in turn is asked behind it, of what those before have done.
  */
 function place({ check }: Guard): number {
-  return check === "store.turn" ? 1 : check === "invocation.waits" ? 2 : 0;
+  if (check === "store.turn") return 1;
+  return check === "invocation.waits" || check === "capture.newest" ? 2 : 0;
 }
 
 function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapshot> {

@@ -99,6 +99,35 @@ const generations: readonly Case[] = [
     assert.deepEqual((await check()).issues, []);
   }),
 
+  prove(
+    "CA7 saves at once that name different sessions end in one of them",
+    ["captures", "check"],
+    async ({ captures, check }) => {
+      const saves = range(6).map((n) => captures.save(captured({ session: `named-${n}` })));
+      const saved = (await Promise.all(saves)).toSorted((a, b) => a.generation - b.generation);
+      assert.deepEqual(
+        saved.map(({ id, generation, session }) => [id, generation, session]),
+        range(6).map((n) => [saved[0]?.id, n + 1, saved[0]?.session]),
+      );
+      assert.deepEqual((await check()).issues, []);
+    },
+  ),
+
+  prove("CA8 of two preferred at once in different sessions, one is", ["captures"], async ({ captures }) => {
+    const first = await captures.save(captured());
+    const beside = await Promise.all(
+      range(4).map((n) => captures.save(captured({ session: `s${n}`, basis: null, onConflict: "keep" }))),
+    );
+    assert.deepEqual(
+      beside.map(({ diverged, session }) => [diverged, session]),
+      range(4).map((n) => [true, `s${n}`]),
+    );
+    await captures.delete(first.id);
+    await Promise.all(beside.map(({ id }) => captures.prefer(id)));
+    const kept = (await captures.list({ request: "req-1", diverged: true })).items;
+    assert.deepEqual(kept.map(({ diverged }) => diverged).toSorted(), [false, true, true, true]);
+  }),
+
   prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
     const made = range(203);
     await Promise.all(made.map((n) => captures.save(captured({ request: `req-${n}`, ttlMs: 10 }))));
