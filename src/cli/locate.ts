@@ -111,6 +111,13 @@ export async function locateFork(
   return { at: { session: id }, message: `${id}${text.slice(name.length)}` };
 }
 
+/** SESSION#SEQ, where the session may be named in any way; whatever else it says is for the store to judge. */
+export async function locateEvent(holdfast: Holdfast, text: string): Promise<string> {
+  const [, name, seq] = MESSAGE.exec(text) ?? [];
+  if (name === undefined || name.startsWith("holdfast:")) return text;
+  return `${(await needSession(holdfast, name)).id}#${seq}`;
+}
+
 /** Enough of a head's id to name it, for tables and trees. */
 export function shortHead(id: string): string {
   return `${id.slice(0, 11)}…`;

@@ -1,5 +1,15 @@
 // Files on their way to where they go: what is not what was captured never gets there.
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import * as path from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { newFolder } from "../../test/coding/claude-tree.ts";
@@ -39,6 +49,23 @@ const ways: [string, StagedOptions][] = [
   ["last", { last: true }],
   ["changed on the way", changing],
 ];
+
+test("CA3 what killed restores left is removed later, but for copies of what was there before", async () => {
+  await staging.close();
+  const LONG_AGO = new Date(Date.now() - 2 * 3_600_000);
+  const left = { old: "0", kept: "before-0", young: "0" };
+  mkdirSync(root, { recursive: true });
+  for (const [name, file] of Object.entries(left)) {
+    const folder = path.join(root, `.holdfast-restore-${name}`);
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, file), "x");
+    if (name !== "young") utimesSync(folder, LONG_AGO, LONG_AGO);
+  }
+  mkdirSync(path.join(root, "project"));
+  utimesSync(path.join(root, "project"), LONG_AGO, LONG_AGO);
+  await (await Staging.in(root)).close();
+  expect(readdirSync(root).toSorted()).toEqual([".holdfast-restore-kept", ".holdfast-restore-young", "project"]);
+});
 
 describe.each(ways)("CA3 a file that is written %s", (_, options) => {
   const to = () => path.join(root, "a");

@@ -1,7 +1,20 @@
 // Files are put together beside where they go, verified, and moved there when all of them are right: nobody ever sees
 // half of one, what was there before stays until then, and when moving fails it is there again.
 import { createHash } from "node:crypto";
-import { copyFile, type FileHandle, link, lstat, mkdir, mkdtemp, open, rename, rm, rmdir } from "node:fs/promises";
+import {
+  copyFile,
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+  stat,
+} from "node:fs/promises";
 import * as path from "node:path";
 import type { CapturedFile } from "../contracts/captures.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
@@ -31,6 +44,12 @@ export interface StagedOptions {
 
 const PIECE = 1024 * 1024;
 
+const PREFIX = ".holdfast-restore-";
+/** What was there before is kept under such names while files are moved. */
+const BEFORE = "before-";
+/** Nobody has added to a folder for so long: whoever made it was killed. */
+const LEFT_MS = 3_600_000;
+
 type Undo = () => Promise<unknown>;
 
 /** One at a time for a folder; `close` removes whatever was not moved. */
@@ -55,7 +74,8 @@ export class Staging {
   static async in(root: string): Promise<Staging> {
     try {
       const made = await mkdir(root, { recursive: true, mode: 0o700 });
-      return new Staging(await mkdtemp(path.join(root, ".holdfast-restore-")), root, made);
+      if (made === undefined) await removeLeft(root);
+      return new Staging(await mkdtemp(path.join(root, PREFIX)), root, made);
     } catch (error) {
       throw failed(error, root);
     }
@@ -105,7 +125,7 @@ export class Staging {
     for (const { to } of all) await guarded(to, () => clearWay(root, to, way));
     for (const [i, staged] of all.entries()) {
       try {
-        await this.#placeOne(staged, path.join(this.#folder, `before-${i}`), way, undo);
+        await this.#placeOne(staged, path.join(this.#folder, `${BEFORE}${i}`), way, undo);
       } catch (error) {
         for (const step of undo.reverse()) await step();
         throw failed(error, staged.to);
@@ -131,6 +151,19 @@ export class Staging {
   async close(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
     if (!this.#placed && this.#made !== undefined) await removeEmpty(this.#root, this.#made);
+  }
+}
+
+/** Folders of those that were killed, but for one that may have the only copy of what was there before. */
+async function removeLeft(root: string): Promise<void> {
+  const names = (await readdir(root)).filter((name) => name.startsWith(PREFIX));
+  for (const folder of names.map((name) => path.join(root, name))) {
+    const old = await stat(folder)
+      .then(({ mtimeMs }) => Date.now() - mtimeMs > LEFT_MS)
+      .catch(() => false);
+    if (!old) continue;
+    const held = await readdir(folder).catch(() => [BEFORE]);
+    if (!held.some((name) => name.startsWith(BEFORE))) await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -77,6 +77,7 @@ describe("names", () => {
         stderr: expect.not.stringMatching("no "),
       });
     }
+    expect((await cli(["trace", "--causes", `${SESSION}#2`, "--json"])).stdout).toContain(`claude-code/${SESSION}#2`);
     const messages = async (id: string) => JSON.parse((await cli(["messages", id, "--json"])).stdout).session;
     expect(await messages(SESSION)).toBe(ours);
     await within((hf) => hf.sessions.create({ id: "opencode/ses_root" }));

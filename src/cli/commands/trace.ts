@@ -3,7 +3,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { Causes, TraceEvent } from "../../contracts/trace.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { LOCATOR_HELP, locate } from "../locate.ts";
+import { LOCATOR_HELP, locate, locateEvent } from "../locate.ts";
 import type { Output } from "../output.ts";
 import { needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
@@ -51,7 +51,7 @@ export const trace: Command = {
     const holdfast = await context.open();
     if (event !== undefined) {
       if (after !== undefined || types.length > 0) throw new UsageError("--causes goes without --after and --type");
-      const found = await holdfast.causes(event, atMost);
+      const found = await holdfast.causes(await locateEvent(holdfast, event), atMost);
       const events = [found.event, ...found.causes].toSorted(nearestFirst(found));
       await output.answer(found, () => shown(events, found.event.session, output));
       if (found.causes.length > 1) await output.note("nearest causes first, and of equally near ones the newest");
