@@ -74,8 +74,9 @@ export class Staging {
   static async in(root: string): Promise<Staging> {
     try {
       const made = await mkdir(root, { recursive: true, mode: 0o700 });
-      if (made === undefined) await removeLeft(root);
-      return new Staging(await mkdtemp(path.join(root, PREFIX)), root, made);
+      const folder = await mkdtemp(path.join(root, PREFIX));
+      if (made === undefined) await removeLeft(root, folder);
+      return new Staging(folder, root, made);
     } catch (error) {
       throw failed(error, root);
     }
@@ -155,16 +156,20 @@ export class Staging {
 }
 
 /** Folders of those that were killed, but for one that may have the only copy of what was there before. */
-async function removeLeft(root: string): Promise<void> {
+async function removeLeft(root: string, own: string): Promise<void> {
   const names = (await readdir(root)).filter((name) => name.startsWith(PREFIX));
+  if (names.length < 2) return;
+  const { mtimeMs: now } = await stat(own);
   for (const folder of names.map((name) => path.join(root, name))) {
-    const old = await stat(folder)
-      .then(({ mtimeMs }) => Date.now() - mtimeMs > LEFT_MS)
-      .catch(() => false);
-    if (!old) continue;
-    const held = await readdir(folder).catch(() => [BEFORE]);
-    if (!held.some((name) => name.startsWith(BEFORE))) await rm(folder, { recursive: true, force: true });
+    // Others come and go, and some belong to other people.
+    await removeOld(folder, now - LEFT_MS).catch(() => undefined);
   }
+}
+
+async function removeOld(folder: string, before: number): Promise<void> {
+  const { mtimeMs } = await stat(folder);
+  if (mtimeMs > before || (await readdir(folder)).some((name) => name.startsWith(BEFORE))) return;
+  await rm(folder, { recursive: true, force: true });
 }
 
 async function fill(
