@@ -65,6 +65,13 @@ describe("checks", () => {
     expect(() => encodeJson(cycle, "value", "metadataBytes")).toThrow(message);
   });
 
+  test("ST8 JSON with more text than a string can hold is LimitExceeded, and never written out", () => {
+    const many = new Array(20).fill("x".repeat(60_000_000));
+    for (const value of [many, { many }, [{ many }], Object.fromEntries(many.entries())]) {
+      expect(codeOf(() => encodeJson(value, "value", "payloadBytes"))).toBe("LimitExceeded");
+    }
+  });
+
   test("ST5 JSON is kept exactly as it serialises: key order, lone surrogates, __proto__", () => {
     const value = JSON.parse('{"b":1,"a":"\\ud800","__proto__":{"x":1},"10":0,"2":0}');
     const bytes = encodeJson(value, "value", "metadataBytes");

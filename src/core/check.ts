@@ -44,6 +44,8 @@ export function checkOptionalId(value: unknown, what: string): string | undefine
 /** Text people read; NUL is fine, a lone surrogate is not. */
 export function checkText(value: unknown, what: string, limit: LimitName): string {
   if (typeof value !== "string") throw invalid(what, "a string", value);
+  // UTF-8 takes at least a byte a unit: refuse the enormous before looking at it.
+  if (value.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in bytes`, value.length);
   if (!value.isWellFormed()) {
     throw new HoldfastError("InvalidText", `${what} holds a lone surrogate, which is not Unicode`, {
       details: { what },
@@ -174,7 +176,7 @@ export function checkRef(value: unknown, what = "ref"): Uint8Array {
  * back as 0, as everywhere in JSON.
  */
 export function encodeJson(value: unknown, what: string, limit: LimitName): Uint8Array {
-  return encodeCopy(copyJson(value, what), what, limit);
+  return encodeCopy(copyJson(value, what, limit), what, limit);
 }
 
 /** The bytes of what copyJson gave. */
@@ -187,12 +189,17 @@ export function encodeCopy(copy: Json, what: string, limit: LimitName): Uint8Arr
   return bytes;
 }
 
-/** A copy of caller JSON that shares nothing with it: every property is read once, so what is checked is what is kept. */
-export function copyJson(value: unknown, what: string): Json {
+/**
+ * A copy of caller JSON that shares nothing with it: every property is read once, so what is checked is what is kept. What
+ * has more text than `limit` allows is refused on the way: writing it out would take seconds, or more than a string holds.
+ */
+export function copyJson(value: unknown, what: string, limit?: LimitName): Json {
   const path: (string | number)[] = [];
+  const walk: Walk = { path, chars: 0, most: limit === undefined ? Number.POSITIVE_INFINITY : LIMITS[limit] };
   try {
-    return copyOf(value, 0, path);
+    return copyOf(value, 0, walk);
   } catch (cause) {
+    if (cause === TOO_LONG && limit !== undefined) throw limitExceeded(limit, `${what} in bytes`, walk.chars);
     if (cause instanceof HoldfastError) throw cause;
     const fault = cause instanceof Fault ? cause : undefined;
     // The way to what is too deep would be hundreds of keys long.
@@ -213,6 +220,7 @@ class Fault {
   }
 }
 
+const TOO_LONG = new Fault("it has more text than is allowed");
 const TOO_DEEP = `it is nested deeper than jsonDepth (${LIMITS.jsonDepth}) levels, or is a cycle`;
 
 function step(key: string | number): string {
@@ -221,33 +229,47 @@ function step(key: string | number): string {
   return `[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`;
 }
 
-/** `path` is filled, from the inside out, only when something is wrong: good JSON pays nothing for it. */
-function copyOf(value: unknown, depth: number, path: (string | number)[]): Json {
+interface Walk {
+  /** Filled, from the inside out, only when something is wrong: good JSON pays nothing for it. */
+  readonly path: (string | number)[];
+  /** UTF-16 units of all text so far, each at least a byte. */
+  chars: number;
+  readonly most: number;
+}
+
+function copyOf(value: unknown, depth: number, walk: Walk): Json {
   if (depth > LIMITS.jsonDepth) throw new Fault(TOO_DEEP);
-  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+  if (typeof value === "string") return textIn(walk, value);
+  if (value === null || typeof value === "boolean") return value;
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new Fault(`${value} is not a JSON number`);
     return value === 0 ? 0 : value;
   }
   if (typeof value !== "object") throw new Fault(`it is ${describe(value)}`);
-  if (isList(value)) return copyOfArray(value, depth, path);
+  if (isList(value)) return copyOfArray(value, depth, walk);
   if (!isPlain(value)) throw new Fault(`it is a ${value.constructor?.name ?? "strange"} object; give plain objects`);
-  return copyOfObject(value as Readonly<Record<string, unknown>>, depth, path);
+  return copyOfObject(value as Readonly<Record<string, unknown>>, depth, walk);
 }
 
-function copyOfArray(value: readonly unknown[], depth: number, path: (string | number)[]): Json {
+function textIn(walk: Walk, text: string): string {
+  walk.chars += text.length;
+  if (walk.chars > walk.most) throw TOO_LONG;
+  return text;
+}
+
+function copyOfArray(value: readonly unknown[], depth: number, walk: Walk): Json {
   const copy: Json[] = [];
   let i = 0;
   try {
-    for (; i < value.length; i++) copy.push(copyOf(value[i], depth + 1, path));
+    for (; i < value.length; i++) copy.push(copyOf(value[i], depth + 1, walk));
   } catch (error) {
-    path.unshift(i);
+    walk.path.unshift(i);
     throw error;
   }
   return copy;
 }
 
-function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, path: (string | number)[]): Json {
+function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, walk: Walk): Json {
   const copy: Record<string, Json> = {};
   let at: string | undefined;
   try {
@@ -256,12 +278,12 @@ function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, p
       const item = value[key];
       // A property that is undefined is a property that is not there, as everywhere in JSON.
       if (item === undefined) continue;
-      const copied = typeof item === "string" ? item : copyOf(item, depth + 1, path);
+      const copied = typeof item === "string" ? textIn(walk, item) : copyOf(item, depth + 1, walk);
       if (key !== "__proto__") copy[key] = copied;
       else Object.defineProperty(copy, key, { value: copied, configurable: true, enumerable: true, writable: true });
     }
   } catch (error) {
-    if (at !== undefined) path.unshift(at);
+    if (at !== undefined) walk.path.unshift(at);
     throw error;
   }
   return copy;

@@ -15,6 +15,7 @@ import {
   encodeCopy,
   invalid,
   isList,
+  limitExceeded,
 } from "../core/check.ts";
 
 export const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
@@ -63,7 +64,7 @@ export function readyMessage(input: unknown): ReadyMessage {
   const metadata = message.metadata;
   if (metadata !== undefined) checkRecord(metadata, "message.metadata");
   // Ours from here on: what the caller does with its own changes neither what is kept nor the answer.
-  const stored = copyJson(metadata === undefined ? { content } : { content, metadata }, "message");
+  const stored = copyJson(metadata === undefined ? { content } : { content, metadata }, "message", "messageBytes");
   const bytes = encodeCopy(stored, "message", "messageBytes");
   return {
     role,
@@ -79,6 +80,7 @@ export function readyMessage(input: unknown): ReadyMessage {
 const NOTHING: readonly never[] = [];
 
 function textMessage(role: ReadyMessage["role"], key: string | undefined, text: string): ReadyMessage {
+  if (text.length > LIMITS.messageBytes) throw limitExceeded("messageBytes", "message in bytes", text.length);
   const stored = { content: [{ type: "text", text }] } as const;
   const bytes = encodeCopy(stored as unknown as Json, "message", "messageBytes");
   return { role, key, stored, bytes, chars: text.length, named: NOTHING, carried: NOTHING };

@@ -56,6 +56,8 @@ export class PreparedQueries {
 function keyOf(query: unknown, values: readonly unknown[]): string | null {
   const isPlain = (one: unknown) => typeof one === "string" || typeof one === "boolean" || Number.isFinite(one);
   if (typeof query !== "string" || !values.every(isPlain)) return null;
+  const isLong = (one: unknown) => typeof one === "string" && one.length > KEY_CHARS;
+  if (isLong(query) || values.some(isLong)) return null;
   const key = JSON.stringify([query, ...values]);
   return key.length > KEY_CHARS ? null : key;
 }

@@ -25,7 +25,7 @@ export function keptState(
   // A property that is undefined would be left out.
   if (state === undefined) throw noState("next() was given");
   try {
-    const kept = copyJson({ state, startedAt: created_at }, "state");
+    const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
     return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
   } catch (error) {
     // Named as the agent has it, without what it is kept in.

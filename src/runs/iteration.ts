@@ -64,7 +64,7 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
     const path = `${prefix}${count + 1}`;
     if (setting.isOver() || steps.isClosed(path)) throw iterationOver(iteration);
     const what = GIVEN[kind]?.(name) ?? kind;
-    const value = copyJson(given === undefined ? null : given, what);
+    const value = copyJson(given === undefined ? null : given, what, "payloadBytes");
     const input = encodeCopy(value, what, "payloadBytes");
     count++;
     return { path, kind, name, input, value };

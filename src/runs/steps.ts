@@ -292,7 +292,7 @@ export class Steps {
     try {
       const asked = record.attempt === 1 && !again ? first : parse(input);
       const what = `${kind} ${name}: result`;
-      value = copyJson(given(name, await effect(asked, call)), what);
+      value = copyJson(given(name, await effect(asked, call)), what, "payloadBytes");
       bytes = encodeCopy(value, what, "payloadBytes");
     } catch (error) {
       return { record: await this.#failed(record, error, also) };

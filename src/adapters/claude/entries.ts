@@ -16,7 +16,7 @@ export function messagesOf(entries: unknown): readonly MessageInput[] {
   const seen = new Set<string>();
   return checkArray(entries, "entries", "messagesPerAppend").flatMap((given, i) => {
     checkPlain(given, `entries[${i}]`);
-    const message = messageOf(copyJson(given, `entries[${i}]`) as JsonObject, `entries[${i}]`);
+    const message = messageOf(copyJson(given, `entries[${i}]`, "messageBytes") as JsonObject, `entries[${i}]`);
     if (message.key !== undefined && seen.has(message.key)) return [];
     if (message.key !== undefined) seen.add(message.key);
     return [message];
