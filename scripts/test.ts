@@ -47,7 +47,11 @@ if (!interrupted) {
   const server = await ownServer();
   const url = server?.url ?? process.env.HOLDFAST_TEST_POSTGRES ?? process.env.DATABASE_URL;
   try {
-    const environment = { HOLDFAST_TEST_POSTGRES: url, HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble };
+    const environment = {
+      HOLDFAST_TEST_POSTGRES: url,
+      HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble,
+      NODE_COMPILE_CACHE: path.join(scratch, "compiled"),
+    };
     vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
   } finally {
     await server?.stop();

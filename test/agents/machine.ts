@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentPaths } from "../../scripts/agents.ts";
+import { COMPILED } from "../compiled.ts";
 import { type FakeApis, type FakeApisOptions, startFakeApis } from "./fake-apis/server.ts";
 
 export interface RunOptions {
@@ -145,6 +146,7 @@ function bareEnvironment(home: string, agents: AgentPaths): Record<string, strin
     TMPDIR: path.join(home, "tmp"),
     LANG: "C.UTF-8",
     TERM: "dumb",
+    ...COMPILED,
   };
 }
 

@@ -4,6 +4,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import * as path from "node:path";
+import { COMPILED } from "../compiled.ts";
 
 /** A script of this folder, and what it is told (as JSON, in its first argument). */
 export interface Start {
@@ -114,7 +115,7 @@ export class Children {
 
   /** `folder` is removed by somebody else. */
   constructor(folder: string) {
-    this.#cache = path.join(folder, "compiled");
+    this.#cache = COMPILED.NODE_COMPILE_CACHE ?? path.join(folder, "compiled");
   }
 
   start(start: Start): Child {

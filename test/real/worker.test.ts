@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { COMPILED } from "../compiled.ts";
 import { steady, stubborn } from "./agents.ts";
 import { ENGINES, Places } from "./places.ts";
 
@@ -28,7 +29,7 @@ function cli(
   ...argv: string[]
 ): { child: ChildProcess; ended: Promise<unknown[]>; said(): string } {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_|VITEST)/.test(name));
-  const env = { ...Object.fromEntries(inherited), HOLDFAST_STORE: url, HOLDFAST_TEST_WORLD: world };
+  const env = { ...Object.fromEntries(inherited), ...COMPILED, HOLDFAST_STORE: url, HOLDFAST_TEST_WORLD: world };
   const child = spawn(process.execPath, [ENTRY, ...argv], { stdio: ["ignore", "pipe", "pipe"], env });
   started.push(child);
   let text = "";

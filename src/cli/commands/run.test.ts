@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { COMPILED } from "../../../test/compiled.ts";
 import type { FakeClaude } from "../../../test/fake-claude.ts";
 import { projectKey } from "../../coding/claude/key.ts";
 import { open } from "../../open.ts";
@@ -47,7 +48,13 @@ class Machine {
   ): Promise<Ran> {
     const child = spawn(process.execPath, [CLI, "run", ...args], {
       cwd: this.cwd,
-      env: { PATH: `${this.bin}:/usr/bin:/bin`, HOME: this.home, FAKE_CLAUDE: JSON.stringify(fake), ...env },
+      env: {
+        ...COMPILED,
+        PATH: `${this.bin}:/usr/bin:/bin`,
+        HOME: this.home,
+        FAKE_CLAUDE: JSON.stringify(fake),
+        ...env,
+      },
       stdio: ["pipe", "pipe", "pipe"],
     });
     if (env.STDIN === "open") afterAll(() => child.stdin.destroy());
