@@ -1,6 +1,5 @@
 // Three projects: everything that can share the machine, test/agents with the real coding agents among it, because these
-// mostly wait; then test/real, whose crash and power-loss tests start real processes and are run one file at a time when
-// nothing else is running.
+// mostly wait; then test/real, whose crash and power-loss tests start real processes, two files at a time.
 
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -56,7 +55,7 @@ export default defineConfig({
           name: "real",
           include: ["test/real/**/*.test.ts"],
           exclude: elsewhere,
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },

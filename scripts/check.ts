@@ -1,5 +1,6 @@
 // Everything that can be said about the code without running it: types, lint and format, layers and tidiness. Each part
-// runs even if one before it failed, so that one run shows all there is to mend.
+// runs even if one before it failed, so that one run shows all there is to mend. `--no-tests` is for `npm test`, which runs
+// the tests of layers and tidiness with all others.
 
 import { spawnSync } from "node:child_process";
 import * as path from "node:path";
@@ -16,7 +17,9 @@ const parts = [
   { heading: "layers and tidiness: vitest run test/tidy", program: "vitest/vitest.mjs", flags: ["run", "test/tidy"] },
 ];
 
-const failed = parts.filter(({ heading, program, flags }) => {
+const asked = process.argv.includes("--no-tests") ? parts.filter(({ flags }) => !flags.includes("test/tidy")) : parts;
+
+const failed = asked.filter(({ heading, program, flags }) => {
   console.log(`\n== ${heading}`);
   const file = path.join(root, "node_modules", program);
   const run = spawnSync(process.execPath, [file, ...flags], { cwd: root, stdio: "inherit" });
