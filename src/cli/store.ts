@@ -2,6 +2,7 @@
 // sessions in create one: a slip in --store must not leave an empty store behind.
 import * as path from "node:path";
 import { isSessionId as isClaudeId } from "../coding/claude/layout.ts";
+import { MAIN as MIRRORED } from "../coding/conversation/mirror.ts";
 import { isSessionId as isOpenCodeId } from "../coding/opencode/sql.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
@@ -110,10 +111,21 @@ function notAtHead(text: string, session: string, named = text, instead = READ_O
 /** What looks like a head, whole or not: of a session, or alone. */
 export const AT_HEAD = /^(?:(.+)@)?(hd-[^@]*|(?<=@)[0-9a-f]{4,64})$/s;
 
-/** What a coding agent calls its session is what it prints: it names ours, `claude-code/…`, where nothing else does. */
+/**
+ * What a coding agent calls its session is what it prints: it names ours, `claude-code/…`, where nothing else does, or the one
+ * that the Claude Agent SDK mirrored, when that is one.
+ */
 async function sessionOfAgent({ sessions }: Holdfast, id: string): Promise<Session | null> {
   const agent = isClaudeId(id) ? "claude-code" : isOpenCodeId(id) ? "opencode" : undefined;
-  return agent === undefined ? null : sessions.get({ session: `${agent}/${id}` });
+  if (agent === undefined) return null;
+  const own = await sessions.get({ session: `${agent}/${id}` });
+  if (own !== null || agent !== "claude-code") return own;
+  const { items } = await sessions.list({ tag: `${MIRRORED}:${id}`, limit: SEVERAL });
+  if (items.length < 2) return items[0] ?? null;
+  throw new HoldfastError("InvalidArgument", `several sessions are what Claude Code calls ${id}`, {
+    hint: `name one of them: ${items.map((one) => quoted(one.id)).join(", ")}`,
+    details: { kind: "session", id, sessions: items.map((one) => one.id) },
+  });
 }
 
 /**
@@ -133,6 +145,9 @@ export async function findSession(holdfast: Holdfast, text: string, instead?: In
   if ((await holdfast.sessions.get({ session: nameIn(holdfast, at) })) === null) return null;
   throw notAtHead(text, at, text, instead);
 }
+
+/** So many are named when one could be meant. */
+const SEVERAL = 5;
 
 /** As much of a head's id as names it. */
 const ALONE = /^hd-[0-9a-f]{4,64}$/;

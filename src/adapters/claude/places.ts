@@ -1,7 +1,7 @@
 // Where transcripts are: each in a session of its own. The id is made of a hash of what the SDK calls it, because that is any
 // text; tags lead to it. A deleted session's id is never used again, so a transcript that is begun anew has the next number
 // of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
-import { MIRROR } from "../../coding/conversation/mirror.ts";
+import { MAIN, MIRROR } from "../../coding/conversation/mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ProjectScope, SessionKey } from "../../contracts/session-store.ts";
@@ -29,7 +29,6 @@ export interface Naming {
   readonly request: string | undefined;
 }
 
-const MAIN = "claude-session";
 const PAGE = 1000;
 
 export function checkPlace(key: unknown): Place {
@@ -93,7 +92,7 @@ export class Places {
   /** Where the transcript of that name really is: when projects do not count, in whichever has the session. */
   async #home(place: Place): Promise<Place> {
     if (this.#naming.projects === "separate") return place;
-    const mains = await this.#list(`claude-session:${wordOf(place.sessionId)}`);
+    const mains = await this.#list(`${MAIN}:${wordOf(place.sessionId)}`);
     const held = mains.filter((one) => one.sessionId === place.sessionId && one.session.messages > 0);
     const own = held.find((one) => one.projectKey === place.projectKey);
     const newest = held.reduce<Transcript | undefined>((a, b) => (a !== undefined && isNewer(a, b) ? a : b), undefined);
@@ -135,7 +134,7 @@ export class Places {
   #tags(place: Place): readonly string[] {
     const own = [`claude-key:${this.#digest(place)}`, this.#familyTag(place)];
     if (place.subpath !== undefined) return ["claude-subpath", ...own];
-    return [MAIN, `claude-project:${wordOf(place.projectKey)}`, `claude-session:${wordOf(place.sessionId)}`, ...own];
+    return [MAIN, `claude-project:${wordOf(place.projectKey)}`, `${MAIN}:${wordOf(place.sessionId)}`, ...own];
   }
 
   #familyTag({ projectKey, sessionId }: Place): string {

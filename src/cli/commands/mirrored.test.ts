@@ -46,6 +46,21 @@ describe("a session that the Claude Agent SDK mirrored", () => {
     expect(items.map(({ title }) => title)).toEqual([null]);
   });
 
+  test("CA11 is named by the id that the agent has for it, as long as that is one session", async () => {
+    const id = await mirrored(rich("named", 1));
+    expect((await json("messages", KEY.sessionId)).session).toBe(id);
+    await using hf = await store();
+    await claudeSessionStore(hf).append({ ...KEY, projectKey: "-elsewhere" }, [{ type: "user", uuid: "other" }]);
+    const { code, stderr } = await cli(["messages", KEY.sessionId]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`name one of them: `)]);
+    expect(stderr).toContain(id);
+    await importConversation(hf, readClaude(rich("named", 1).text).conversation, {
+      session: `claude-code/${KEY.sessionId}`,
+      request: "t-2",
+    });
+    expect((await json("messages", KEY.sessionId)).session).toBe(`claude-code/${KEY.sessionId}`);
+  });
+
   test("CA7 is the conversation of its request: handover and digest read its entries as a transcript", async () => {
     const t = rich("handed", 1);
     t.answer([{ type: "tool_use", id: "e", name: "Edit", input: { file_path: "/w/a.ts" } }]);
