@@ -9,7 +9,7 @@ export interface Linked {
 
 export function linked(signal: AbortSignal): Linked {
   const controller = new AbortController();
-  const follow = () => controller.abort();
+  const follow = () => controller.abort(signal.reason);
   if (signal.aborted) follow();
   else signal.addEventListener("abort", follow, { once: true });
   return { controller, free: () => signal.removeEventListener("abort", follow) };

@@ -43,11 +43,13 @@ interface Place {
 
 const ANCHOR_DIFFERS = "the anchor has another hash";
 
+/** `see`: told of every event in turn, once it is known to be as it was written. */
 export async function verifyChain(
   storage: Storage,
   session: string,
   from: Anchor | undefined,
   anchor: Anchor | undefined,
+  see?: (event: WholeEventRow) => void,
 ): Promise<VerifyReport> {
   for (const point of [from, anchor]) {
     if (point !== undefined && point.session !== session) {
@@ -64,6 +66,7 @@ export async function verifyChain(
   const start = await startOf(storage, session, from, anchor);
   if ("reason" in start) return bad(start);
   let { seq, hash, branch } = start;
+  let beyond: { readonly seq: number } | undefined;
   const clears = new Clears(storage, session);
   while (seq < end) {
     const most = Math.min(PAGE, end - seq);
@@ -73,6 +76,7 @@ export async function verifyChain(
     const last = rows[most - 1]?.seq;
     if (last !== undefined && rows[most]?.seq === last)
       return bad({ seq: last, reason: `event ${last} is there twice` });
+    beyond = rows[most];
     for (const event of rows.slice(0, most)) {
       // The event that begins a branch is its first, and numbers it.
       if (BEGINS_BRANCH.has(event.type)) branch = event.seq;
@@ -82,6 +86,7 @@ export async function verifyChain(
       if (erased_seq !== null && !(await clears.cover(event, erased_seq))) {
         return bad({ seq: event.seq, reason: `the message is gone, and event ${erased_seq} is not what cleared it` });
       }
+      see?.(event);
       seq = event.seq;
       hash = event.hash;
       events++;
@@ -91,10 +96,12 @@ export async function verifyChain(
   if (seq !== end) return bad({ seq: end + 1, reason: `the session says that its log ends at ${end}` });
   if (!sameBytes(hash, row.chain)) return bad({ seq: end, reason: "the session row has another chain hash" });
   if (row.branch !== branch) return bad({ seq: end, reason: "the session row is on another branch" });
-  const [beyond] = await storage.query("events.at", session, end + 1);
-  const [now] = await storage.query("session.get", session);
-  if (beyond !== undefined && now !== undefined && now.seq <= end) {
-    return bad({ seq: end + 1, reason: `there is an event behind the end of the log` });
+  // Nothing was read of a log that ends where verifying begins.
+  if (start.seq === end) [beyond] = await storage.query("events.at", session, end + 1);
+  if (beyond !== undefined) {
+    const [now] = await storage.query("session.get", session);
+    if (now !== undefined && now.seq <= end)
+      return bad({ seq: end + 1, reason: `there is an event behind the end of the log` });
   }
   if (anchor !== undefined && anchor.seq > end)
     return bad({ seq: end + 1, reason: `the log is shorter than the anchor` });

@@ -3,6 +3,7 @@
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor } from "../contracts/log.ts";
+import type { WholeEventRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
@@ -26,11 +27,15 @@ export type Verified = "whole" | "checkpoint";
 /** Its first event, as it says itself. */
 export async function verifyRun(storage: Storage, row: RunRow, how: Verified): Promise<Said | undefined> {
   const from = how === "checkpoint" ? await anchorOf(storage, row) : undefined;
-  const report = await verifyChain(storage, row.session, from, undefined);
-  if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
-  if (from !== undefined) await verifyFirst(storage, row);
   const told = new Told(row);
-  await tell(storage, row, told);
+  // What is read from its beginning on is read once.
+  const see = from === undefined ? (event: WholeEventRow) => told.hear(event) : undefined;
+  const report = await verifyChain(storage, row.session, from, undefined, see);
+  if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
+  if (from !== undefined) {
+    await verifyFirst(storage, row);
+    await tell(storage, row, told);
+  }
   await compare(storage, row, told);
   return told.first;
 }
@@ -56,20 +61,28 @@ type Said = Pick<Entry, "seq" | "type" | "at" | "agent" | "data">;
 /** What the journal makes of the run. Of the events themselves nothing is kept: there may be very many. */
 class Told {
   readonly said = new RunsSaid();
-  readonly #run: string;
+  readonly #row: RunRow;
   first: Said | undefined;
   last: number;
 
-  constructor({ id, first_seq }: RunRow) {
-    this.#run = id;
-    this.last = first_seq;
+  constructor(row: RunRow) {
+    this.#row = row;
+    this.last = row.first_seq;
+  }
+
+  /** One of the session's, which may be of another run or of none. */
+  hear({ seq, type, at, branch, body, run, erased_seq }: WholeEventRow): void {
+    const { id, session, first_seq } = this.#row;
+    if (run !== id || erased_seq !== null || seq < first_seq || seq > lastOf(this.#row)) return;
+    const { agent, data } = saidIn(session, seq, body);
+    this.see({ seq, type, at, agent, data }, branch);
   }
 
   see(event: Said, branch: number): void {
     const { seq, type, at, agent, data } = event;
     this.first ??= event;
     this.last = seq;
-    this.said.see({ seq, branch, type, at, run: this.#run, agent, data });
+    this.said.see({ seq, branch, type, at, run: this.#row.id, agent, data });
   }
 }
 

@@ -108,12 +108,16 @@ export class RunWorker implements Worker {
     const { storage } = this.#host;
     if (this.#working.size >= this.#settings.concurrency) return 0;
     const due = await storage.query("runs.due", storage.environment.now(), PAGE);
-    this.#forget(due);
+    const alive = new Set(due.map(({ id }) => id));
+    this.#forget(alive);
     let begun = 0;
     for (const row of this.#inOrder(due)) {
       if (this.#working.size >= this.#settings.concurrency || this.#stop.signal.aborted) break;
-      if (this.#working.has(row.id) || (await this.#isSettled(row))) continue;
-      if (!this.#agents.has(row.agent) || !this.#isFree(row)) continue;
+      if (this.#working.has(row.id)) continue;
+      const isOurs = this.#agents.has(row.agent) && this.#isFree(row);
+      // Whoever was due a moment ago had not ended; before a child is taken up, its parent is looked at again.
+      const isKnown = !isOurs && row.cancel === 0 && (row.parent === null || alive.has(row.parent));
+      if (isKnown || (await this.#isSettled(row)) || !isOurs) continue;
       if (await this.#take(row)) begun++;
     }
     return begun;
@@ -148,8 +152,7 @@ export class RunWorker implements Worker {
     }
   }
 
-  #forget(due: readonly RunRow[]): void {
-    const there = new Set(due.map(({ id }) => id));
+  #forget(there: ReadonlySet<string>): void {
     for (const known of [this.#seen, this.#refused])
       for (const id of known.keys()) if (!there.has(id)) known.delete(id);
   }

@@ -85,7 +85,7 @@ export const carrier: AgentDefinition = {
   initial: () => ({ n: 0 }),
   async iterate(iteration, state) {
     const { n } = state as { n: number };
-    if (n === 2) return iteration.done(n);
+    if (n === 1) return iteration.done(n);
     await iteration.message({ role: "user", content: `${n} `.repeat(2000) });
     await iteration.tool("charge", { n, text: `${n} `.repeat(2000) });
     return iteration.next({ n: n + 1, text: `${n} `.repeat(2000) });

@@ -28,6 +28,8 @@ const AGAIN = ["AlreadyExists", "SessionBusy", "Conflict", "InvalidTransition"];
 /** What somebody gets who asks for what is not to be done now. */
 const REFUSALS = [...AGAIN, "NotFound"];
 const FEW_TRIES = 6;
+/** Whether a run is as it is waited for. */
+const LOOK_MS = 8000;
 
 export class Client {
   readonly store: Holdfast;
@@ -121,7 +123,7 @@ export class Client {
     for (;;) {
       const found = await this.patiently(() => this.store.runs.get(run));
       if (found !== null && isSo(found)) return found;
-      await this.sleep(3000);
+      await this.sleep(LOOK_MS);
     }
   }
 

@@ -80,8 +80,8 @@ export class Scheduler {
     };
     goal.then(over, over);
     for (;;) {
-      // Everything that the last step set free runs until it waits again.
-      await macrotask();
+      // Everything that the last step set free runs until it waits again; before time passes, also what waits for the machine.
+      await (this.#ready.length > 0 ? settled() : macrotask());
       if (isOver) return;
       if (this.#ready.length === 0 && !this.#wake()) throw new Stuck("nothing is left to do, and it is not over");
       if (this.#steps++ >= limits.steps) throw new Stuck(`it is not over after ${limits.steps} steps`);
@@ -138,6 +138,11 @@ export class Scheduler {
     this.#ready = this.#ready.filter((one) => one.process !== process);
     this.#sleeping = this.#sleeping.filter((one) => one.process !== process);
   }
+}
+
+/** Once no promise has anything to do any more: Node sees to ticks after all of them, and much sooner than to its event loop. */
+function settled(): Promise<void> {
+  return new Promise((go) => process.nextTick(go));
 }
 
 /** The simulation cannot come to its end. */

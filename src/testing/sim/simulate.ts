@@ -68,7 +68,8 @@ export interface Simulated {
 
 /** Short, against how often workers look: most of a simulation would be waiting otherwise. */
 const LEASE_MS = 10_000;
-const POLL_MS = 3000;
+const POLL_MS = 6000;
+const PERSON_MS = 10_000;
 const HANDS: ReadonlySet<string> = new Set(["run/claimed", "run/released"]);
 /** Whoever steals a lease takes time to pass so much faster than it does. */
 const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
@@ -200,7 +201,7 @@ class Simulator {
         const answer = person(decision, this.#world);
         if (answer !== null) await client.answer(decision.id, answer);
       }
-      await process.environment.sleep(5000);
+      await process.environment.sleep(PERSON_MS);
     }
   }
 
