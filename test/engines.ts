@@ -7,8 +7,10 @@ import type { Storage } from "../src/contracts/storage.ts";
 import { realEnvironment } from "../src/core/environment.ts";
 import type { Driver } from "../src/storage/sql/driver.ts";
 import { migrate } from "../src/storage/sql/migrations.ts";
-import { openPostgres } from "../src/storage/sql/postgres/driver.ts";
 import { openSqlite } from "../src/storage/sql/sqlite/driver.ts";
+import { takeSchema } from "./schemas.ts";
+
+export { postgresUrl } from "./schemas.ts";
 
 export interface Ground {
   readonly driver: Driver;
@@ -57,29 +59,21 @@ const sqlite: Engine = {
   },
 };
 
-export function postgresUrl(): string {
-  const url = process.env.HOLDFAST_TEST_POSTGRES;
-  if (!url) throw new Error("HOLDFAST_TEST_POSTGRES is not set; run the tests with `npm test -- <file>`");
-  return url;
-}
-
 const postgres: Engine = {
   name: "postgres",
   async fresh() {
-    const schema = `hf_test_${Buffer.from(environment.random(8)).toString("hex")}`;
-    const open = () => openPostgres({ ...COMMON, url: postgresUrl(), schema, poolSize: 1 });
+    const schema = await takeSchema();
+    const { durability, busyMs } = COMMON;
+    const open = () => schema.driver({ durability, busyMs, poolSize: 1 });
     const driver = await open();
     const others: Driver[] = [];
-    await migrated(driver);
-    const url = new URL(postgresUrl());
-    url.searchParams.set("schema", schema);
     return {
       driver,
-      url: url.href,
+      url: schema.url,
       another: async () => kept(others, await open()),
       end: async () => {
-        await driver.read(`DROP SCHEMA "${schema}" CASCADE`, []);
         for (const one of [...others, driver]) await one.close();
+        await schema.leave();
       },
     };
   },

@@ -1,62 +1,198 @@
 // Schemas for many cases on one PostgreSQL. Making a store's tables and dropping them takes longer than most cases, so what
 // a case left is emptied for a later one. Not for the very next: whatever still runs for the old one is over by then.
+// Connections stay with their schema: a new one reads the catalogue and plans every statement again, which takes longer
+// than all that a case does with it.
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
-import { postgresUrl } from "./engines.ts";
+import { afterAll } from "vitest";
+import { realEnvironment } from "../src/core/environment.ts";
+import type { Driver } from "../src/storage/sql/driver.ts";
+import { migrate } from "../src/storage/sql/migrations.ts";
+import { openPostgres } from "../src/storage/sql/postgres/driver.ts";
+import { bound } from "../src/testing/sim/driver.ts";
+
+export function postgresUrl(): string {
+  const url = process.env.HOLDFAST_TEST_POSTGRES;
+  if (!url) throw new Error("HOLDFAST_TEST_POSTGRES is not set; run the tests with `npm test -- <file>`");
+  return url;
+}
+
+/** A case's schema with an empty store in it, until it is left. */
+export interface Schema {
+  /** What open() takes. */
+  readonly url: string;
+  /** Connections of a handle's own, perhaps used before; closing it gives them back. */
+  driver(settings: Settings): Promise<Driver>;
+  leave(): Promise<void>;
+}
+
+export interface Settings {
+  readonly durability: "full" | "normal";
+  readonly poolSize: number;
+  readonly busyMs: number;
+}
 
 /** So many are left alone for a while. */
-const RESTING = 4;
+const RESTING = 1;
+/** Handles whose connections stay open with a schema: the server has room for so many only. */
+const MOST_KEPT = 3;
 /** One that grew larger is dropped: emptied rows keep their place until they are vacuumed. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-export class Schemas {
-  readonly #sql = postgres(postgresUrl(), { max: 1, onnotice: () => undefined });
-  /** Oldest first. */
-  readonly #left: string[] = [];
+const environment = realEnvironment();
 
-  /** A schema with an empty store, or none. */
-  async take(): Promise<string> {
-    const old = this.#left.length > RESTING ? this.#left.shift() : undefined;
-    if (old !== undefined && (await this.#empty(old))) return old;
-    return `hf_test_${randomBytes(8).toString("hex")}`;
+const META = "holdfast_meta";
+
+/** Tables, what is beside them, and the numbers they are known by. */
+interface Parts {
+  readonly all: readonly number[];
+  readonly tables: readonly number[];
+  readonly names: readonly string[];
+  readonly numbers: readonly string[];
+}
+
+interface Kept {
+  readonly settings: string;
+  readonly driver: Driver;
+  isFree: boolean;
+}
+
+/** A store's tables as they were made, and the connections that know them. */
+class Made {
+  readonly name = `hf_test_${randomBytes(8).toString("hex")}`;
+  /** What it consists of, and how the catalogue describes that; whatever a case does to its tables shows there. */
+  parts: Parts = { all: [], tables: [], names: [], numbers: [] };
+  shape = "";
+  readonly #kept: Kept[] = [];
+
+  async driver(settings: Settings): Promise<Driver> {
+    const like = JSON.stringify(settings);
+    let kept = this.#kept.find((one) => one.isFree && one.settings === like);
+    if (kept === undefined) {
+      const driver = await openPostgres({ ...settings, url: postgresUrl(), schema: this.name, environment });
+      kept = { settings: like, driver, isFree: false };
+      this.#kept.push(kept);
+    }
+    const taken = kept;
+    taken.isFree = false;
+    const close = async () => {
+      taken.isFree = true;
+    };
+    return { ...bound(taken.driver), close };
   }
 
-  leave(schema: string): void {
-    this.#left.push(schema);
+  /** Keeps so many connections, those that were never given back not among them. */
+  async settle(most: number): Promise<void> {
+    const kept = this.#kept.filter(({ isFree }) => isFree).slice(0, most);
+    const others = this.#kept.filter((one) => !kept.includes(one));
+    this.#kept.splice(0, this.#kept.length, ...kept);
+    for (const { driver } of others) await driver.close();
+  }
+}
+
+class Schemas {
+  readonly #sql = postgres(postgresUrl(), { max: 1, onnotice: () => undefined });
+  /** Oldest first. */
+  readonly #left: Made[] = [];
+
+  async take(): Promise<Schema> {
+    const made = (await this.#again()) ?? (await this.#make());
+    const url = new URL(postgresUrl());
+    url.searchParams.set("schema", made.name);
+    return {
+      url: url.href,
+      driver: (settings) => made.driver(settings),
+      leave: async () => {
+        await made.settle(MOST_KEPT);
+        this.#left.push(made);
+      },
+    };
   }
 
   async end(): Promise<void> {
-    for (const schema of this.#left) await this.#drop(schema);
+    for (const made of this.#left) await this.#drop(made);
     await this.#sql.end();
   }
 
-  async #drop(schema: string): Promise<void> {
-    await this.#sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+  async #make(): Promise<Made> {
+    const made = new Made();
+    const driver = await made.driver({ durability: "full", poolSize: 1, busyMs: 10_000 });
+    await migrate(driver, { create: true, migrate: true, environment, target: "test" });
+    await driver.close();
+    made.parts = await this.#list(made.name);
+    made.shape = (await this.#look(made)).shape;
+    return made;
   }
 
-  /** Every table as a new store has it, numbers included; false when it was dropped instead. */
-  async #empty(schema: string): Promise<boolean> {
-    const tables = await this.#sql`
-      SELECT c.relname AS name, pg_total_relation_size(c.oid)::int AS bytes,
-        pg_get_serial_sequence(quote_ident(${schema}) || '.' || quote_ident(c.relname), a.attname) AS numbers
-      FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
-      WHERE c.relnamespace = ${schema}::regnamespace AND c.relkind = 'r' AND c.relname <> 'holdfast_meta'`;
-    if (tables.length === 0 || tables.reduce((sum, { bytes }) => sum + bytes, 0) > MOST_BYTES) {
-      await this.#drop(schema);
-      return false;
+  async #again(): Promise<Made | undefined> {
+    const old = this.#left.length > RESTING ? this.#left.shift() : undefined;
+    if (old === undefined) return undefined;
+    const { shape, bytes } = await this.#look(old);
+    if (shape === old.shape && bytes <= MOST_BYTES) {
+      await this.#empty(old);
+      return old;
     }
-    const names = tables.map(({ name }) => `"${schema}"."${name}"`);
-    const numbered = tables.flatMap(({ numbers }) => (numbers === null ? [] : [`setval('${numbers}', 1, false)`]));
+    await this.#drop(old);
+    return undefined;
+  }
+
+  async #drop(made: Made): Promise<void> {
+    await made.settle(0);
+    await this.#sql.unsafe(`DROP SCHEMA IF EXISTS "${made.name}" CASCADE`);
+  }
+
+  /** Every table as a new store has it, numbers included. */
+  async #empty({ name, parts }: Made): Promise<void> {
+    const tables = parts.names.map((table) => `"${name}"."${table}"`);
     await this.#sql.unsafe(
       [
         "BEGIN",
-        `LOCK TABLE ${names.join(", ")}`,
-        ...names.map((name) => `DELETE FROM ${name}`),
-        `SELECT ${numbered.join(", ")}`,
-        `INSERT INTO "${schema}".counters (name, n) VALUES ('gc', 1), ('word_refs', 0)`,
+        `LOCK TABLE ${tables.join(", ")}`,
+        ...tables.map((table) => `DELETE FROM ${table}`),
+        `SELECT ${parts.numbers.map((of) => `setval('"${name}"."${of}"', 1, false)`).join(", ")}`,
+        `INSERT INTO "${name}".counters (name, n) VALUES ('gc', 1), ('word_refs', 0)`,
         "COMMIT",
       ].join(";\n"),
     );
-    return true;
   }
+
+  async #list(schema: string): Promise<Parts> {
+    const rows = await this.#sql<{ oid: number; name: string; kind: string }[]>`
+      SELECT oid, relname AS name, relkind AS kind FROM pg_class WHERE relnamespace = ${schema}::regnamespace`;
+    const of = (kind: string) => rows.filter((row) => row.kind === kind);
+    const names = of("r").map(({ name }) => name);
+    return {
+      all: rows.map(({ oid }) => oid),
+      tables: of("r").map(({ oid }) => oid),
+      names: names.filter((name) => name !== META),
+      numbers: of("S").map(({ name }) => name),
+    };
+  }
+
+  /** Rows of the catalogue are versions: which ones there are tells whether anything was made, dropped or altered. */
+  async #look({ name, parts: { all, tables } }: Made): Promise<{ readonly shape: string; readonly bytes: number }> {
+    const [row] = await this.#sql`
+      SELECT to_regclass(${`"${name}".${META}`}) IS NOT NULL AS said,
+        (SELECT sum(pg_relation_size(oid) + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0))::float8
+          FROM pg_class WHERE oid = ANY(${tables})) AS bytes,
+        (SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_namespace'::regclass
+          AND refobjid = to_regnamespace(${name})) AS a,
+        (SELECT concat(count(*), ' ', max(xmin::text::bigint)) FROM pg_class WHERE oid = ANY(${all})) AS b,
+        (SELECT concat(count(*), ' ', max(xmin::text::bigint)) FROM pg_index WHERE indrelid = ANY(${tables})) AS c,
+        (SELECT concat(count(*), ' ', max(xmin::text::bigint)) FROM pg_attribute WHERE attrelid = ANY(${tables})) AS d,
+        (SELECT concat(count(*), ' ', max(xmin::text::bigint)) FROM pg_constraint WHERE conrelid = ANY(${tables})) AS e`;
+    const meta =
+      row?.said === true ? await this.#sql`SELECT * FROM ${this.#sql(name)}.holdfast_meta ORDER BY name` : [];
+    const { bytes, ...rest } = row ?? {};
+    return { shape: JSON.stringify([rest, meta]), bytes: Number(bytes) };
+  }
+}
+
+/** Those of one file of tests. */
+let all: Schemas | undefined;
+afterAll(() => all?.end());
+
+export function takeSchema(): Promise<Schema> {
+  all ??= new Schemas();
+  return all.take();
 }

@@ -7,13 +7,16 @@ import fc from "fast-check";
 import { describe, test } from "vitest";
 import { claudeSessionStore } from "../src/adapters/claude/entry.ts";
 import type { Holdfast, OpenOptions } from "../src/contracts/holdfast.ts";
-import { open } from "../src/open.ts";
+import { open, openOn } from "../src/open.ts";
+import type { Driver } from "../src/storage/sql/driver.ts";
 import * as suites from "../src/testing/entry.ts";
 
 /** Where the store of one case is. */
 export interface Place {
   readonly url: string;
   readonly options?: OpenOptions;
+  /** What a handle may be opened on instead, where it takes long to reach the store by its URL. */
+  driver?(durability: "full" | "normal"): Promise<Driver>;
   remove(): Promise<unknown>;
 }
 
@@ -46,7 +49,8 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
   const make = fixture(place, oneHandle === undefined);
   const skip = oneHandle === undefined ? [] : [{ reason: oneHandle, needs: ["another"] as const }];
   const options = { harness, skip };
-  suites.runStoreSuite(name, make, options);
+  // What opening and closing mean is its subject.
+  suites.runStoreSuite(name, fixture(byUrl(place), oneHandle === undefined), options);
   suites.runSessionsSuite(name, make, options);
   suites.runHistorySuite(name, make, options);
   suites.runStateSuite(name, make, options);
@@ -77,13 +81,26 @@ export function runBlobSuites(name: string, place: MakePlace): void {
   suites.runCheckSuite(name, make, { harness });
 }
 
+function byUrl(make: MakePlace): MakePlace {
+  return async () => {
+    const { driver: _, ...place } = await make();
+    return place;
+  };
+}
+
+async function opened(place: Place, own: OpenOptions): Promise<Holdfast> {
+  const options = { ...place.options, ...own };
+  const driver = await place.driver?.(options.durability ?? "full");
+  return driver === undefined ? open(place.url, options) : openOn(driver, options);
+}
+
 function fixture(make: MakePlace, again: boolean): suites.MakeFixture {
   return async () => {
     const place = await make();
     const environment = suites.adjustableEnvironment();
     const handles: Holdfast[] = [];
     const another = async () => {
-      const store = await open(place.url, { ...place.options, environment });
+      const store = await opened(place, { environment });
       handles.push(store);
       return store;
     };
@@ -97,21 +114,21 @@ function fixture(make: MakePlace, again: boolean): suites.MakeFixture {
 }
 
 /** Its clock stands still until it is moved, so that a sequence of commands always does the same. */
-function stillFixture(make: MakePlace, again: boolean): () => Promise<suites.PropertyFixture> {
+function stillFixture(make: MakePlace, canReopen: boolean): () => Promise<suites.PropertyFixture> {
   return async () => {
     const place = await make();
     const environment = suites.simulatedEnvironment(1);
-    const opened = () => open(place.url, { ...place.options, environment, durability: "normal" });
-    let current = await opened();
+    const again = () => opened(place, { environment, durability: "normal" });
+    let current = await again();
     const reopen = async () => {
       await current.close();
-      current = await opened();
+      current = await again();
       return current;
     };
     const close = async () => {
       await current.close();
       await place.remove();
     };
-    return { store: current, environment, close, ...(again ? { reopen } : {}) };
+    return { store: current, environment, close, ...(canReopen ? { reopen } : {}) };
   };
 }
