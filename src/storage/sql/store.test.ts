@@ -19,11 +19,29 @@ function sluggish(): Environment {
   };
 }
 
-test("LG7 whoever waits again at once is told again", async () => {
-  const environment = sluggish();
+async function opened(environment: Environment): Promise<SqlStorage> {
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs: 1000, environment });
   await migrate(driver, { create: true, migrate: true, environment, target: "test" });
-  const storage = new SqlStorage(driver, environment);
+  return new SqlStorage(driver, environment);
+}
+
+test("LG7 whoever waits is not told before its time when nothing changes", async () => {
+  const environment = simulatedEnvironment(1);
+  const storage = await opened(environment);
+  let isOver = false;
+  const waiting = storage.changed("s", 60_000).then(() => {
+    isOver = true;
+  });
+  await environment.advance(59_999);
+  expect(isOver).toBe(false);
+  await environment.advance(1);
+  await waiting;
+  await storage.close();
+});
+
+test("LG7 whoever waits again at once is told again", async () => {
+  const environment = sluggish();
+  const storage = await opened(environment);
   const at = environment.now();
   const write = () =>
     storage.commit({
