@@ -33,7 +33,7 @@ export interface Settings {
 }
 
 /** So many are left alone for a while. */
-const RESTING = 1;
+const RESTING = 2;
 /** Handles whose connections stay open with a schema: the server has room for so many only. */
 const MOST_KEPT = 3;
 /** One that grew larger is dropped: emptied rows keep their place until they are vacuumed. */
