@@ -9,6 +9,8 @@ import { projectKey } from "../src/coding/claude/key.ts";
 export interface FakeClaude {
   /** As versions before 2.1 did, it tells nobody where it is. */
   readonly silent?: boolean;
+  /** It says where it is when it begins, and ends before anybody could see that it went elsewhere. */
+  readonly hasty?: boolean;
   /** Before anything is written. */
   readonly waitMs?: number;
   /** In these sessions one after the other; "own" is the one of its command line, another name a new one. "": it began.
@@ -22,7 +24,8 @@ export interface FakeClaude {
   readonly exit?: number;
 }
 
-const { silent, waitMs = 0, sessions = [], exit = 0 } = JSON.parse(process.env.FAKE_CLAUDE ?? "{}") as FakeClaude;
+const told = JSON.parse(process.env.FAKE_CLAUDE ?? "{}") as FakeClaude;
+const { silent, hasty, waitMs = 0, sessions = [], exit = 0 } = told;
 const args = process.argv.slice(2);
 const configDir = path.join(process.env.HOME ?? "", ".claude");
 const project = path.join(configDir, "projects", projectKey(realpathSync(process.cwd())));
@@ -47,7 +50,7 @@ register(own);
 await sleep(waitMs);
 for (const { session, says, waitMs: pause = 0, until } of sessions) {
   const sessionId = session === "own" ? own : session;
-  register(sessionId);
+  if (!hasty) register(sessionId);
   const started = { type: "mode", mode: "normal", sessionId };
   const line = {
     ...{ type: "user", uuid: randomUUID(), parentUuid: null, sessionId, cwd: process.cwd(), version: "2.1.325" },

@@ -113,7 +113,7 @@ withAgents("holdfast run", (agents) => {
     expect(await savedText(store)).not.toContain("PRIVATE-1");
     const args = ["run", "--request", "r-c", "--store", store, "--", ...CLAUDE, "-c", "MORE-3 [[say ok]]"];
     const more = await holdfast(a, args).ended;
-    expect(more.stderr).toMatch(/holdfast: session [0-9a-f-]{36}; saved /);
+    expect(more).toMatchObject({ code: 0, stderr: expect.stringMatching(/holdfast: session [0-9a-f-]{36}; saved /) });
     expect(await savedText(store)).toMatch(/OWN-2.*MORE-3/s);
   });
 

@@ -3,7 +3,7 @@
 import { realpath } from "node:fs/promises";
 import { configDirOf, fixedKeyOf, projectKeyOf } from "../../coding/claude/key.ts";
 import { listClaudeSessions } from "../../coding/claude/list.ts";
-import { liveSessionOf } from "../../coding/claude/live.ts";
+import { liveSessionOf, sessionsOfOthers } from "../../coding/claude/live.ts";
 import { type Here, openCodeRunner } from "../../coding/here.ts";
 import { listOpenCodeSessions } from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
@@ -30,6 +30,8 @@ export class Whose {
   #live: { readonly pid: number; readonly since: number } | null = null;
   /** Those that the agent itself named, the one it is in now last. */
   readonly #named: string[] = [];
+  /** Those in which others were seen at work. */
+  readonly #others = new Set<string>();
   #chosen: string | null;
 
   constructor(expected: Expected) {
@@ -51,7 +53,10 @@ export class Whose {
   async look(): Promise<void> {
     const { agent, here } = this.#expected;
     if (agent !== "claude-code" || this.#live === null) return;
-    const sessionId = await liveSessionOf(configDirOf(here.env), this.#live);
+    const configDir = configDirOf(here.env);
+    if (this.#expected.sessionId === null)
+      for (const id of await sessionsOfOthers(configDir, this.#live)) this.#others.add(id);
+    const sessionId = await liveSessionOf(configDir, this.#live);
     if (sessionId === null || sessionId === this.#named.at(-1)) return;
     const at = this.#named.indexOf(sessionId);
     if (at >= 0) this.#named.splice(at, 1);
@@ -63,6 +68,7 @@ export class Whose {
     const { agent, several, resumed, sessionId } = this.#expected;
     // The one it was told to work in is its own, also when it left that before anybody looked.
     const isLeft = sessionId !== null && !this.#named.includes(sessionId);
+    if (isOver && sessionId === null && this.#named.length > 0) return this.#namedOrWritten();
     if (this.#named.length > 0) return isLeft ? [sessionId, ...this.#named] : this.#named;
     if (agent === "opencode" && several) return this.#allBegun();
     if (this.#chosen === null) this.#chosen = await this.#onlyChanged();
@@ -71,6 +77,17 @@ export class Whose {
       this.#chosen = (await this.#onlyBegun()) ?? this.#chosen;
     }
     return this.#chosen === null ? [] : [this.#chosen];
+  }
+
+  /**
+   * One that chooses its session says a new id first, and ends perhaps before anybody sees the other: when nothing was written
+   * where it said it was, then it was in the one that was written to, unless that is somebody else's.
+   */
+  async #namedOrWritten(): Promise<readonly string[]> {
+    const changed = await this.#changed();
+    if (this.#named.some((id) => changed.includes(id))) return this.#named;
+    const written = only(changed.filter((id) => !this.#others.has(id)));
+    return written === null ? this.#named : [written];
   }
 
   async #allBegun(): Promise<readonly string[]> {

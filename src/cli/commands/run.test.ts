@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { COMPILED } from "../../../test/compiled.ts";
 import type { FakeClaude } from "../../../test/fake-claude.ts";
@@ -234,6 +236,30 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
       expect(more.stderr).toContain(`session ${session}; saved`);
       expect(await saved(store, "second")).toEqual(["FIRST,MORE"]);
     }
+  });
+
+  test("one that ends before it could be seen where it went is told by what was written, but for others' sessions", async () => {
+    const store = newStore();
+    const machine = new Machine();
+    await machine.run(says("FIRST"), lineOf(store, "first"));
+    const [session = ""] = (machine.args[1] ?? "").split(" ");
+    const hasty = (request: string, wrote: FakeClaude["sessions"]) =>
+      machine.run({ hasty: true, waitMs: 600, sessions: wrote ?? [] }, [
+        ...["--store", store, "--request", request, "--", "claude", "-c", "-p", "go"],
+      ]);
+    const more = await hasty("second", [{ session, says: "MORE" }]);
+    expect(more.stderr).toContain(`session ${session}; saved`);
+    expect(await saved(store, "second")).toEqual(["FIRST,MORE"]);
+    // Somebody else is at work in it, and the agent wrote nothing.
+    const others = path.join(machine.home, ".claude/sessions", `${process.pid}.json`);
+    writeFileSync(others, JSON.stringify({ pid: process.pid, sessionId: session, startedAt: Date.now() }));
+    const begun = path.join(machine.home, "args.json");
+    rmSync(begun);
+    const nothing = hasty("third", []);
+    while (!existsSync(begun)) await sleep(20);
+    appendFileSync(machine.transcript(session), "{}\n");
+    expect((await nothing).stderr).toContain("nothing was saved");
+    expect(await saved(store, "third")).toEqual([]);
   });
 
   test("a signal while the last of it is saved lets that be finished", async () => {

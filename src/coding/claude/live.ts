@@ -29,6 +29,19 @@ export async function liveSessionOf(configDir: string, live: LiveClaude): Promis
   return null;
 }
 
+/** Those that other Claude Codes say they are in: never the one's that was started here. */
+export async function sessionsOfOthers(configDir: string, live: LiveClaude): Promise<readonly string[]> {
+  const folder = path.join(configDir, "sessions");
+  const found: string[] = [];
+  for (const name of await readdir(folder).catch(() => [])) {
+    const pid = Number(ENTRY.exec(name)?.[1]);
+    if (!Number.isInteger(pid) || pid === live.pid || (await isBelow(pid, live.pid))) continue;
+    const session = await sessionIn(path.join(folder, name), pid, Number.NEGATIVE_INFINITY);
+    if (session !== null) found.push(session);
+  }
+  return found;
+}
+
 async function sessionIn(file: string, pid: number, since: number): Promise<string | null> {
   try {
     const entry: unknown = JSON.parse(await readFile(file, "utf8"));
