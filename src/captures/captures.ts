@@ -128,15 +128,21 @@ async function* read({ storage, payloads }: Depot, id: string, path: string): As
 async function sessionFor(sessions: Sessions, given: Given, before: CaptureRow | null): Promise<string> {
   const { agent, sessionId, request } = given;
   const first = before?.session ?? given.session ?? `${agent}/${sessionId}`;
+  const isNamedHere = before === null && given.session === undefined;
   for (let n = 1; ; n++) {
     const id = n === 1 ? first : `${first}~${n}`;
-    if ((await sessions.get(id)) !== null) return id;
+    const known = await sessions.get(id);
+    // What one request said is not another's to read, nor to erase.
+    const isOthers = known?.request != null && known.request !== request && isNamedHere;
+    if (known !== null && !isOthers) return id;
+    if (isOthers) continue;
     try {
       return (await sessions.create({ id, agent, request })).id;
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      if (error.code === "AlreadyExists") return id;
-      if (error.code !== "SessionDeleted" || given.session !== undefined) throw error;
+      // Somebody else was first: whose it is by now is looked at again.
+      if (error.code === "AlreadyExists") n -= 1;
+      else if (error.code !== "SessionDeleted" || given.session !== undefined) throw error;
     }
   }
 }

@@ -13,7 +13,7 @@ import { forgetWrites, releaseWrites, type Tally, tally } from "../sessions/eras
 import { IN_TURN } from "../sessions/guards.ts";
 import type { Given } from "./given.ts";
 import { encodeManifest, type Manifest } from "./manifest.ts";
-import { captureOf, inOrder, manifestOf } from "./rows.ts";
+import { captureOf, inOrder, isOver, manifestOf } from "./rows.ts";
 
 /** What is on its way in lives so long without a row. */
 const ON_THE_WAY_MS = 3_600_000;
@@ -68,6 +68,8 @@ async function goesOnFrom(storage: Storage, given: Given): Promise<Basis> {
   const row = basis === null ? undefined : (await storage.query("capture.get", basis.id))[0];
   const isSame = row?.agent === agent && row.agent_session === sessionId && row.request === request;
   if (isSame && row.generation === basis?.generation) return { before: row, newest };
+  // Its time is over: whoever comes now does not know it, and goes on in its place.
+  if (newest !== null && isOver(newest, storage.environment.now())) return { before: newest, newest };
   // There is nobody to go on apart from: it was removed, or never there.
   if (newest === null || given.keeps) return { before: null, newest };
   throw conflict(given, newest);
@@ -188,7 +190,8 @@ function rowOf(storage: Storage, { given, files, manifest }: Saving, { before, n
   return {
     ...{ id: before?.id ?? newId(storage.environment, "cap"), request: given.request, agent: given.agent },
     ...{ agent_session: given.sessionId, generation: (before?.generation ?? 0) + 1 },
-    diverged: before === null ? (newest === null ? 0 : 1) : before.diverged,
+    // One that was kept beside another is alone when that is gone.
+    diverged: newest === null ? 0 : (before?.diverged ?? 1),
     ...{ cwd: encodeText(given.cwd), config_dir: bytesOf(given.configDir), project_key: bytesOf(given.key) },
     ...{ agent_version: bytesOf(given.agentVersion), manifest: manifest.sha256, salt: manifest.salt },
     ...{ files: files.length, size: sum(files, "size"), stored: sum(files, "stored") },
@@ -209,9 +212,10 @@ function expiryOf({ ttlMs }: Given, before: CaptureRow | null, at: number): numb
 
 /** Those that begin one wait for each other: they may do so in different sessions, and then no row is common to them. */
 function guardsOf({ request, agent, sessionId }: Given, session: string, { before, newest }: Basis): readonly Guard[] {
-  if (before !== null) return [unchangedGuard(before, session)];
+  const same = before === null ? [] : [unchangedGuard(before, session)];
+  if (before !== null && newest !== null) return same;
   const key = [request, agent, sessionId, session];
-  return [IN_TURN, { check: "capture.newest", key, expect: newest?.id ?? null }];
+  return [...same, IN_TURN, { check: "capture.newest", key, expect: newest?.id ?? null }];
 }
 
 /** Nothing of it changed, also not how long it is to be kept; `session` is any that the commit uses. */

@@ -30,7 +30,7 @@ export async function basisOf(
   return goesOn ? { ...newest, files } : null;
 }
 
-function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {
+export function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {
   return here.byteLength >= size && `sha256:${sha256Hex(here.subarray(0, size))}` === ref;
 }
 

@@ -6,15 +6,16 @@ import type { Capture, CapturedFile, Captures, CaptureWithFiles, NewCapturedFile
 import type { FoundFile, FoundSession } from "../contracts/coding.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { isHoldfastError } from "../contracts/errors.ts";
+import { mainFileOf } from "../core/agent-sessions.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { basisOf } from "./basis.ts";
+import { basisOf, beginsWith } from "./basis.ts";
 import { type Scanned, scanFrom } from "./scan.ts";
 import { maskSecrets, type SecretFinding } from "./secrets.ts";
 
 export interface SaverOptions {
   readonly environment?: Pick<Environment, "now">;
-  readonly captures: Pick<Captures, "save" | "list" | "files" | "read">;
+  readonly captures: Pick<Captures, "save" | "list" | "files" | "read" | "expire">;
   readonly request: string;
   /** The capture that was put back before the agent began; null: there was none. Not given: the newest, if this goes on from it. */
   readonly basis?: CaptureWithFiles | null;
@@ -69,6 +70,10 @@ export class Saver {
   readonly #known = new Map<string, Known>();
   readonly #scanned = new Map<string, Scanned>();
   readonly #told = new Set<string>();
+  /** How what was saved last ended, which is quicker to compare than all of it. */
+  readonly #tails = new Map<string, Tail>();
+  /** For how long it is kept; not known until it was renewed. */
+  #kept: number | undefined;
   /** What the next save goes on from; null: nothing; undefined: that is to be found out. */
   #last: CaptureWithFiles | null | undefined;
   /** What was to be saved when the store gave no answer: it may have been. */
@@ -92,10 +97,15 @@ export class Saver {
     const look = await this.#look(found);
     if (this.#last === undefined) this.#last = await basisOf(this.#options, found, look.read);
     if (this.#unanswered !== null) await this.#settle(found, this.#unanswered);
-    if (this.#last !== null && !this.#isDue(this.#last) && isSame(look.files, this.#last.files)) {
+    if (this.#last !== null && this.#options.always !== true && isSame(look.files, this.#last.files)) {
       this.#learn(look, this.#last);
-      return null;
+      if (await this.#renew(this.#last)) return null;
+      // It was removed meanwhile, and what it names with it: all of it is read once more.
+      this.#known.clear();
+      this.#last = undefined;
+      return this.#save(found);
     }
+    if (this.#last !== null && !this.#goesOn(found, look.read, this.#last)) this.#last = null;
     const saved = await this.#commit(found, look).catch((error: unknown) => {
       // What was named was removed meanwhile: it is read once more.
       if (!isMissing(error) || look.read.size === look.files.length) throw error;
@@ -162,7 +172,8 @@ export class Saver {
     const refs = new Map(capture.files.map(({ path, ref }) => [path, ref]));
     const listed = new Set(files.map(({ path }) => path));
     for (const path of this.#known.keys()) if (!listed.has(path)) this.#known.delete(path);
-    for (const [path, { size, mtimeNs, ino }] of read) {
+    for (const [path, { size, mtimeNs, ino, content }] of read) {
+      if (this.#options.mask !== true) this.#tails.set(path, tailOf(content));
       this.#known.set(path, { size, mtimeNs, ino, ref: refs.get(path) ?? "" });
     }
     for (const [path, one] of scanned) this.#scanned.set(path, one);
@@ -175,10 +186,40 @@ export class Saver {
     });
   }
 
-  /** Half of its time is over: an agent that waits for its user is not to lose its session. */
-  #isDue({ savedAt, expiresAt }: Capture): boolean {
-    if (this.#options.always === true) return true;
-    return expiresAt !== null && this.#environment.now() >= savedAt + (expiresAt - savedAt) / 2;
+  /**
+   * Half of its time is over: an agent that waits for its user is not to lose its session. It is not saved anew, which would
+   * make it the newest of its request.
+   */
+  async #renew(last: CaptureWithFiles): Promise<boolean> {
+    const { savedAt, expiresAt } = last;
+    const now = this.#environment.now();
+    if (expiresAt === null) return true;
+    const kept = this.#kept ?? expiresAt - savedAt;
+    if (now < expiresAt - kept / 2) return true;
+    this.#kept = kept;
+    try {
+      const renewed = await this.#options.captures.expire(last.id, now + kept);
+      this.#last = { ...last, ...renewed };
+      return true;
+    } catch (error) {
+      if (isHoldfastError(error) && error.code === "NotFound") return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Transcripts grow. One that lost its beginning, cut off by a full disk or a tool that cleans up, is kept beside the whole
+   * one instead of in its place.
+   */
+  #goesOn({ agent, sessionId }: FoundSession, read: Look["read"], last: CaptureWithFiles): boolean {
+    const { path } = mainFileOf(agent, sessionId);
+    const here = read.get(path);
+    const had = last.files.find((file) => file.path === path);
+    if (agent !== "claude-code" || here === undefined || had === undefined) return true;
+    const known = this.#tails.get(path);
+    if (known !== undefined) return isSameTail(here.content, known);
+    // A secret that was cut off by the end of the file is told, and replaced, once there is all of it.
+    return beginsWith(here.content, had) || (this.#options.mask === true && here.content.byteLength + CUT >= had.size);
   }
 
   #isSettled(mtimeNs: bigint): boolean {
@@ -193,7 +234,10 @@ export class Saver {
       // Neither a link nor a pipe that took its place since it was listed.
       handle = await open(file.file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
-      if (["ENOENT", "ELOOP", "ENXIO"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+      const code = (error as NodeJS.ErrnoException).code ?? "";
+      if (["ENOENT", "ELOOP", "ENXIO"].includes(code)) return null;
+      // What makes the session is saved without what is beside it.
+      if (["EACCES", "EPERM"].includes(code) && file.role !== "transcript" && file.role !== "export") return null;
       throw error;
     }
     try {
@@ -209,6 +253,23 @@ export class Saver {
       await handle.close();
     }
   }
+}
+
+interface Tail {
+  readonly size: number;
+  readonly sha256: string;
+}
+
+const TAIL = 64 * 1024;
+/** As long as a secret may be. */
+const CUT = 16 * 1024;
+
+function tailOf(content: Uint8Array, size = content.byteLength): Tail {
+  return { size, sha256: sha256Hex(content.subarray(Math.max(0, size - TAIL), size)) };
+}
+
+function isSameTail(content: Uint8Array, { size, sha256 }: Tail): boolean {
+  return content.byteLength >= size && tailOf(content, size).sha256 === sha256;
 }
 
 function isMissing(error: unknown): boolean {

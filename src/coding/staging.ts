@@ -62,6 +62,8 @@ export class Staging {
   readonly #last: Staged[] = [];
   #count = 0;
   #placed = false;
+  /** The only copy of something that was there before. */
+  #holds = false;
   bytes = 0;
 
   private constructor(folder: string, root: string, made: string | undefined) {
@@ -128,7 +130,7 @@ export class Staging {
       try {
         await this.#placeOne(staged, path.join(this.#folder, `${BEFORE}${i}`), way, undo);
       } catch (error) {
-        for (const step of undo.reverse()) await step();
+        await this.#undo(undo);
         throw failed(error, staged.to);
       }
     }
@@ -149,7 +151,17 @@ export class Staging {
     await move(from, to);
   }
 
+  /** All that can be undone; what could not be put back stays in the folder. */
+  async #undo(steps: Undo[]): Promise<void> {
+    for (const step of steps.reverse()) {
+      await step().catch(() => {
+        this.#holds = true;
+      });
+    }
+  }
+
   async close(): Promise<void> {
+    if (this.#holds) return;
     await rm(this.#folder, { recursive: true, force: true });
     if (!this.#placed && this.#made !== undefined) await removeEmpty(this.#root, this.#made);
   }

@@ -86,7 +86,9 @@ export class Follower {
     this.problem = null;
     try {
       await this.#whose.look();
-      for (const sessionId of await this.#whose.sessions(moment === "exit")) await this.#saveOne(sessionId, moment);
+      for (const sessionId of await this.#whose.sessions(moment === "exit")) {
+        await this.#saveOne(sessionId, moment).catch((error: unknown) => this.#failed("capture.error", error));
+      }
     } catch (error) {
       this.#failed("capture.error", error);
     }
@@ -95,6 +97,17 @@ export class Follower {
   /** The store did not answer in time. */
   gaveUp(): void {
     this.#failed("capture.error", new Error("the store did not answer in time"));
+  }
+
+  /** What was saved went into a file that is not there any more. */
+  lost(store: string): void {
+    this.#followed.clear();
+    this.#failed(
+      "capture.error",
+      new HoldfastError("StoreUnreachable", `the store ${store} was removed while the agent worked`, {
+        hint: "Keep it outside of the directory that agents work in, with --store or HOLDFAST_STORE; `holdfast capture` saves what is still here.",
+      }),
+    );
   }
 
   /** What is on disk now of the session that the agent worked in last; null when there is nothing. */
@@ -150,7 +163,7 @@ export class Follower {
     const { log, store } = this.#given;
     // One without a message cannot be resumed, and would stand before the one that can.
     followed.converses ||= await converses(found);
-    if (!followed.converses || (await this.#isErased(followed))) return;
+    if (!followed.converses || (await this.#isErased(found.sessionId, followed))) return;
     const saved = await followed.saver?.save(found);
     if (saved !== null && saved !== undefined) {
       followed.last = saved.capture;
@@ -165,9 +178,9 @@ export class Follower {
     if (store === null || last === null || (moment !== "exit" && !this.#isDue(followed))) return;
     // Two that went apart would take turns in one session: it has the newest.
     if (last.diverged || last.generation === followed.toldUpTo) return;
-    followed.toldUpTo = last.generation;
     const { follows } = this.#given;
     const imported = await importCaptured(store, last, follows === null ? {} : { follows });
+    followed.toldUpTo = last.generation;
     if (imported === null) return;
     log("info", "capture.session", { session: imported.session, messages: imported.messages, calls: imported.calls });
   }
@@ -181,11 +194,13 @@ export class Follower {
   }
 
   /** What was erased while the agent works is not brought back by it. */
-  async #isErased({ last }: Followed): Promise<boolean> {
-    const { store } = this.#given;
-    if (store === null || last === null || (await store.sessions.get(last.session)) !== null) return false;
-    throw new HoldfastError("SessionDeleted", `session ${JSON.stringify(last.session)} was erased meanwhile`, {
-      details: { session: last.session },
+  async #isErased(sessionId: string, { last }: Followed): Promise<boolean> {
+    const { store, basis } = this.#given;
+    const putBack = sessionId === this.#given.sessionId ? (basis?.session ?? null) : null;
+    const session = last?.session ?? putBack;
+    if (store === null || session === null || (await store.sessions.get(session)) !== null) return false;
+    throw new HoldfastError("SessionDeleted", `session ${JSON.stringify(session)} was erased meanwhile`, {
+      details: { session },
       hint: "Nothing more of it is saved; what the agent has on disk stays there.",
     });
   }

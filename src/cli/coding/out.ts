@@ -1,10 +1,11 @@
 // The session as one file, once the agent has ended: what the next container is handed.
 import { rename } from "node:fs/promises";
 import * as path from "node:path";
-import type { CaptureSource } from "../../contracts/coding.ts";
 import { fileOut, isFile } from "../bytes.ts";
 import { bundleOfFound } from "../captures/found.ts";
+import { readHanded, sourceHanded } from "../captures/handed.ts";
 import type { Context } from "../command.ts";
+import type { Io } from "../io.ts";
 import type { Follower, Log } from "./follow.ts";
 
 export interface Bundled {
@@ -15,12 +16,7 @@ export interface Bundled {
 }
 
 /** null: none was asked for, or it could not be written. Nothing of it is there until all of it is. */
-export async function writeBundle(
-  { args, io }: Context,
-  follower: Follower,
-  before: CaptureSource | null,
-  log: Log,
-): Promise<Bundled | null> {
+export async function writeBundle({ args, io }: Context, follower: Follower, log: Log): Promise<Bundled | null> {
   const file = args.text("out");
   if (file === undefined) return null;
   try {
@@ -31,8 +27,7 @@ export async function writeBundle(
       if (follower.secrets.length === 0) follower.secrets.push(...secrets);
       const out = await fileOut(file, io, 0o600);
       await out.write(bundle);
-      const isOther = before?.sessionId !== found.sessionId && (await isFile(file, io));
-      const kept = isOther ? `${file}.${before?.sessionId ?? "before"}` : null;
+      const kept = await keptAs(file, found.sessionId, io);
       if (kept !== null) await rename(path.resolve(io.cwd, file), path.resolve(io.cwd, kept));
       await out.finish();
       log("info", "capture.bundle", { file, bytes: bundle.byteLength, sessionId: found.sessionId, kept });
@@ -44,5 +39,20 @@ export async function writeBundle(
     follower.problem = error;
     log("error", "capture.bundle", { file, error: String(error) });
     return null;
+  }
+}
+
+/** What is there and is not an earlier bundle of the session is kept under another name; null: nothing is to be kept. */
+async function keptAs(file: string, sessionId: string, io: Io): Promise<string | null> {
+  if (!(await isFile(file, io))) return null;
+  const held = await readHanded(file, io)
+    .then((bytes) => sourceHanded(bytes, undefined, io.cwd))
+    .then((source) => source.sessionId)
+    .catch(() => null);
+  if (held === sessionId) return null;
+  const name = `${file}.${held ?? "before"}`;
+  for (let n = 1; ; n++) {
+    const one = n === 1 ? name : `${name}-${n}`;
+    if (!(await isFile(one, io))) return one;
   }
 }

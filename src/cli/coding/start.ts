@@ -47,17 +47,14 @@ export interface Beginning {
 }
 
 export async function begin(given: Beginning): Promise<Start> {
-  const { store, agent, request, handed, sessionId } = given;
+  const { store, request, handed } = given;
   const tried: Tried = { why: given.why };
   if (handed !== null) {
     const restored = await putBack(given, handed, tried);
     if (restored !== null) return { how: "resumed", restored, basis: store === null ? null : undefined };
   }
-  const capture =
-    sessionId === null
-      ? await store?.captures.latest(request, agent.agent)
-      : await store?.captures.bySession(sessionId, agent.agent);
-  if (store !== null && capture !== null && capture !== undefined) {
+  const capture = store === null ? null : await captureIn(given, store, tried);
+  if (store !== null && capture !== null) {
     const source = await sourceIn(given, store, capture, tried);
     const restored = source === null ? null : await putBack(given, source, tried);
     if (source !== null && restored !== null) {
@@ -66,7 +63,7 @@ export async function begin(given: Beginning): Promise<Start> {
   }
   if (!given.tells) return { how: "new", why: tried.why };
   const why = tried.why ?? "there is no capture of it any more";
-  const { session, words } = await toldByStore(given, capture ?? null);
+  const { session, words } = await toldByStore(given, capture);
   if (words !== "") return { how: "told", words, why, session };
   const handedWords = await toldByHanded(given);
   if (handedWords !== "") return { how: "told", words: handedWords, why, session: null };
@@ -75,6 +72,24 @@ export async function begin(given: Beginning): Promise<Start> {
 
 interface Tried {
   why: string | null;
+}
+
+/** The newest of the request; of a session that is named also one of another request, when this one has none. */
+async function captureIn(
+  { agent: { agent }, request, sessionId, log }: Beginning,
+  { captures }: Holdfast,
+  tried: Tried,
+): Promise<Capture | null> {
+  try {
+    if (sessionId === null) return await captures.latest(request, agent);
+    const [own] = (await captures.list({ request, sessionId, agent, limit: 1 })).items;
+    return own ?? (await captures.bySession(sessionId, agent));
+  } catch (error) {
+    // One that cannot be read is no reason for the agent not to begin.
+    tried.why = wordsOf(error);
+    log("error", "capture.restore", { error: tried.why, sessionId });
+    return null;
+  }
 }
 
 async function putBack(given: Beginning, source: CaptureSource, tried: Tried): Promise<Restored | null> {

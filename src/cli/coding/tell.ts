@@ -63,7 +63,7 @@ function kept(context: Context, { follower, bundle, isStored, isNew }: Told): re
 function savedAs({ fileCount, size, generation, id, diverged }: Capture): string {
   const as = `saved ${plural(fileCount, "file")}, ${formatBytes(size)}, as generation ${generation} of ${id}`;
   if (!diverged) return as;
-  return `${as} beside the newest: another machine went on with it, \`holdfast captures prefer ${id}\` chooses this one`;
+  return `${as} beside the newest, which has what this has not; \`holdfast captures prefer ${id}\` chooses this one`;
 }
 
 function nothing({ args }: Context, { problem, sessionId }: Follower, isStored: boolean): string {

@@ -3,7 +3,7 @@
 import { realpath } from "node:fs/promises";
 import { configDirOf, fixedKeyOf, projectKeyOf } from "../../coding/claude/key.ts";
 import { listClaudeSessions } from "../../coding/claude/list.ts";
-import { liveSessionOf, sessionsOfOthers } from "../../coding/claude/live.ts";
+import { type LiveClaude, liveSessionOf, sessionsOfOthers } from "../../coding/claude/live.ts";
 import { type Here, openCodeRunner } from "../../coding/here.ts";
 import { listOpenCodeSessions } from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
@@ -27,7 +27,7 @@ type Stamps = ReadonlyMap<string, string>;
 export class Whose {
   readonly #expected: Expected;
   #before: Stamps | null = null;
-  #live: { readonly pid: number; readonly since: number } | null = null;
+  #live: LiveClaude | null = null;
   /** Those that the agent itself named, the one it is in now last. */
   readonly #named: string[] = [];
   /** Those in which others were seen at work. */
@@ -46,7 +46,8 @@ export class Whose {
   }
 
   started(pid: number): void {
-    this.#live = { pid, since: this.#expected.here.environment.now() };
+    const { environment, cwd } = this.#expected.here;
+    this.#live = { pid, since: environment.now(), cwd };
   }
 
   /** Cheap enough to be asked several times a second. */

@@ -182,7 +182,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     while ((await saved(store, "r")).length === 0) await new Promise((next) => setTimeout(next, 50));
     expect((await new Machine().run(says("THERE"), lineOf(store, "r"))).stderr).toContain("resumed ");
     writeFileSync(there, "");
-    expect((await here).stderr).toContain("beside the newest: another machine went on with it");
+    expect((await here).stderr).toContain("beside the newest, which has what this has not");
     expect((await saved(store, "r")).toSorted()).toEqual(["ONE,HERE", "ONE,THERE"]);
   });
 

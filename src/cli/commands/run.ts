@@ -1,11 +1,12 @@
 // holdfast run: a coding agent whose session outlives its machine.
-import { access } from "node:fs/promises";
+import { access, stat } from "node:fs/promises";
 import * as path from "node:path";
 import { agentHere, type Here } from "../../coding/here.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { isSessionIdOf } from "../../core/agent-sessions.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import * as lines from "../coding/agent-line.ts";
 import { type Child, type Ended, startAgent } from "../coding/child.ts";
@@ -121,7 +122,8 @@ export const run: Command = {
     const needsStore = hasStore || (handed.source === null && args.text("out") === undefined);
     const isNew = needsStore && !hasStore && (await isMissing(path.resolve(io.cwd, context.storeName)));
     const store = needsStore ? await context.open({ create: true, environment }) : null;
-    return work(context, { line, here, handed, store, isNew, log, asked, request, ...times });
+    const file = await storeFile(context, store);
+    return work(context, { line, here, handed, store, file, isNew, log, asked, request, ...times });
   },
 };
 
@@ -153,6 +155,8 @@ interface Work extends Times {
   readonly here: Here;
   readonly handed: Handed;
   readonly store: Holdfast | null;
+  /** Where it is kept; null: in no file of its own. */
+  readonly file: StoreFile | null;
   /** The store was made now. */
   readonly isNew: boolean;
   readonly log: Log;
@@ -180,8 +184,11 @@ async function work(context: Context, given: Work): Promise<number> {
   if (typeof child === "number") return child;
   const ended = await untilEnd(child, follower, given.everyMs);
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
-  const isAnswered = await lastSave(follower);
-  const bundle = await writeBundle(context, follower, given.handed.source, log);
+  const [isAnswered, bundle] = await finishing(async (over) => {
+    const isSaved = await lastSave(follower, over);
+    if (given.file !== null && !(await isSameFile(given.file))) follower.lost(context.storeName);
+    return [isSaved, await writeBundle(context, follower, log)] as const;
+  });
   await tell(context, {
     start,
     follower,
@@ -235,7 +242,9 @@ function lineFor(
   asked: lines.Understood,
   environment: Environment,
 ): { readonly line: lines.AgentLine; readonly sessionId: string | null; readonly before: string | null } {
-  if (asked.choosesSession) return { line, sessionId: asked.forks ? null : asked.sessionId, before: null };
+  // It may also be called by its title: then the agent says which one that is.
+  const named = asked.sessionId !== null && isSessionIdOf(line.agent, asked.sessionId) ? asked.sessionId : null;
+  if (asked.choosesSession) return { line, sessionId: asked.forks ? null : named, before: null };
   if (start.how === "resumed") {
     const { sessionId } = start.restored;
     return { line: lines.resuming(line, sessionId), sessionId: asked.forks ? null : sessionId, before: null };
@@ -271,11 +280,8 @@ async function untilEnd(child: Child, follower: Follower, everyMs: number): Prom
   return ended;
 }
 
-/**
- * Once more, now that it has ended; false when the store gave no answer in time. A signal no longer reaches the agent: the
- * first lets this be finished, a second one ends it.
- */
-async function lastSave(follower: Follower): Promise<boolean> {
+/** A signal no longer reaches the agent: the first lets this be finished, a second one ends it. */
+async function finishing<T>(act: (over: AbortSignal) => Promise<T>): Promise<T> {
   const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
   const over = new AbortController();
   let count = 0;
@@ -284,15 +290,44 @@ async function lastSave(follower: Follower): Promise<boolean> {
     if (count > 1) over.abort();
   };
   for (const signal of signals) process.on(signal, listen);
+  try {
+    return await act(over.signal);
+  } finally {
+    for (const signal of signals) process.removeListener(signal, listen);
+  }
+}
+
+/** Once more, now that it has ended; false when the store gave no answer in time. */
+async function lastSave(follower: Follower, over: AbortSignal): Promise<boolean> {
+  const isDone = new AbortController();
   const saved = follower.save("exit").then(() => true);
   const late = realEnvironment()
-    .sleep(PATIENCE_MS, over.signal)
+    .sleep(PATIENCE_MS, AbortSignal.any([over, isDone.signal]))
     .then(() => false);
   const isAnswered = await Promise.race([saved, late]);
   if (!isAnswered) follower.gaveUp();
-  over.abort();
-  for (const signal of signals) process.removeListener(signal, listen);
+  isDone.abort();
   return isAnswered;
+}
+
+/** The file of a store, as it was when it was opened: agents clean up their directory, and the store may lie in it. */
+interface StoreFile {
+  readonly path: string;
+  readonly ino: number;
+}
+
+async function storeFile({ io, storeName }: Context, store: Holdfast | null): Promise<StoreFile | null> {
+  if (store === null || store.info.engine !== "sqlite") return null;
+  const file = path.resolve(io.cwd, storeName);
+  const { ino } = await stat(file).catch(() => ({ ino: null }));
+  return ino === null ? null : { path: file, ino };
+}
+
+async function isSameFile({ path: file, ino }: StoreFile): Promise<boolean> {
+  return stat(file).then(
+    (now) => now.ino === ino,
+    () => false,
+  );
 }
 
 async function again(over: AbortSignal, everyMs: number, act: () => Promise<void>): Promise<void> {

@@ -9,21 +9,24 @@ export interface LiveClaude {
   readonly pid: number;
   /** When that was: what lies there from before is of a process that had the same number. */
   readonly since: number;
+  /** Where: containers that share a home have the same numbers, and work elsewhere. */
+  readonly cwd: string;
 }
 
 /** Clocks of one machine, told in whole milliseconds at two places. */
 const SLACK_MS = 1000;
+const ANY = { since: Number.NEGATIVE_INFINITY, cwd: "/" };
 const ENTRY = /^(\d+)\.json$/;
 
 /** null: it does not say, or not yet. */
 export async function liveSessionOf(configDir: string, live: LiveClaude): Promise<string | null> {
   const folder = path.join(configDir, "sessions");
-  const own = await sessionIn(path.join(folder, `${live.pid}.json`), live.pid, live.since);
+  const own = await sessionIn(path.join(folder, `${live.pid}.json`), live.pid, live);
   if (own !== null) return own;
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(ENTRY.exec(name)?.[1]);
     if (!Number.isInteger(pid) || !(await isBelow(pid, live.pid))) continue;
-    const found = await sessionIn(path.join(folder, name), pid, live.since);
+    const found = await sessionIn(path.join(folder, name), pid, live);
     if (found !== null) return found;
   }
   return null;
@@ -36,22 +39,33 @@ export async function sessionsOfOthers(configDir: string, live: LiveClaude): Pro
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(ENTRY.exec(name)?.[1]);
     if (!Number.isInteger(pid) || pid === live.pid || (await isBelow(pid, live.pid))) continue;
-    const session = await sessionIn(path.join(folder, name), pid, Number.NEGATIVE_INFINITY);
+    const session = await sessionIn(path.join(folder, name), pid, ANY);
     if (session !== null) found.push(session);
   }
   return found;
 }
 
-async function sessionIn(file: string, pid: number, since: number): Promise<string | null> {
+async function sessionIn(
+  file: string,
+  pid: number,
+  { since, cwd }: Pick<LiveClaude, "since" | "cwd">,
+): Promise<string | null> {
   try {
     const entry: unknown = JSON.parse(await readFile(file, "utf8"));
     if (typeof entry !== "object" || entry === null) return null;
-    const { pid: whose, sessionId, startedAt } = entry as Record<string, unknown>;
+    const { pid: whose, sessionId, startedAt, cwd: where } = entry as Record<string, unknown>;
     if (whose !== pid || typeof startedAt !== "number" || startedAt < since - SLACK_MS) return null;
+    // A worktree that it made for itself is below.
+    if (typeof where === "string" && !isWithin(where, cwd)) return null;
     return typeof sessionId === "string" && isSessionId(sessionId) ? sessionId : null;
   } catch {
     return null; // there is none, or it is being written
   }
+}
+
+function isWithin(inner: string, outer: string): boolean {
+  const way = path.relative(outer, inner);
+  return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
 }
 
 /** Where the system tells who started whom. */

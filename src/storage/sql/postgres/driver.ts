@@ -37,6 +37,8 @@ const MOST_RACES = 100;
 const PAYLOAD_BYTES = 7000;
 const LOCK_MODES = { alone: "SHARE ROW EXCLUSIVE", beside: "ROW EXCLUSIVE" } as const;
 /** A hint may be lost: it does not wait for the disk, where it would keep commits waiting. */
+/** Whatever the database's default is: what is asked behind a lock must see what those before have done. */
+const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 
 class PostgresDriver implements Driver {
@@ -92,7 +94,7 @@ class PostgresDriver implements Driver {
           continue;
         }
         const sent: Promise<readonly Row[]>[] = [];
-        if (!begun) sent.push(send(connection, "BEGIN", []));
+        if (!begun) sent.push(send(connection, BEGIN, []));
         begun = true;
         for (const step of steps) sent.push(this.#step(connection, step));
         if (last) sent.push(send(connection, "COMMIT", []));
