@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Captures, NewCapture } from "../contracts/captures.ts";
+import type { Capture, Captures, NewCapture } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
@@ -24,6 +24,7 @@ import { Saver, type SaverOptions } from "./saver.ts";
 import { sourceOfCapture } from "./sources.ts";
 
 const SESSION = "11111111-1111-4111-8111-111111111111";
+const OTHER = "22222222-2222-4222-8222-222222222222";
 const key = ["AK", "IAQ3EGRT7KLMNOPZZ7"].join("");
 const HOUR = 3_600_000;
 
@@ -149,15 +150,60 @@ describe("CA2 saving again", () => {
     expect(await newest()).toBe("one two");
   });
 
-  test("an agent that waits keeps its session: half its time over, it is saved again", async () => {
+  test("an agent that waits keeps its session: half its time over, it is kept as long again, and is no newer for it", async () => {
     const machine = new Machine("one");
     const saver = machine.saver({ basis: null, ttlMs: HOUR });
     await machine.save(saver);
+    const expiry = async () => (await hf.captures.list({ request: "r", sessionId: SESSION })).items[0]?.expiresAt;
     now += HOUR / 4;
     expect(await machine.save(saver)).toBeNull();
+    expect(await expiry()).toBe(now + (3 * HOUR) / 4);
+    const path = `project/${OTHER}.jsonl`;
+    const other = await hf.captures.save({
+      ...{ request: "r", agent: "claude-code", sessionId: OTHER, cwd: "/w" },
+      files: [{ role: "transcript", path, content: Buffer.from("{}\n") }],
+    });
+    for (const later of [HOUR / 2, HOUR / 2, HOUR / 2]) {
+      now += later;
+      expect(await machine.save(saver)).toBeNull();
+      expect(await expiry()).toBe(now + HOUR);
+    }
+    expect((await hf.captures.latest("r"))?.id).toBe(other.id);
+  });
+
+  test("one that was removed while its agent waits is saved anew", async () => {
+    const machine = new Machine("one");
+    const saver = machine.saver({ basis: null, ttlMs: HOUR });
+    await machine.save(saver);
+    await hf.captures.deleteForRequest("r");
     now += HOUR / 2;
-    expect(await machine.save(saver)).toMatchObject({ read: 0 });
-    expect((await hf.captures.latest("r"))?.expiresAt).toBe(now + HOUR);
+    expect(await machine.save(saver)).toMatchObject({ capture: { generation: 1, diverged: false } });
+    expect(await newest()).toBe("one");
+  });
+
+  test("a transcript that lost its beginning is kept beside the whole one", async () => {
+    for (const rest of ["", '{"type":"user","message":{"content":"only this"}}\n', `${"x".repeat(200_000)}\n`]) {
+      await hf.captures.deleteForRequest("r");
+      const machine = new Machine("one", "two", "three");
+      const saver = machine.saver({ basis: null });
+      await machine.save(saver);
+      machine.say("four");
+      expect(await machine.save(saver)).toMatchObject({ capture: { generation: 2 } });
+      writeFileSync(machine.transcript, rest);
+      expect(await machine.save(saver)).toMatchObject({ capture: { diverged: true } });
+      expect(await newest()).toBe("one two three four");
+    }
+  });
+
+  test("also when it was put back, and lost it before the first save", async () => {
+    const first = new Machine("one", "two");
+    const saved = await first.save(first.saver({ basis: null }));
+    const basis = { ...(saved?.capture as Capture), files: await hf.captures.files(saved?.capture.id ?? "") };
+    const cut = new Machine("three");
+    expect(await cut.save(cut.saver({ basis }))).toMatchObject({ capture: { diverged: true } });
+    expect(await newest()).toBe("one two");
+    const whole = new Machine("one", "two", "three");
+    expect(await whole.save(whole.saver({ basis }))).toMatchObject({ capture: { diverged: false, generation: 2 } });
   });
 });
 

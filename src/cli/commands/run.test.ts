@@ -1,121 +1,12 @@
 // holdfast run and the sessions of the agent it starts, with a program that behaves like Claude Code.
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  appendFileSync,
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, test } from "vitest";
-import { COMPILED } from "../../../test/compiled.ts";
+import { describe, expect, test } from "vitest";
 import type { FakeClaude } from "../../../test/fake-claude.ts";
-import { projectKey } from "../../coding/claude/key.ts";
+import { lineOf, Machine, newStore, saved, says } from "../../../test/run-machine.ts";
 import { open } from "../../open.ts";
-
-const CLI = path.resolve(import.meta.dirname, "../main.ts");
-const FAKE = path.resolve(import.meta.dirname, "../../../test/fake-claude.ts");
-const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "holdfast-run-")));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-let machines = 0;
-
-/** A home, a directory, and `claude` in the PATH; as npm installs programs, a script may stand before it. */
-class Machine {
-  readonly home = path.join(folder, `home-${++machines}`);
-  readonly cwd = path.join(folder, `work-${machines}`);
-  readonly bin = path.join(this.home, "bin");
-
-  constructor({ wrapped = false } = {}) {
-    mkdirSync(this.bin, { recursive: true });
-    mkdirSync(this.cwd);
-    const start = `"${process.execPath}" "${FAKE}" "$@"`;
-    writeFileSync(path.join(this.bin, "claude"), `#!/bin/sh\n${wrapped ? `${start}\nexit $?` : `exec ${start}`}\n`);
-    chmodSync(path.join(this.bin, "claude"), 0o755);
-  }
-
-  run(
-    fake: FakeClaude,
-    args: readonly string[],
-    env: Readonly<Record<string, string>> = {},
-    watch: (child: ChildProcess) => void = () => {},
-  ): Promise<Ran> {
-    const child = spawn(process.execPath, [CLI, "run", ...args], {
-      cwd: this.cwd,
-      env: {
-        ...COMPILED,
-        PATH: `${this.bin}:/usr/bin:/bin`,
-        HOME: this.home,
-        FAKE_CLAUDE: JSON.stringify(fake),
-        ...env,
-      },
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    if (env.STDIN === "open") afterAll(() => child.stdin.destroy());
-    else child.stdin.end();
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text) => {
-      stdout += text;
-    });
-    watch(child);
-    child.stderr.setEncoding("utf8").on("data", (text) => {
-      stderr += text;
-    });
-    return new Promise((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr })));
-  }
-
-  /** What the agent was started with. */
-  get args(): readonly string[] {
-    return JSON.parse(readFileSync(path.join(this.home, "args.json"), "utf8"));
-  }
-
-  transcript(sessionId: string): string {
-    return path.join(this.home, ".claude/projects", projectKey(this.cwd), `${sessionId}.jsonl`);
-  }
-}
-
-interface Ran {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const says = (...texts: string[]): FakeClaude => ({ sessions: texts.map((text) => ({ session: "own", says: text })) });
-const newStore = () => path.join(folder, `store-${randomUUID()}.db`);
-const lineOf = (store: string, request: string, ...more: string[]) => [
-  ...["--store", store, "--request", request, ...more],
-  ...["--", "claude", "-p", "go"],
-];
-
-/** The words of every capture of a request. */
-async function saved(store: string, request: string): Promise<readonly string[]> {
-  const hf = await open(store);
-  try {
-    const { items } = await hf.captures.list({ request, diverged: true });
-    const texts = items.map(async ({ id, sessionId }) => {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of hf.captures.read(id, `project/${sessionId}.jsonl`)) pieces.push(piece);
-      return [
-        ...Buffer.concat(pieces)
-          .toString("utf8")
-          .matchAll(/"content":"([^"]*)"/g),
-      ]
-        .map(([, text]) => text)
-        .join();
-    });
-    return await Promise.all(texts);
-  } finally {
-    await hf.close();
-  }
-}
 
 describe("CA8 holdfast run saves the sessions of the agent it started", () => {
   test("and never one that lay there before, however long its own is in coming", async () => {
@@ -262,6 +153,63 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     expect(await saved(store, "third")).toEqual([]);
   });
 
+  test("one that is called by its title is followed by the id that it says", async () => {
+    const store = newStore();
+    const line = ["--store", store, "--request", "r", "--", "claude", "--resume", "auth-refactor", "-p", "go"];
+    const own = { session: randomUUID(), says: "TITLED", waitMs: 500 };
+    expect((await new Machine().run({ sessions: [own] }, line)).stderr).toContain(`session ${own.session}; saved`);
+    expect(await saved(store, "r")).toEqual(["TITLED"]);
+  });
+
+  test("where the store was removed meanwhile, nothing is said to be saved", async () => {
+    const store = newStore();
+    const machine = new Machine();
+    const running = machine.run({ waitMs: 400, ...says("OWN") }, lineOf(store, "r"));
+    while (!existsSync(path.join(machine.home, "args.json"))) await sleep(20);
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${store}${end}`, { force: true });
+    const { code, stderr } = await running;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/nothing was saved; .*was removed while the agent worked/);
+  });
+
+  test("what was erased before the first save of a resumed run does not come back", async () => {
+    const store = newStore();
+    await new Machine().run(says("PERSONAL"), lineOf(store, "r"));
+    const machine = new Machine();
+    const running = machine.run({ waitMs: 600, ...says("MORE") }, lineOf(store, "r", "--every", "10m"));
+    while (!existsSync(path.join(machine.home, "args.json"))) await sleep(20);
+    const hf = await open(store);
+    for (const { id } of (await hf.sessions.list()).items) await hf.sessions.delete(id);
+    await hf.close();
+    expect((await running).stderr).toContain("was erased meanwhile");
+    expect(await saved(store, "r")).toEqual([]);
+  });
+
+  test("a named session is put back as its own request left it", async () => {
+    const store = newStore();
+    const first = new Machine();
+    await first.run(says("SHARED"), lineOf(store, "a"));
+    const session = first.args[1] ?? "";
+    const resume = (request: string) => [
+      "--store",
+      store,
+      "--request",
+      request,
+      "--",
+      "claude",
+      "--resume",
+      session,
+      "-p",
+      "x",
+    ];
+    await new Machine().run({ sessions: [{ session, says: "SECRET" }] }, resume("b"));
+    const again = new Machine();
+    await again.run({ sessions: [{ session, says: "MINE" }] }, resume("a"));
+    expect(readFileSync(again.transcript(session), "utf8")).not.toContain("SECRET");
+    expect(await saved(store, "a")).toEqual(["SHARED,MINE"]);
+    expect(await saved(store, "b")).toEqual(["SHARED,SECRET"]);
+  });
+
   test("a signal while the last of it is saved lets that be finished", async () => {
     const store = newStore();
     const line = lineOf(store, "r", "--every", "10m");
@@ -298,157 +246,5 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     expect(ran).toMatchObject({ code: 0 });
     expect(ran.stderr).toContain("2 sessions of this directory were worked on at the same time");
     expect(await saved(store, "r")).toEqual([]);
-  });
-});
-
-describe("CA4 how the agent's session begins", () => {
-  test("the session that its command line names is put back when it is in the store and not here", async () => {
-    const store = newStore();
-    const first = new Machine();
-    await first.run(says("FIRST"), lineOf(store, "r"));
-    const session = first.args[1] ?? "";
-    const line = ["--store", store, "--request", "r", "--", "claude", "--resume", session, "-p", "go"];
-    const second = new Machine();
-    const ran = await second.run(says("MORE"), line);
-    expect(second.args).toEqual(["--resume", session, "-p", "go"]);
-    expect(ran.stderr).toContain(`resumed ${session} (1 message); saved 1 file`);
-    expect(await saved(store, "r")).toEqual(["FIRST,MORE"]);
-    // --continue finds it too, where there is no other.
-    const third = new Machine();
-    const sessions = [{ session, says: "LAST", waitMs: 400 }];
-    await third.run({ sessions }, ["--store", store, "--request", "r", "--", "claude", "-c", "-p", "go"]);
-    expect(await saved(store, "r")).toEqual(["FIRST,MORE,LAST"]);
-  });
-
-  test("with secrets replaced it goes on where it is, and elsewhere", async () => {
-    const store = newStore();
-    const key = ["AK", "IAQ3EGRT7KLMNOPZZ7"].join("");
-    const machine = new Machine();
-    const first = await machine.run(says(`the key is ${key}`), lineOf(store, "r", "--mask-secrets"));
-    expect(first.stderr).toContain("1 likely secret replaced");
-    const again = await machine.run(says("MORE"), lineOf(store, "r", "--mask-secrets"));
-    expect(again.stderr).toContain("resumed ");
-    expect(readFileSync(machine.transcript(machine.args[1] ?? ""), "utf8")).toContain(key);
-    const other = await new Machine().run(says("THERE"), lineOf(store, "r", "--mask-secrets"));
-    expect(other.stderr).toContain("resumed ");
-    const back = await machine.run(says("BACK"), lineOf(store, "r", "--mask-secrets"));
-    expect(back.stderr).toContain("resumed ");
-    expect(await saved(store, "r")).toEqual(["the key is [redacted:aws-key-id],MORE,THERE,BACK"]);
-  });
-
-  test("told through its standard input, it is not waited for whoever holds that open", async () => {
-    const store = newStore();
-    await new Machine().run(says("FIRST"), lineOf(store, "r"));
-    const hf = await open(store);
-    await hf.captures.deleteForRequest("r");
-    await hf.close();
-    const line = ["--store", store, "--request", "r", "--", "claude", "-p"];
-    const ran = await new Machine().run(says("SECOND"), line, { STDIN: "open" });
-    expect(ran.stderr).toContain("told the stored conversation instead");
-    const json = [...line, "--input-format", "stream-json"];
-    const other = new Machine();
-    const h2 = await open(store);
-    await h2.captures.deleteForRequest("r");
-    await h2.close();
-    await other.run(says("THIRD"), json);
-    expect(other.args).toContain("--append-system-prompt");
-  });
-
-  test("what the environment hands over and is damaged does not stop the agent", async () => {
-    const env = { AGENT_SESSION_ID: randomUUID(), AGENT_SESSION_BLOB: "bm90IGEgYnVuZGxl" };
-    const machine = new Machine();
-    const ran = await machine.run(says("NEW"), ["--out", "s", "--", "claude", "-p", "go"], env);
-    expect(readFileSync(path.join(machine.home, "env.json"), "utf8")).not.toContain("AGENT_SESSION_BLOB");
-    expect(ran).toMatchObject({ code: 0, stdout: "done" });
-    expect(ran.stderr).toMatch(/could not resume \(.*\), began anew; session .*; wrote s /);
-  });
-});
-
-describe("CA6 a file instead of a store", () => {
-  test("is gone on from, again and again, and says so", async () => {
-    const file = path.join(folder, "session.hfcap");
-    const line = ["--out", file, "--", "claude", "-p", "go"];
-    const machine = new Machine();
-    expect((await machine.run(says("ONE"), line)).stderr).toContain("; wrote ");
-    expect((await machine.run(says("TWO"), line)).stderr).toContain("resumed ");
-    const other = new Machine();
-    const third = await other.run(says("THREE"), ["--from", file, ...line]);
-    expect(third.stderr).toContain("(2 messages)");
-    expect(existsSync(path.join(other.cwd, "holdfast.db"))).toBe(false);
-    const env = { AGENT_SESSION_FILE: file };
-    const lost = await new Machine().run(says("FOUR"), ["--", "claude", "-p", "go"], env);
-    expect(lost.stderr).toContain("(3 messages); nothing was saved: give --store URL or --out FILE");
-  });
-
-  test("of another session is kept beside, and one that is none is not written over", async () => {
-    const file = path.join(folder, "taken");
-    writeFileSync(file, "mine");
-    const refused = await new Machine().run(says("ONE"), ["--out", file, "--", "claude", "-p", "go"]);
-    expect(refused.code).not.toBe(0);
-    expect(refused.stdout).toBe("");
-    expect(readFileSync(file, "utf8")).toBe("mine");
-  });
-});
-
-test("CA4 what happens is logged, an object a line", async () => {
-  const store = newStore();
-  const first = new Machine();
-  const log = path.join(folder, "run.log");
-  await first.run(says("ONE"), lineOf(store, "r", "--every", "10m", "--log", log));
-  await new Machine().run(says("TWO"), lineOf(store, "r", "--every", "10m", "--log", log));
-  const events = readFileSync(log, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  const own = { sessionId: first.args[1] };
-  expect(events.map(({ event }) => event.replace(/^capture\./, "")).filter((event) => event !== "saved")).toEqual([
-    ...["start", "session-id", "ended", "found", "session"],
-    ...["start", "restored", "session-id", "ended", "found", "session"],
-  ]);
-  expect(events.find(({ event }) => event === "capture.found")).toMatchObject({ ...own, cwd: first.cwd, files: 1 });
-  expect(events.find(({ event }) => event === "capture.saved")).toMatchObject({
-    ...own,
-    moment: "exit",
-    generation: 1,
-  });
-  expect(events.find(({ event }) => event === "capture.restored")).toMatchObject({ ...own, messages: 1, files: 1 });
-});
-
-describe("CA4 the agent's command", () => {
-  test("needs no -- before it, and its options are its own", async () => {
-    const machine = new Machine();
-    const store = newStore();
-    const ran = await machine.run(says("ONE"), ["--store", store, "--request", "r", "claude", "-p", "go", "--json"]);
-    expect(ran).toMatchObject({ code: 0 });
-    expect(machine.args.slice(2)).toEqual(["-p", "go", "--json"]);
-    expect(ran.stderr).toContain("holdfast: session ");
-  });
-
-  test("that is not there ends as shells say it", async () => {
-    const machine = new Machine();
-    const ran = await machine.run({}, ["--store", newStore(), "--", "./no/claude", "-p", "go"]);
-    expect(ran.code).toBe(127);
-    expect(ran.stderr).toContain("cannot be started");
-  });
-
-  test("that makes no conversation is left alone", async () => {
-    const machine = new Machine();
-    const ran = await machine.run({ exit: 3 }, ["--", "claude", "mcp", "list"]);
-    expect(ran).toEqual({ code: 3, stdout: "done", stderr: "" });
-    expect(machine.args).toEqual(["mcp", "list"]);
-    expect(existsSync(path.join(machine.cwd, "holdfast.db"))).toBe(false);
-  });
-
-  test("with --json what was done is one document on stderr", async () => {
-    const ran = await new Machine().run(says("ONE"), ["--json", ...lineOf(newStore(), "r")]);
-    expect(ran.stdout).toBe("done");
-    expect(JSON.parse(ran.stderr)).toMatchObject({ start: "new", why: null, saved: [{ request: "r", generation: 1 }] });
-  });
-
-  test("without a store of its own one is made, and named", async () => {
-    const machine = new Machine();
-    const ran = await machine.run(says("ONE"), ["--", "claude", "-p", "go"]);
-    expect(ran.stderr).toContain("in the new store ./holdfast.db");
-    expect((await machine.run(says("TWO"), ["--", "claude", "-p", "go"])).stderr).not.toContain("new store");
   });
 });

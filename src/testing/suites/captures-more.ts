@@ -128,6 +128,45 @@ const generations: readonly Case[] = [
     assert.deepEqual(kept.map(({ diverged }) => diverged).toSorted(), [false, true, true, true]);
   }),
 
+  prove(
+    "CA7 two requests that go on with one agent's session have logs of their own",
+    ["captures", "sessions"],
+    async ({ captures, sessions }) => {
+      const one = await captures.save(captured());
+      const two = await captures.save(captured({ request: "req-2" }));
+      assert.notEqual(one.session, two.session);
+      assert.equal((await captures.save(captured({ request: "req-2", basis: bare(two) }))).session, two.session);
+      await sessions.delete(one.session);
+      assert.deepEqual(
+        [await captures.latest("req-1"), (await captures.latest("req-2"))?.id],
+        [null, two.id],
+        "what one erases is not the other's",
+      );
+    },
+  ),
+
+  prove(
+    "CA5 what goes on from one whose time is over takes its place",
+    ["captures", "clock"],
+    async ({ captures, clock }) => {
+      const old = await captures.save(captured({ ttlMs: HOUR }));
+      await clock.advance(HOUR);
+      const next = await captures.save(captured({ basis: null, onConflict: "keep" }));
+      assert.deepEqual([next.id, next.generation, next.diverged], [old.id, 2, false]);
+      assert.equal((await captures.latest("req-1"))?.id, old.id);
+    },
+  ),
+
+  prove("CA8 one that was kept beside another is the newest when that is gone", ["captures"], async ({ captures }) => {
+    const first = await captures.save(captured());
+    const beside = await captures.save(captured({ basis: null, onConflict: "keep" }));
+    assert.equal(beside.diverged, true);
+    await captures.delete(first.id);
+    const next = await captures.save(captured({ basis: bare(beside), onConflict: "keep" }));
+    assert.deepEqual([next.id, next.diverged], [beside.id, false]);
+    assert.equal((await captures.latest("req-1"))?.id, beside.id);
+  }),
+
   prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
     const made = range(203);
     await Promise.all(made.map((n) => captures.save(captured({ request: `req-${n}`, ttlMs: 10 }))));

@@ -1,0 +1,159 @@
+// How holdfast run begins: with a program that behaves like Claude Code.
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import * as path from "node:path";
+import { describe, expect, test } from "vitest";
+import { folder, lineOf, Machine, newStore, saved, says } from "../../../test/run-machine.ts";
+import { open } from "../../open.ts";
+
+describe("CA4 how the agent's session begins", () => {
+  test("the session that its command line names is put back when it is in the store and not here", async () => {
+    const store = newStore();
+    const first = new Machine();
+    await first.run(says("FIRST"), lineOf(store, "r"));
+    const session = first.args[1] ?? "";
+    const line = ["--store", store, "--request", "r", "--", "claude", "--resume", session, "-p", "go"];
+    const second = new Machine();
+    const ran = await second.run(says("MORE"), line);
+    expect(second.args).toEqual(["--resume", session, "-p", "go"]);
+    expect(ran.stderr).toContain(`resumed ${session} (1 message); saved 1 file`);
+    expect(await saved(store, "r")).toEqual(["FIRST,MORE"]);
+    // --continue finds it too, where there is no other.
+    const third = new Machine();
+    const sessions = [{ session, says: "LAST", waitMs: 400 }];
+    await third.run({ sessions }, ["--store", store, "--request", "r", "--", "claude", "-c", "-p", "go"]);
+    expect(await saved(store, "r")).toEqual(["FIRST,MORE,LAST"]);
+  });
+
+  test("with secrets replaced it goes on where it is, and elsewhere", async () => {
+    const store = newStore();
+    const key = ["AK", "IAQ3EGRT7KLMNOPZZ7"].join("");
+    const machine = new Machine();
+    const first = await machine.run(says(`the key is ${key}`), lineOf(store, "r", "--mask-secrets"));
+    expect(first.stderr).toContain("1 likely secret replaced");
+    const again = await machine.run(says("MORE"), lineOf(store, "r", "--mask-secrets"));
+    expect(again.stderr).toContain("resumed ");
+    expect(readFileSync(machine.transcript(machine.args[1] ?? ""), "utf8")).toContain(key);
+    const other = await new Machine().run(says("THERE"), lineOf(store, "r", "--mask-secrets"));
+    expect(other.stderr).toContain("resumed ");
+    const back = await machine.run(says("BACK"), lineOf(store, "r", "--mask-secrets"));
+    expect(back.stderr).toContain("resumed ");
+    expect(await saved(store, "r")).toEqual(["the key is [redacted:aws-key-id],MORE,THERE,BACK"]);
+  });
+
+  test("told through its standard input, it is not waited for whoever holds that open", async () => {
+    const store = newStore();
+    await new Machine().run(says("FIRST"), lineOf(store, "r"));
+    const hf = await open(store);
+    await hf.captures.deleteForRequest("r");
+    await hf.close();
+    const line = ["--store", store, "--request", "r", "--", "claude", "-p"];
+    const ran = await new Machine().run(says("SECOND"), line, { STDIN: "open" });
+    expect(ran.stderr).toContain("told the stored conversation instead");
+    const json = [...line, "--input-format", "stream-json"];
+    const other = new Machine();
+    const h2 = await open(store);
+    await h2.captures.deleteForRequest("r");
+    await h2.close();
+    await other.run(says("THIRD"), json);
+    expect(other.args).toContain("--append-system-prompt");
+  });
+
+  test("what the environment hands over and is damaged does not stop the agent", async () => {
+    const env = { AGENT_SESSION_ID: randomUUID(), AGENT_SESSION_BLOB: "bm90IGEgYnVuZGxl" };
+    const machine = new Machine();
+    const ran = await machine.run(says("NEW"), ["--out", "s", "--", "claude", "-p", "go"], env);
+    expect(readFileSync(path.join(machine.home, "env.json"), "utf8")).not.toContain("AGENT_SESSION_BLOB");
+    expect(ran).toMatchObject({ code: 0, stdout: "done" });
+    expect(ran.stderr).toMatch(/could not resume \(.*\), began anew; session .*; wrote s /);
+  });
+});
+
+describe("CA6 a file instead of a store", () => {
+  test("is gone on from, again and again, and says so", async () => {
+    const file = path.join(folder, "session.hfcap");
+    const line = ["--out", file, "--", "claude", "-p", "go"];
+    const machine = new Machine();
+    expect((await machine.run(says("ONE"), line)).stderr).toContain("; wrote ");
+    expect((await machine.run(says("TWO"), line)).stderr).toContain("resumed ");
+    const other = new Machine();
+    const third = await other.run(says("THREE"), ["--from", file, ...line]);
+    expect(third.stderr).toContain("(2 messages)");
+    expect(existsSync(path.join(other.cwd, "holdfast.db"))).toBe(false);
+    const env = { AGENT_SESSION_FILE: file };
+    const lost = await new Machine().run(says("FOUR"), ["--", "claude", "-p", "go"], env);
+    expect(lost.stderr).toContain("(3 messages); nothing was saved: give --store URL or --out FILE");
+  });
+
+  test("of another session is kept beside, and one that is none is not written over", async () => {
+    const file = path.join(folder, "taken");
+    writeFileSync(file, "mine");
+    const refused = await new Machine().run(says("ONE"), ["--out", file, "--", "claude", "-p", "go"]);
+    expect(refused.code).not.toBe(0);
+    expect(refused.stdout).toBe("");
+    expect(readFileSync(file, "utf8")).toBe("mine");
+  });
+});
+
+test("CA4 what happens is logged, an object a line", async () => {
+  const store = newStore();
+  const first = new Machine();
+  const log = path.join(folder, "run.log");
+  await first.run(says("ONE"), lineOf(store, "r", "--every", "10m", "--log", log));
+  await new Machine().run(says("TWO"), lineOf(store, "r", "--every", "10m", "--log", log));
+  const events = readFileSync(log, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const own = { sessionId: first.args[1] };
+  expect(events.map(({ event }) => event.replace(/^capture\./, "")).filter((event) => event !== "saved")).toEqual([
+    ...["start", "session-id", "ended", "found", "session"],
+    ...["start", "restored", "session-id", "ended", "found", "session"],
+  ]);
+  expect(events.find(({ event }) => event === "capture.found")).toMatchObject({ ...own, cwd: first.cwd, files: 1 });
+  expect(events.find(({ event }) => event === "capture.saved")).toMatchObject({
+    ...own,
+    moment: "exit",
+    generation: 1,
+  });
+  expect(events.find(({ event }) => event === "capture.restored")).toMatchObject({ ...own, messages: 1, files: 1 });
+});
+
+describe("CA4 the agent's command", () => {
+  test("needs no -- before it, and its options are its own", async () => {
+    const machine = new Machine();
+    const store = newStore();
+    const ran = await machine.run(says("ONE"), ["--store", store, "--request", "r", "claude", "-p", "go", "--json"]);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(machine.args.slice(2)).toEqual(["-p", "go", "--json"]);
+    expect(ran.stderr).toContain("holdfast: session ");
+  });
+
+  test("that is not there ends as shells say it", async () => {
+    const machine = new Machine();
+    const ran = await machine.run({}, ["--store", newStore(), "--", "./no/claude", "-p", "go"]);
+    expect(ran.code).toBe(127);
+    expect(ran.stderr).toContain("cannot be started");
+  });
+
+  test("that makes no conversation is left alone", async () => {
+    const machine = new Machine();
+    const ran = await machine.run({ exit: 3 }, ["--", "claude", "mcp", "list"]);
+    expect(ran).toEqual({ code: 3, stdout: "done", stderr: "" });
+    expect(machine.args).toEqual(["mcp", "list"]);
+    expect(existsSync(path.join(machine.cwd, "holdfast.db"))).toBe(false);
+  });
+
+  test("with --json what was done is one document on stderr", async () => {
+    const ran = await new Machine().run(says("ONE"), ["--json", ...lineOf(newStore(), "r")]);
+    expect(ran.stdout).toBe("done");
+    expect(JSON.parse(ran.stderr)).toMatchObject({ start: "new", why: null, saved: [{ request: "r", generation: 1 }] });
+  });
+
+  test("without a store of its own one is made, and named", async () => {
+    const machine = new Machine();
+    const ran = await machine.run(says("ONE"), ["--", "claude", "-p", "go"]);
+    expect(ran.stderr).toContain("in the new store ./holdfast.db");
+    expect((await machine.run(says("TWO"), ["--", "claude", "-p", "go"])).stderr).not.toContain("new store");
+  });
+});
