@@ -105,7 +105,9 @@ export class Follower {
     this.#failed(
       "capture.error",
       new HoldfastError("StoreUnreachable", `the store ${store} was removed while the agent worked`, {
-        hint: "Keep it outside of the directory that agents work in, with --store or HOLDFAST_STORE; `holdfast capture` saves what is still here.",
+        hint:
+          "Keep it outside of the directory that agents work in, with --store or HOLDFAST_STORE; " +
+          "`holdfast capture` saves what is still here.",
       }),
     );
   }

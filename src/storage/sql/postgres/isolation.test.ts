@@ -1,0 +1,44 @@
+// Commits see what those before them have done, whatever the server's default is for transactions.
+import { randomBytes } from "node:crypto";
+import pg from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { postgresUrl } from "../../../../test/engines.ts";
+import { open } from "../../../open.ts";
+import { range } from "../../../testing/expect.ts";
+
+const name = `hf_test_${randomBytes(6).toString("hex")}`;
+const sql = pg(postgresUrl(), { max: 1, onnotice: () => undefined });
+beforeAll(async () => {
+  await sql.unsafe(`CREATE ROLE ${name} LOGIN SUPERUSER PASSWORD '${name}'`);
+  await sql.unsafe(`ALTER ROLE ${name} SET default_transaction_isolation = 'repeatable read'`);
+});
+afterAll(async () => {
+  await sql.unsafe(`DROP SCHEMA IF EXISTS "${name}" CASCADE`);
+  await sql.unsafe(`DROP ROLE ${name}`);
+  await sql.end();
+});
+
+const ID = "0b5c8a5e-8b0a-4ad0-9d2c-6f6f0a1f7c11";
+
+test("ST2 captures begun at once in different sessions are one, also where transactions are repeatable reads", async () => {
+  const url = new URL(postgresUrl());
+  [url.username, url.password] = [name, name];
+  url.searchParams.set("schema", name);
+  const first = await open(url.href);
+  const handles = [first, ...(await Promise.all(range(3).map(() => open(url.href))))];
+  const content = new TextEncoder().encode("{}\n");
+  for (const round of range(10)) {
+    const request = `req-${round}`;
+    await Promise.all(
+      handles.map(({ captures }, n) =>
+        captures.save({
+          ...{ request, agent: "claude-code", sessionId: ID, cwd: "/w", session: `s-${round}-${n}` },
+          files: [{ role: "transcript", path: `project/${ID}.jsonl`, content }],
+        }),
+      ),
+    );
+    const { items } = await first.captures.list({ request, diverged: true });
+    expect(items.map(({ generation, diverged }) => [generation, diverged])).toEqual([[handles.length, false]]);
+  }
+  for (const handle of handles) await handle.close();
+});
