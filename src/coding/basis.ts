@@ -14,23 +14,34 @@ export interface Store {
 export async function basisOf(
   { captures, request }: Store,
   { agent, sessionId }: FoundSession,
-  read: ReadonlyMap<string, { readonly content: Uint8Array }>,
+  read: ReadonlyMap<string, ReadFile>,
 ): Promise<CaptureWithFiles | null> {
   const [newest] = (await captures.list({ request, agent, sessionId, limit: 1 })).items;
   if (newest === undefined) return null;
   const main = agent === "claude-code" ? `project/${sessionId}.jsonl` : `export/${sessionId}.json`;
   const files = await captures.files(newest.id);
   const had = files.find(({ path }) => path === main);
-  const here = read.get(main)?.content;
+  const here = read.get(main);
   if (had === undefined || here === undefined) return { ...newest, files };
   const goesOn =
     agent === "claude-code"
-      ? beginsWith(here, had)
-      : hasMessages(here, await contentOf({ read: (path) => captures.read(newest.id, path) }, main));
+      ? goesOnFrom(here, had)
+      : hasMessages(here.content, await contentOf({ read: (path) => captures.read(newest.id, path) }, main));
   return goesOn ? { ...newest, files } : null;
 }
 
-export function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {
+interface ReadFile {
+  readonly content: Uint8Array;
+  /** Before secrets were replaced in it. */
+  readonly plain: Uint8Array;
+}
+
+/** Secrets may have been left in it when it was captured. */
+export function goesOnFrom({ content, plain }: ReadFile, had: CapturedFile): boolean {
+  return beginsWith(content, had) || (plain !== content && beginsWith(plain, had));
+}
+
+function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {
   return here.byteLength >= size && `sha256:${sha256Hex(here.subarray(0, size))}` === ref;
 }
 

@@ -171,6 +171,17 @@ describe("CA2 saving again", () => {
     expect((await hf.captures.latest("r"))?.id).toBe(other.id);
   });
 
+  test("with secrets replaced it takes the place of one in which they were left", async () => {
+    const machine = new Machine("one", `the key is ${key}`);
+    await machine.save(machine.saver());
+    expect(await newest()).toContain(key);
+    machine.say("two");
+    expect(await machine.save(machine.saver({ mask: true }))).toMatchObject({
+      capture: { diverged: false, generation: 2 },
+    });
+    expect(await newest()).not.toContain(key);
+  });
+
   test("one that was removed while its agent waits is saved anew", async () => {
     const machine = new Machine("one");
     const saver = machine.saver({ basis: null, ttlMs: HOUR });

@@ -9,7 +9,7 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { basisOf, beginsWith } from "./basis.ts";
+import { basisOf, goesOnFrom } from "./basis.ts";
 import { type Scanned, scanFrom } from "./scan.ts";
 import { maskSecrets, type SecretFinding } from "./secrets.ts";
 
@@ -51,10 +51,13 @@ interface Known {
 
 type Taken = Omit<Known, "ref"> & { readonly content: Uint8Array };
 
+/** As it is saved, and as it was before secrets were replaced in it. */
+type Read = Taken & { readonly plain: Uint8Array };
+
 /** One look at all files. */
 interface Look {
   readonly files: NewCapturedFile[];
-  readonly read: Map<string, Taken>;
+  readonly read: Map<string, Read>;
   readonly secrets: FileFinding[];
   readonly scanned: Map<string, Scanned>;
   readonly gone: string[];
@@ -126,7 +129,7 @@ export class Saver {
         look.secrets.push(...findings.map((finding) => ({ ...finding, path: file.path })));
         look.scanned.set(file.path, scanned);
         const content = this.#options.mask === true ? maskSecrets(taken.content) : taken.content;
-        look.read.set(file.path, { ...taken, content });
+        look.read.set(file.path, { ...taken, content, plain: taken.content });
         look.files.push({ ...nameOf(file), content, owned: true });
       }
     }
@@ -219,7 +222,7 @@ export class Saver {
     const known = this.#tails.get(path);
     if (known !== undefined) return isSameTail(here.content, known);
     // A secret that was cut off by the end of the file is told, and replaced, once there is all of it.
-    return beginsWith(here.content, had) || (this.#options.mask === true && here.content.byteLength + CUT >= had.size);
+    return goesOnFrom(here, had) || (this.#options.mask === true && here.content.byteLength + CUT >= had.size);
   }
 
   #isSettled(mtimeNs: bigint): boolean {
