@@ -134,7 +134,7 @@ async function install(agent: Agent, folder: string, options: InstallOptions): P
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${agent.name} ${agent.version} cannot be installed: ${why}`, { cause });
   } finally {
-    fs.rmSync(unfinished, { recursive: true, force: true });
+    fs.rmSync(unfinished, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
 
