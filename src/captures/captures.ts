@@ -6,11 +6,13 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
+import type { PlacedEventRow } from "../contracts/queries.ts";
 import type { Sessions } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { fromRef } from "../core/bytes.ts";
 import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
+import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import { bundleOf, filesToSave, unbundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { checkCapture, type Given } from "./given.ts";
@@ -23,7 +25,12 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 const PAGE = 100;
 
 export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blobs, sessions: Sessions): Captures {
-  const depot: Depot = { storage, payloads, blobs, sessionFor: (given, before) => sessionFor(sessions, given, before) };
+  const depot: Depot = {
+    storage,
+    payloads,
+    blobs,
+    sessionFor: (given, before) => sessionFor(storage, sessions, given, before),
+  };
   const newest = async (filter: Filter): Promise<Capture | null> => {
     // Where the one that others went apart from is gone, theirs are what there is.
     const [first] = await find(storage, filter, FOREVER, 1);
@@ -125,7 +132,12 @@ async function* read({ storage, payloads }: Depot, id: string, path: string): As
 }
 
 /** That of the capture it goes on from; or one named after the agent's session, another when that was deleted. */
-async function sessionFor(sessions: Sessions, given: Given, before: CaptureRow | null): Promise<string> {
+async function sessionFor(
+  storage: Storage,
+  sessions: Sessions,
+  given: Given,
+  before: CaptureRow | null,
+): Promise<string> {
   const { agent, sessionId, request } = given;
   const first = before?.session ?? given.session ?? `${agent}/${sessionId}`;
   const isNamedHere = before === null && given.session === undefined;
@@ -133,7 +145,8 @@ async function sessionFor(sessions: Sessions, given: Given, before: CaptureRow |
     const id = n === 1 ? first : `${first}~${n}`;
     const known = await sessions.get(id);
     // What one request said is not another's to read, nor to erase.
-    const isOthers = known?.request != null && known.request !== request && isNamedHere;
+    const isForeign = isNamedHere && known !== null && known.request !== request;
+    const isOthers = isForeign && (await isCapturedByOthers(storage, id, request));
     if (known !== null && !isOthers) return id;
     if (isOthers) continue;
     try {
@@ -145,6 +158,23 @@ async function sessionFor(sessions: Sessions, given: Given, before: CaptureRow |
       else if (error.code !== "SessionDeleted" || given.session !== undefined) throw error;
     }
   }
+}
+
+/** One that was only read in, such as by import-local, is nobody's yet. Whose captures are gone by now is in its log. */
+async function isCapturedByOthers(storage: Storage, session: string, request: string): Promise<boolean> {
+  for (let after = 0; ; ) {
+    const events = await storage.query("events.read", session, after, LIMITS.page);
+    const saves = events.filter(({ type }) => type === "capture/saved");
+    if (saves.some((event) => requestIn(session, event) !== request)) return true;
+    const last = events.at(-1);
+    if (last === undefined || events.length < LIMITS.page) return false;
+    after = last.seq;
+  }
+}
+
+function requestIn(session: string, { seq, body }: Pick<PlacedEventRow, "seq" | "body">): unknown {
+  const { envelope } = decodeRow({ kind: "event", session, seq }, { envelope: body }, { envelope: jsonObject });
+  return plainObject.read(envelope.data)?.request;
 }
 
 async function removeRequest(depot: Depot, request: string): Promise<CapturesRemoved> {

@@ -157,7 +157,9 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const store = newStore();
     const line = ["--store", store, "--request", "r", "--", "claude", "--resume", "auth-refactor", "-p", "go"];
     const own = { session: randomUUID(), says: "TITLED", waitMs: 500 };
-    expect((await new Machine().run({ sessions: [own] }, line)).stderr).toContain(`session ${own.session}; saved`);
+    const { stderr } = await new Machine().run({ sessions: [own] }, line);
+    expect(stderr).toContain(`session ${own.session}; saved`);
+    expect(stderr).not.toContain("not saved as it should be");
     expect(await saved(store, "r")).toEqual(["TITLED"]);
   });
 

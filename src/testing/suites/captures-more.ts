@@ -146,6 +146,19 @@ const generations: readonly Case[] = [
   ),
 
   prove(
+    "CA7 a session that was only read in has the captures of whoever comes first, also when they come again",
+    ["captures", "sessions"],
+    async ({ captures, sessions }) => {
+      const { id } = await sessions.create({ id: `claude-code/${ID}`, request: "local" });
+      const one = await captures.save(captured());
+      assert.equal(one.session, id);
+      await captures.delete(one.id);
+      assert.equal((await captures.save(captured())).session, id);
+      assert.notEqual((await captures.save(captured({ request: "req-2" }))).session, id);
+    },
+  ),
+
+  prove(
     "CA5 what goes on from one whose time is over takes its place",
     ["captures", "clock"],
     async ({ captures, clock }) => {
