@@ -1,7 +1,9 @@
 // What happened in a run, in order, made from its events: iterations and the steps in them, tries, who took it over and
 // what people decided.
+
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
+import { ownerWords } from "../runs/owner.ts";
 import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
@@ -196,8 +198,9 @@ function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined, waited
     case "run/created":
       return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
     case "run/claimed":
-      if (data.status === "recovering") return { text: `taken over, its worker was gone: ${data.owner}`, tone: "warn" };
-      return { text: `taken by ${data.owner}`, tone: "plain" };
+      if (data.status === "recovering")
+        return { text: `taken over, its worker was gone: ${ownerWords(String(data.owner))}`, tone: "warn" };
+      return { text: `taken by ${ownerWords(String(data.owner))}`, tone: "plain" };
     case "run/released":
       if (data.recovered === true) return { text: "recovered: its worker was gone; for another to take", tone: "warn" };
       if (data.error !== undefined) return { text: `given back: ${messageIn(data)}`, tone: "bad" };

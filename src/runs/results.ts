@@ -13,7 +13,7 @@ export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow
   const error = await errorOf(storage, row);
   const value: Json =
     row.status === "completed" ? await loadEventPayload(storage, payloads, row.session, row.seq) : null;
-  const run = runOf(row, error);
+  const run = runOf(row, error, storage.environment);
   return { run, status: run.status, value, error };
 }
 

@@ -100,7 +100,7 @@ function describe(
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
       ["hint", run.error?.hint ?? ""],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],
-      ["worker", run.owner ?? ""],
+      ["worker", workerWords(run)],
       ["iteration", iterationWords(run)],
       ["tokens", run.tokens === 0 ? "" : formatCount(run.tokens)],
       ["cost", run.costUsd === null ? "" : formatUsd(run.costUsd)],
@@ -119,4 +119,9 @@ function decided({ id, step, askedAt, answer }: Decision): string {
   if (answer === null) return `on ${about}: asked ${formatTime(askedAt)}, not answered`;
   const note = answer.note === null ? "" : `, "${answer.note}"`;
   return `on ${about}: ${verdictWords(answer.verdict)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
+}
+
+function workerWords({ owner, process }: Run): string {
+  if (owner === null) return "";
+  return process === null ? owner : `${owner} (process ${process.pid} on ${process.host})`;
 }
