@@ -167,6 +167,8 @@ export interface ModelReply {
 export interface ModelCall extends StepCall {
   /** Shown to who watches in this process; never stored. */
   token(text: string): void;
+  /** The bytes of a blob, verified: what an image or a document of a message refers to. */
+  readBlob(ref: string): Promise<Uint8Array>;
 }
 
 export interface Model {

@@ -2,9 +2,11 @@
 // nobody knows whether they were answered.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Model, ModelReply, RetryPolicy } from "../contracts/runs.ts";
 import { decodeText } from "../core/bytes.ts";
+import { checkRef } from "../core/check.ts";
 import { checkOutcome, newCall } from "../sessions/calls.ts";
 import { preparePayloads } from "../sessions/payload-columns.ts";
 import type { Also, Asked, Steps } from "./steps.ts";
@@ -60,11 +62,21 @@ export async function askModel(asking: Asking, asked: Asked, name: string, model
   const reply = await steps.perform(
     ...([asked, model.retry ?? PATIENT, true] as const),
     (request, call) =>
-      perform(request, { ...call, token: (text) => tokens.say({ run: row.id, path: call.path, text }) }),
+      perform(request, {
+        ...call,
+        token: (text) => tokens.say({ run: row.id, path: call.path, text }),
+        readBlob: (ref) => readBlob(steps.payloads, ref),
+      }),
     { also, before },
   );
   spending.add(reply as unknown as ModelReply);
   return reply as unknown as ModelReply;
+}
+
+async function readBlob(payloads: Payloads, ref: string): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of payloads.stream(checkRef(ref, "ref"))) pieces.push(piece);
+  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
 }
 
 function outcomeOf({ output, inputTokens, outputTokens, cachedTokens, costUsd }: ModelReply) {
