@@ -8,6 +8,7 @@ export type * from "./contracts/agents.ts";
 export type * from "./contracts/archive.ts";
 export type * from "./contracts/blobs.ts";
 export type * from "./contracts/captures.ts";
+export type * from "./contracts/chat.ts";
 export type * from "./contracts/check.ts";
 export type * from "./contracts/checkpoints.ts";
 export type * from "./contracts/context.ts";
@@ -32,6 +33,16 @@ export type * from "./contracts/tasks.ts";
 export { TASK_STATUSES } from "./contracts/tasks.ts";
 export type * from "./contracts/trace.ts";
 export type * from "./contracts/vectors.ts";
+export { type AiSdkLanguageModel, type AiSdkOptions, aiSdkModel } from "./models/ai-sdk.ts";
+export { type AnthropicClient, type AnthropicOptions, anthropicModel } from "./models/anthropic.ts";
+export { type AnyChatModel, functionModel } from "./models/any.ts";
+export { ModelError } from "./models/failure.ts";
+export { type OpenAIChatClient, type OpenAIOptions, openaiChatModel } from "./models/openai-chat.ts";
+export {
+  type OpenAIResponsesClient,
+  type OpenAIResponsesOptions,
+  openaiResponsesModel,
+} from "./models/openai-responses.ts";
 export { defineAgent } from "./runs/agents.ts";
 export { StepFailed } from "./runs/errors.ts";
 export { fileBlobs } from "./storage/blobs/file.ts";

@@ -18,8 +18,9 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
       .map((n) => `${n}/`),
     may: ["contracts", "core", "nouns"],
   },
+  models: { of: ["models/"], may: ["contracts", "core", "models"] },
   open: { of: ["open.ts", "lifetime.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
-  index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
+  index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "models", "open"] },
   coding: { of: ["coding/"], may: ["contracts", "core", "coding"] },
   doors: {
     of: ["adapters/", "cli/", "client/", "mcp/", "server/"],
