@@ -2,8 +2,10 @@
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
 
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
+import type { Context, ContextOptions } from "./context.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
-import type { Json, Page } from "./json.ts";
+import type { HistoryRange } from "./history.ts";
+import type { Json, JsonObject, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
 
@@ -79,7 +81,7 @@ export interface Run {
   readonly endedAt: number | null;
 }
 
-export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn";
+export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
 /** started: nobody knows yet whether it happened. */
 export type StepStatus = "started" | "done" | "failed";
 
@@ -99,6 +101,28 @@ export interface Step {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly error: RunError | null;
+  /** Of a recorded read: where in the session's log it read. */
+  readonly position?: ReadPosition;
+}
+
+/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
+export interface ReadPosition {
+  readonly branch: number;
+  readonly seq: number;
+  /** How many messages or keys it gave. */
+  readonly count: number;
+}
+
+/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
+export interface RecordedHistoryRange extends HistoryRange {
+  readonly agent?: string | null;
+}
+
+export interface RunCompaction {
+  /** Stands in contexts for all messages up to and with `upTo`. */
+  readonly summary: string;
+  /** The id of the last message that the summary covers. */
+  readonly upTo: string;
 }
 
 export interface RunFilter {
@@ -196,6 +220,18 @@ export interface Iteration<State = Json, Input = Json> {
   /** One of the agent's models; the only one when no name is given. */
   model(request: unknown, name?: string): Promise<ModelReply>;
   message(message: MessageInput): Promise<Message>;
+  /**
+   * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
+   * a position in the log: a replay reads there again and gets the same, whatever was added since. Content that was erased
+   * since stops the run with ContentErased, unless it is resumed with `erased: "placeholder"`.
+   */
+  context(options?: ContextOptions): Promise<Context>;
+  /** The session's messages, oldest first; a recorded read. */
+  history(range?: RecordedHistoryRange): Promise<readonly Message[]>;
+  /** The session's state; a recorded read. */
+  state(): Promise<JsonObject>;
+  /** From here on contexts begin with the summary. The message and its head are one commit, made once. */
+  compact(compaction: RunCompaction): Promise<void>;
   now(): Promise<number>;
   /** 0 to 1, the same again when the iteration is replayed. */
   random(): number;
@@ -344,7 +380,14 @@ export interface ResumeOptions {
   readonly allowMismatch?: boolean;
   /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
   readonly verify?: "whole" | "checkpoint";
+  /**
+   * What recorded reads give for content that was erased since they were made. "fail", the default: the work stops with
+   * ContentErased. "placeholder": a text that says so stands in its place, and steps after it may have other arguments.
+   */
+  readonly erased?: ErasedContent;
 }
+
+export type ErasedContent = "fail" | "placeholder";
 
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {

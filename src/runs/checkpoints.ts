@@ -6,7 +6,9 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
+import type { AgentDefinition } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { decodeText } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
@@ -34,8 +36,23 @@ export function keptState(
   }
 }
 
-export function noState(what: string): HoldfastError {
+function noState(what: string): HoldfastError {
   return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
+}
+
+/** The state that the first iteration starts with; what the agent makes of its input may be none. */
+export function firstState(
+  agent: Pick<AgentDefinition, "initial">,
+  input: Json,
+): { readonly state: Json } | { readonly error: unknown } {
+  if (agent.initial === undefined) return { state: input };
+  try {
+    const made = agent.initial(input);
+    if (made === undefined) throw noState("initial() gave");
+    return { state: JSON.parse(decodeText(encodeJson(made, "state", "payloadBytes"))) as Json };
+  } catch (error) {
+    return { error };
+  }
 }
 
 /** The state that the next iteration starts with. */

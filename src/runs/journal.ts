@@ -4,10 +4,11 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { JournalRow, RunRow } from "../contracts/run-queries.ts";
-import type { RunError, Step, StepKind, StepStatus } from "../contracts/runs.ts";
+import type { ReadPosition, RunError, Step, StepKind, StepStatus } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVersion, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
+import { decodePosition } from "./position.ts";
 
 const PAGE = 1000;
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -155,7 +156,13 @@ export function stepOf(session: string, run: string, record: Record): Step {
     startedAt: record.startedAt,
     endedAt: record.end?.at ?? null,
     error: record.end?.type === "step/failed" ? errorIn(record.end.data) : null,
+    ...(record.kind === "read" ? { position: positionIn(session, record) } : {}),
   };
+}
+
+function positionIn(session: string, { seq, data }: Record): ReadPosition {
+  const { position, count } = decodePosition(session, seq, data);
+  return { branch: position.branch, seq: position.seq, count };
 }
 
 /** Code and the beginning of the message stand in the event, the rest is what it carries. */

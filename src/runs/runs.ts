@@ -8,6 +8,7 @@ import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
 import type {
   AgentDefinition,
   AnyAgent,
+  ErasedContent,
   ResumeOptions,
   RunFilter,
   RunInput,
@@ -38,7 +39,7 @@ import { createRun } from "./create.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { leaseLost } from "./errors.ts";
-import { Execution, type Host } from "./execution.ts";
+import { Execution, type ExecutionOptions, type Host } from "./execution.ts";
 import { lastOf } from "./journal.ts";
 import { atWork, awaitFree, claimRun, releaseRun } from "./lease.ts";
 import { namedRun } from "./naming.ts";
@@ -66,9 +67,9 @@ class Shop {
     this.owner = newId(storage.environment, "worker");
   }
 
-  async work(agent: AgentDefinition, row: RunRow): Promise<RunResult> {
+  async work(agent: AgentDefinition, row: RunRow, options: ExecutionOptions = {}): Promise<RunResult> {
     const { storage, payloads } = this.host;
-    const execution = new Execution(this.host, agent, row);
+    const execution = new Execution(this.host, agent, row, options);
     this.#executions.set(row.id, execution);
     try {
       await execution.work();
@@ -151,7 +152,7 @@ export function createRuns(
     recoverAll: async (options) => recoverAll(storage, checkVerify(options)),
     createWorker(options) {
       const given = checkRecord(options, "worker", [
-        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify"],
+        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify", "erased"],
       ]);
       const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AnyAgent[];
       const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
@@ -161,7 +162,7 @@ export function createRuns(
       return shop.worker(checked, {
         ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
         ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify({ verify: given.verify as Verified }) },
-        watch: checkWatch(given.watch),
+        ...{ watch: checkWatch(given.watch), erased: checkErased(given.erased) },
       });
     },
     tokens(options) {
@@ -221,8 +222,9 @@ async function resume(
   const { storage, payloads } = shop.host;
   const agent = checkAgent(definition);
   const run = await namedRun(storage, id);
-  const given = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
+  const given = checkRecord(options, "options", ["allowMismatch", "verify", "erased"]) as ResumeOptions;
   const verify = checkVerify(given);
+  const erased = checkErased(given.erased);
   const first = await existingRun(storage, run);
   refuseEnded(first, "there is nothing to resume");
   checkSame(first, agent, given);
@@ -240,7 +242,7 @@ async function resume(
     return resultOf(storage, payloads, now);
   }
   // As it was verified, but for the mark that was taken off.
-  return shop.work(agent, await claimRun(storage, { ...row, beat: now.beat }, shop.owner));
+  return shop.work(agent, await claimRun(storage, { ...row, beat: now.beat }, shop.owner), { erased });
 }
 
 function runHeld({ id, session }: RunRow): HoldfastError {
@@ -265,6 +267,10 @@ function refuseTwice(agents: readonly AgentDefinition[]): void {
 function checkVerify(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
   const { verify } = checkRecord(options, "options");
   return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
+}
+
+function checkErased(erased: unknown): ErasedContent {
+  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
 }
 
 function checkWatch(watch: unknown): WorkerOptions["watch"] {

@@ -8,10 +8,11 @@ import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
+import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
 import { waitBefore } from "./agents.ts";
 import { errorOf, isFinal, nonDeterminism, StepFailed } from "./errors.ts";
 import { errorIn, payloadOf, type Record } from "./journal.ts";
-import { carried, carriedBlobs } from "./moves.ts";
+import { carried, carriedBlobs, carryJson } from "./moves.ts";
 import type { Beside, Writer } from "./writer.ts";
 
 /** A thing to be done at a place. */
@@ -40,6 +41,8 @@ export interface Outside {
   readonly isLeft: () => boolean;
   /** Counted as at work meanwhile. */
   readonly during: <T>(work: () => Promise<T>) => Promise<T>;
+  /** What the iteration read on a handle so far, past its recorded reads. */
+  readonly directReads: ReadonlySet<DirectRead>;
 }
 
 export type Ending = { readonly value: Json } | { readonly error: RunError };
@@ -76,6 +79,8 @@ export class Steps {
   /** Payloads that are being read. */
   #reading = 0;
   #isClosing = false;
+  /** A recorded read could not give what it gave then: what follows from it may be asked for in other words. */
+  #acceptsOtherArguments = false;
 
   constructor(writer: Writer, outside: Outside, iteration: number, records: Iterable<Record>) {
     this.#writer = writer;
@@ -103,13 +108,19 @@ export class Steps {
       idle = this.#reading > 0 || this.#unasked.size < before ? 0 : idle + 1;
     }
     const [left] = this.#unasked.values();
-    if (left !== undefined) await this.#otherwise(left, "gives its verdict without that");
+    if (left !== undefined) await this.differs(left, "gives its verdict without that");
   }
 
-  #otherwise({ kind, name, path }: Record, now: string): Promise<never> {
-    return this.#outside.leave(
-      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, worded(kind, name), now),
+  /** NonDeterminism: what the iteration does now is not what the journal has at the place. */
+  differs({ kind, name, path }: Pick<Record, "kind" | "name" | "path">, now: string): Promise<never> {
+    const { leave, directReads } = this.#outside;
+    return leave(
+      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, worded(kind, name), now, directReads),
     );
+  }
+
+  acceptOtherArguments(): void {
+    this.#acceptsOtherArguments = true;
   }
 
   get payloads(): Payloads {
@@ -128,10 +139,10 @@ export class Steps {
     if (found === undefined) return undefined;
     const { kind, name, digest, path } = identity;
     this.#unasked.delete(path);
-    if (found.kind === kind && found.name === name && found.digest === digest) return found;
-    const now = worded(kind, name);
     const isOther = found.kind !== kind || found.name !== name;
-    return this.#otherwise(found, `does ${now}${isOther ? "" : " with other arguments"}`);
+    if (!isOther && (found.digest === digest || this.#acceptsOtherArguments)) return found;
+    const now = worded(kind, name);
+    return this.differs(found, `does ${now}${isOther ? "" : " with other arguments"}`);
   }
 
   key({ path, kind, name, digest }: Identity, attempt: number): string {
@@ -205,14 +216,19 @@ export class Steps {
 
   payload({ end }: Record): Promise<Json> {
     if (end === null) throw new Error("bug: a step without an end has no payload");
-    return this.#guarded(async () => {
-      this.#reading++;
-      try {
-        return await payloadOf(this.#outside.payloads, this.#writer.row.session, end);
-      } finally {
-        this.#reading--;
-      }
-    });
+    return this.#guarded(() =>
+      this.whileReading(() => payloadOf(this.#outside.payloads, this.#writer.row.session, end)),
+    );
+  }
+
+  /** A verdict given meanwhile waits for what follows from it. */
+  async whileReading<T>(read: () => Promise<T>): Promise<T> {
+    this.#reading++;
+    try {
+      return await read();
+    } finally {
+      this.#reading--;
+    }
   }
 
   /** Its end, with the intent it had or without one; `writes` go with the event. */
@@ -239,12 +255,7 @@ export class Steps {
 
   /** Bytes as a payload in the event's row, or beside it when they are many. */
   carry<T>(bytes: Uint8Array, then: (payload: PreparedPayload) => Promise<T>): Promise<T> {
-    const { payloads } = this.#outside;
-    const short = payloads.short(bytes);
-    if (short !== null) return then(short);
-    return payloads.preparing(async (prepare) =>
-      then(await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })),
-    );
+    return carryJson(this.#outside.payloads, bytes, then);
   }
 
   said(identity: Identity, attempt: number, key = this.key(identity, attempt)): JsonObject {
@@ -292,7 +303,7 @@ export class Steps {
     try {
       const asked = record.attempt === 1 && !again ? first : parse(input);
       const what = `${kind} ${name}: result`;
-      value = copyJson(given(name, await effect(asked, call)), what, "payloadBytes");
+      value = copyJson(given(name, await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
       bytes = encodeCopy(value, what, "payloadBytes");
     } catch (error) {
       return { record: await this.#failed(record, error, also) };

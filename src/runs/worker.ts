@@ -182,7 +182,7 @@ export class RunWorker implements Worker {
       this.#refuse(seen, error);
       return false;
     }
-    const execution = new Execution(this.#host, agent, row);
+    const execution = new Execution(this.#host, agent, row, this.#settings);
     const done = this.#work(execution).finally(() => this.#working.delete(row.id));
     this.#working.set(row.id, { execution, done });
     this.#tell({ kind: "begun", run: runOf(row) });

@@ -7,6 +7,8 @@ import { boundsCases } from "./runs-bounds.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
 import { peopleCases } from "./runs-people.ts";
+import { readCases } from "./runs-reads.ts";
+import { erasedReadCases } from "./runs-reads-erased.ts";
 import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
 import { waitingCases } from "./runs-waiting.ts";
@@ -27,6 +29,8 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...leftCases,
       ...boundsCases,
       ...familyCases,
+      ...readCases,
+      ...erasedReadCases,
     ],
     make,
     options,
