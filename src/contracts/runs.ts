@@ -82,8 +82,8 @@ export interface Run {
 }
 
 export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
-/** started: nobody knows yet whether it happened. */
-export type StepStatus = "started" | "done" | "failed";
+/** asked: a person is asked before its first try, and nothing of it has happened. started: nobody knows yet whether it happened. */
+export type StepStatus = "asked" | "started" | "done" | "failed";
 
 /** One attempt at one thing, at its place in the run. */
 export interface Step {
@@ -143,6 +143,8 @@ export interface Recovery {
   /** Steps of that iteration whose results are known and are used as they are. */
   readonly cached: readonly Step[];
   readonly inDoubt: readonly Step[];
+  /** Steps that a person is asked about before their first try. */
+  readonly asked: readonly Step[];
   readonly needsPerson: boolean;
 }
 
@@ -176,6 +178,8 @@ export interface Tool {
   /** Whether it may run again under the same key after a crash. Not declared: it may not. */
   readonly effect?: "idempotent" | "non-idempotent";
   readonly retry?: RetryPolicy;
+  /** Whether a person is asked before the first try: always, or where the function gives true for the input. */
+  readonly approve?: boolean | ((input: Json) => boolean);
   execute(input: Json, call: StepCall): unknown;
 }
 

@@ -8,6 +8,7 @@ import { checkFields, checkId, checkInt, checkOneOf, checkRecord, invalid } from
 import { changeSince, toolsetOf } from "./toolset.ts";
 
 const AGENT = ["id", "version", "tools", "models", "limits", "initial", "iterate"] as const;
+const TOOL = ["description", "effect", "retry", "approve", "execute"] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
 
@@ -30,9 +31,12 @@ export function checkAgent(agent: AnyAgent): AgentDefinition {
   }
   for (const [name, tool] of Object.entries(checkRecord(given.tools, "agent.tools"))) {
     const what = `agent.tools.${checkId(name, "agent.tools")}`;
-    const { effect, execute, retry } = checkRecord(tool, what, ["description", "effect", "retry", "execute"]);
+    const { effect, execute, retry, approve } = checkRecord(tool, what, TOOL);
     if (typeof execute !== "function") throw invalid(`${what}.execute`, "a function", execute);
     if (effect !== undefined) checkOneOf(effect, `${what}.effect`, ["idempotent", "non-idempotent"]);
+    if (approve !== undefined && typeof approve !== "boolean" && typeof approve !== "function") {
+      throw invalid(`${what}.approve`, "true, false or a function", approve);
+    }
     checkRetry(retry, `${what}.retry`);
   }
   for (const [name, model] of Object.entries(checkRecord(given.models, "agent.models"))) {

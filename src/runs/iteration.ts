@@ -23,6 +23,7 @@ import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import { didYouMean } from "../core/distance.ts";
 import { checkAgent } from "./agents.ts";
+import { approvalOf } from "./approval.ts";
 import { type Asked, never, type Steps } from "./steps.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
@@ -86,7 +87,8 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
         const asked = ask("tool", name, given);
         const mayRepeat = tool.effect === "idempotent";
         const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
+        const around = approvalOf(tool, name);
+        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
       }),
     model: (request, name) =>
       heard(async () => {

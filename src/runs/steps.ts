@@ -3,8 +3,9 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { Slot } from "../contracts/rows.ts";
 import type { RetryPolicy, RunError, StepCall, StepKind } from "../contracts/runs.ts";
-import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
+import type { Commit, EventDraft, Write, WrittenEvent } from "../contracts/storage.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
@@ -35,7 +36,7 @@ export interface Outside {
   readonly signal: AbortSignal;
   /** Ends the work on this iteration; what is asked for afterwards gets no answer. */
   readonly leave: (error?: unknown) => Promise<never>;
-  /** Asks a person whether a step happened; answered when the run is woken. */
+  /** Waits for a person to permit a step, or to say whether it happened; answered when the run is woken. */
   readonly ask: (record: Record) => Promise<Record>;
   /** Somebody else goes on, or the run has ended: nothing begins any more. */
   readonly isLeft: () => boolean;
@@ -58,6 +59,8 @@ export interface Around {
   readonly also?: Also;
   /** Before it is intended. */
   readonly before?: () => Promise<void> | undefined;
+  /** Whether a person is asked before the first try. */
+  readonly needsApproval?: (input: Json) => boolean;
 }
 
 /** Turns of the event loop in which nothing more is asked for: what follows from one answer takes one, or two. */
@@ -162,9 +165,20 @@ export class Steps {
     let record = this.#records.size === 0 ? undefined : await this.recorded(identity);
     // What was said when it was intended counts too: then somebody relied on it.
     const isSafe = mayRepeat && record?.data.repeatable === true;
-    if (record?.status === "started" && !isSafe && !record.isAllowed) record = await this.#outside.ask(record);
+    if (this.#needsApproval(identity, record, beside)) {
+      const attempt = (record?.attempt ?? 0) + 1;
+      record = await this.#outside.during(() => this.#intend(identity, attempt, mayRepeat, true));
+    }
+    const isOpen = record?.status === "asked" || (record?.status === "started" && !isSafe);
+    if (record !== undefined && isOpen && !record.isAllowed) record = await this.#outside.ask(record);
     const begun = record;
     return this.#outside.during(() => this.#try(identity, begun, policy, mayRepeat, effect, beside));
+  }
+
+  /** A step that is new, or that failed in a run which this one takes up: what was permitted there was permitted there. */
+  #needsApproval({ input }: Identity, record: Record | undefined, { needsApproval }: Around): boolean {
+    const isNew = record === undefined || (record.status === "failed" && record.isPast === true);
+    return isNew && needsApproval?.(parse(input)) === true;
   }
 
   async #try(
@@ -180,11 +194,11 @@ export class Steps {
       if (record?.status === "done") return this.payload(record);
       if (this.#outside.isLeft()) return never();
       const isOpen = record?.status === "started";
-      if (record !== undefined && isOpen) await this.#again(record);
+      if (record !== undefined && (isOpen || record.status === "asked")) await this.#begin(record);
       else {
         if (record !== undefined) await this.#mayRetry(record, policy);
         await before?.();
-        record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat);
+        record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat, false);
       }
       const done = await this.#do(identity, record, isOpen, effect, also);
       if ("value" in done) return done.value;
@@ -263,25 +277,33 @@ export class Steps {
     return { attempt, digest, iteration: this.#iteration, key, kind, name, path };
   }
 
-  /** `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. */
-  #intend(identity: Identity, attempt: number, mayRepeat: boolean): Promise<Record> {
+  /**
+   * `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. With `approval` the same event
+   * asks a person for permission: no effect follows before the answer.
+   */
+  #intend(identity: Identity, attempt: number, mayRepeat: boolean, approval: boolean): Promise<Record> {
     return this.#guarded(() =>
       this.carry(identity.input, async (payload) => {
         const key = this.key(identity, attempt);
-        const data = { ...this.said(identity, attempt, key), ...(mayRepeat ? { repeatable: true } : {}) };
+        const flags = { ...(approval ? { approval: true } : {}), ...(mayRepeat ? { repeatable: true } : {}) };
+        const data = { ...this.said(identity, attempt, key), ...flags };
         const draft = this.draft("step/started", data, ["input", payload]);
-        const [written] = await this.#writer.add([draft], carriedBlobs([payload]));
+        const asking = approval ? { writes: [insertDecision(this.#writer.row.id, { slot: "seq" })] } : {};
+        const [written] = await this.#writer.add([{ ...draft, ...asking }], carriedBlobs([payload]));
         const { kind, name, path, digest } = identity;
         return {
           ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
-          ...{ startedAt: draft.at, data, status: "started", end: null, isAllowed: false, isAsked: false },
+          ...{ startedAt: draft.at, data, end: null, isAllowed: false },
+          ...{ status: approval ? "asked" : "started", isAsked: approval },
         };
       }),
     );
   }
 
-  async #again(record: Record): Promise<void> {
-    await this.#guarded(() => this.#writer.add([this.draft("step/again", { step: record.seq })]));
+  /** A try of a step that has its intent already: the first one, once a person has permitted it, or one more. */
+  async #begin({ seq, status }: Record): Promise<void> {
+    const type = status === "asked" ? "step/begun" : "step/again";
+    await this.#guarded(() => this.#writer.add([this.draft(type, { step: seq })]));
   }
 
   /** The effect, and what came of it: the value as it will be read back, or the failure. */
@@ -369,6 +391,11 @@ function worded(kind: string, name: string): string {
 function given(name: string, value: unknown): unknown {
   if (value !== undefined) return value;
   throw new HoldfastError("InvalidJson", `${name} gave undefined: return null where there is nothing to give`);
+}
+
+/** The row of a question to a person. */
+export function insertDecision(run: string, step: number | Slot): Write {
+  return { op: "insert", table: "decisions", row: { run, step_seq: step } };
 }
 
 function parse(bytes: Uint8Array): Json {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
@@ -25,6 +26,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...travelCases,
       ...watchingCases,
       ...replayCases,
+      ...approvalCases,
       ...peopleCases,
       ...leftCases,
       ...boundsCases,

@@ -1,0 +1,26 @@
+// Tools that a person must permit before their first try.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Tool } from "../contracts/runs.ts";
+import type { Around } from "./steps.ts";
+
+/** How the steps of a tool ask for permission: not at all, always, or as the tool decides by its input. */
+export function approvalOf({ approve = false }: Pick<Tool, "approve">, name: string): Around {
+  if (approve === false) return {};
+  if (approve === true) return { needsApproval: () => true };
+  return { needsApproval: (input) => checkAnswer(approve(input), name) };
+}
+
+/** Anything else would be taken for a yes or a no: a promise, for example, is always true. */
+function checkAnswer(answer: unknown, name: string): boolean {
+  if (typeof answer === "boolean") return answer;
+  const given = answer instanceof Promise ? "a promise" : typeof answer;
+  throw new HoldfastError("InvalidArgument", `approve of the tool ${name} gave ${given}, not true or false`, {
+    details: { what: `tools.${name}.approve` },
+    hint: "approve decides by the input alone, at once: it is not async.",
+  });
+}
+
+/** As a run is pinned to it. */
+export function asksForApproval({ approve = false }: Pick<Tool, "approve">): boolean {
+  return approve !== false;
+}
