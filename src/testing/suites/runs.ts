@@ -7,6 +7,7 @@ import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
+import { modelCases } from "./runs-models.ts";
 import { peopleCases } from "./runs-people.ts";
 import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
@@ -25,6 +26,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...watchingCases,
       ...replayCases,
       ...approvalCases,
+      ...modelCases,
       ...peopleCases,
       ...leftCases,
       ...boundsCases,
