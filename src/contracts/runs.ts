@@ -8,6 +8,7 @@ import type { HistoryRange } from "./history.ts";
 import type { Json, JsonObject, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
+import type { MessageOptions, RecordedReply } from "./replies.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
 
@@ -221,9 +222,9 @@ export interface Iteration<State = Json, Input = Json> {
   readonly signal: AbortSignal;
   /** What the tool gave, as JSON keeps it; `Out` is the caller's word for it. */
   tool<Out = Json>(name: string, input?: unknown): Promise<Out>;
-  /** One of the agent's models; the only one when no name is given. */
-  model(request: unknown, name?: string): Promise<ModelReply>;
-  message(message: MessageInput): Promise<Message>;
+  /** One of the agent's models by its name, its only one when none is named, or a model given here; the request is recorded. */
+  model(request: unknown, model?: string | Model): Promise<RecordedReply>;
+  message(message: MessageInput, options?: MessageOptions): Promise<Message>;
   /**
    * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
    * a position in the log: a replay reads there again and gets the same, whatever was added since. Content that was erased

@@ -1,7 +1,9 @@
 // Tools that a person must permit before their first try.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Slot } from "../contracts/rows.ts";
 import type { Tool } from "../contracts/runs.ts";
-import type { Around } from "./steps.ts";
+import type { Write } from "../contracts/storage.ts";
+import type { Around } from "./around.ts";
 
 /** How the steps of a tool ask for permission: not at all, always, or as the tool decides by its input. */
 export function approvalOf({ approve = false }: Pick<Tool, "approve">, name: string): Around {
@@ -23,4 +25,9 @@ function checkAnswer(answer: unknown, name: string): boolean {
 /** As a run is pinned to it. */
 export function asksForApproval({ approve = false }: Pick<Tool, "approve">): boolean {
   return approve !== false;
+}
+
+/** The row of a question to a person. */
+export function insertDecision(run: string, step: number | Slot): Write {
+  return { op: "insert", table: "decisions", row: { run, step_seq: step } };
 }

@@ -260,8 +260,8 @@ export class Execution {
       now: () => storage.environment.now(),
       isOver: () => suspension.isOver,
       isLeft: () => life.isLeft,
-      message: (asked, message) =>
-        suspension.during(() => appendMessage(writer, payloads, steps, leave, asked, message)),
+      message: (asked, message, call) =>
+        suspension.during(() => appendMessage({ writer, payloads, steps, leave }, asked, message, call)),
       context: (asked, options) => reads.context(asked, options),
       history: (asked, range) => reads.history(asked, range),
       state: (asked) => reads.state(asked),

@@ -2,17 +2,20 @@
 // not is intended, done and recorded, in this order (rules RU4 to RU7).
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { Slot } from "../contracts/rows.ts";
-import type { RetryPolicy, RunError, StepCall, StepKind } from "../contracts/runs.ts";
-import type { Commit, EventDraft, Write, WrittenEvent } from "../contracts/storage.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { RetryPolicy, StepCall, StepKind } from "../contracts/runs.ts";
+import type { EventDraft, WrittenEvent } from "../contracts/storage.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
 import { waitBefore } from "./agents.ts";
+import { insertDecision } from "./approval.ts";
+import type { Also, Around, Ending } from "./around.ts";
 import { errorOf, isFinal, nonDeterminism, StepFailed } from "./errors.ts";
 import { errorIn, payloadOf, type Record } from "./journal.ts";
+import type { Failure } from "./model-errors.ts";
+import { LOST } from "./model-errors.ts";
 import { carried, carriedBlobs, carryJson } from "./moves.ts";
 import type { Beside, Writer } from "./writer.ts";
 
@@ -46,23 +49,6 @@ export interface Outside {
   readonly directReads: ReadonlySet<DirectRead>;
 }
 
-export type Ending = { readonly value: Json } | { readonly error: RunError };
-
-/** A row of another kind that the end of a step makes. */
-export type Also = (
-  prepare: Prepare,
-  end: Ending,
-  at: number,
-) => Promise<{ readonly event: EventDraft; readonly commit: Pick<Commit, "blobs" | "writes" | "uses"> }>;
-
-export interface Around {
-  readonly also?: Also;
-  /** Before it is intended. */
-  readonly before?: () => Promise<void> | undefined;
-  /** Whether a person is asked before the first try. */
-  readonly needsApproval?: (input: Json) => boolean;
-}
-
 /** Turns of the event loop in which nothing more is asked for: what follows from one answer takes one, or two. */
 const IDLE_TURNS = 5;
 
@@ -79,6 +65,8 @@ export class Steps {
   readonly #records = new Map<string, Record>();
   /** What the journal has and nobody has asked for yet. What failed has happened to nobody. */
   readonly #unasked = new Map<string, Record>();
+  /** Ids of the model calls that the iteration has made or replayed here. */
+  readonly calls = new Set<string>();
   /** Payloads that are being read. */
   #reading = 0;
   #isClosing = false;
@@ -187,20 +175,24 @@ export class Steps {
     policy: RetryPolicy,
     mayRepeat: boolean,
     effect: (input: Json, call: StepCall) => unknown,
-    { also, before }: Around,
+    around: Around,
   ): Promise<Json> {
+    const { also, before, ended } = around;
     let record = found;
     for (;;) {
-      if (record?.status === "done") return this.payload(record);
+      if (record?.status === "done") {
+        ended?.(record.end?.seq ?? 0);
+        return this.payload(record);
+      }
       if (this.#outside.isLeft()) return never();
       const isOpen = record?.status === "started";
-      if (record !== undefined && (isOpen || record.status === "asked")) await this.#begin(record);
+      if (record !== undefined && (isOpen || record.status === "asked")) await this.#begin(record, also);
       else {
         if (record !== undefined) await this.#mayRetry(record, policy);
         await before?.();
         record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat, false);
       }
-      const done = await this.#do(identity, record, isOpen, effect, also);
+      const done = await this.#do(identity, record, isOpen, effect, around);
       if ("value" in done) return done.value;
       record = done.record;
     }
@@ -214,7 +206,10 @@ export class Steps {
       throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`);
     }
     const { environment } = this.#writer.storage;
-    await environment.sleep(waitBefore(record.attempt + 1, policy), this.#outside.signal);
+    const after = typeof data.retryAfterMs === "number" ? data.retryAfterMs : 0;
+    // What has passed of it since the failure counts, also in another process.
+    const left = Math.min(after, (record.end?.at ?? 0) + after - environment.now());
+    await environment.sleep(Math.max(waitBefore(record.attempt + 1, policy), left), this.#outside.signal);
     if (this.#outside.signal.aborted) await this.#outside.leave();
   }
 
@@ -301,9 +296,11 @@ export class Steps {
   }
 
   /** A try of a step that has its intent already: the first one, once a person has permitted it, or one more. */
-  async #begin({ seq, status }: Record): Promise<void> {
+  async #begin({ seq, status }: Record, also: Also | undefined): Promise<void> {
     const type = status === "asked" ? "step/begun" : "step/again";
-    await this.#guarded(() => this.#writer.add([this.draft(type, { step: seq })]));
+    await this.#guarded(() =>
+      this.#end(this.draft(type, { step: seq }), [], status === "asked" ? undefined : also, { error: LOST }),
+    );
   }
 
   /** The effect, and what came of it: the value as it will be read back, or the failure. */
@@ -312,7 +309,7 @@ export class Steps {
     record: Record,
     again: boolean,
     effect: (input: Json, call: StepCall) => unknown,
-    also: Also | undefined,
+    { also, judge, ended }: Around,
   ): Promise<{ readonly value: Json } | { readonly record: Record }> {
     const { row } = this.#writer;
     const call: StepCall = {
@@ -328,13 +325,15 @@ export class Steps {
       value = copyJson(given(name, await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
       bytes = encodeCopy(value, what, "payloadBytes");
     } catch (error) {
-      return { record: await this.#failed(record, error, also) };
+      const failure = judge?.(error, this.#writer.storage.environment.now());
+      return { record: await this.#failed(record, error, also, failure) };
     }
-    await this.#guarded(() =>
+    const [written] = await this.#guarded(() =>
       this.carry(bytes, (payload) =>
         this.#end(this.draft("step/done", { step: record.seq }, ["result", payload]), [payload], also, { value }),
       ),
     );
+    ended?.(written?.seq ?? 0);
     return { value };
   }
 
@@ -357,8 +356,17 @@ export class Steps {
     });
   }
 
-  #failed(record: Record, thrown: unknown, also: Also | undefined): Promise<Record> {
-    const data = { step: record.seq, error: { ...errorOf(thrown) }, ...(isFinal(thrown) ? { final: true } : {}) };
+  #failed(
+    record: Record,
+    thrown: unknown,
+    also: Also | undefined,
+    { final, retryAfterMs }: Failure = { final: isFinal(thrown), retryAfterMs: null },
+  ): Promise<Record> {
+    const data = {
+      ...{ step: record.seq, error: { ...errorOf(thrown) } },
+      ...(final ? { final: true } : {}),
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    };
     return this.#guarded(async () => {
       const draft = this.draft("step/failed", data);
       const [written] = await this.#end(draft, [], also, { error: data.error });
@@ -391,11 +399,6 @@ function worded(kind: string, name: string): string {
 function given(name: string, value: unknown): unknown {
   if (value !== undefined) return value;
   throw new HoldfastError("InvalidJson", `${name} gave undefined: return null where there is nothing to give`);
-}
-
-/** The row of a question to a person. */
-export function insertDecision(run: string, step: number | Slot): Write {
-  return { op: "insert", table: "decisions", row: { run, step_seq: step } };
 }
 
 function parse(bytes: Uint8Array): Json {

@@ -3,8 +3,9 @@ import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { rowId } from "../core/row-id.ts";
+import { insertDecision } from "./approval.ts";
 import { entryOf, payloadOf, type Record } from "./journal.ts";
-import { type Asked, type Identity, insertDecision, type Steps } from "./steps.ts";
+import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Suspension, Waiter } from "./suspension.ts";
 import type { Writer } from "./writer.ts";
 

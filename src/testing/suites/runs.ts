@@ -7,6 +7,7 @@ import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
+import { modelCases } from "./runs-models.ts";
 import { peopleCases } from "./runs-people.ts";
 import { readCases } from "./runs-reads.ts";
 import { erasedReadCases } from "./runs-reads-erased.ts";
@@ -27,6 +28,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...watchingCases,
       ...replayCases,
       ...approvalCases,
+      ...modelCases,
       ...peopleCases,
       ...leftCases,
       ...boundsCases,
