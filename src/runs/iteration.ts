@@ -4,13 +4,13 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { RunResult } from "../contracts/run-results.ts";
 import type {
   AgentDefinition,
   Iteration,
   Model,
   ModelReply,
   RetryPolicy,
-  RunResult,
   SpawnOptions,
   StepCall,
   Verdict,
@@ -71,16 +71,19 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   };
   const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
     setting.isLeft() ? never() : work(asked);
+  const callTool = <Out>(name: string, given?: unknown) =>
+    heard(async () => {
+      const tool = found(agent.tools, name, "tool");
+      const asked = ask("tool", name, given);
+      const mayRepeat = tool.effect === "idempotent";
+      const effect = (value: Json, call: StepCall) => tool.execute(value, call);
+      return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
+    });
+  const names = Object.keys(agent.tools ?? {});
   return {
     ...{ run, session, iteration, input, signal },
-    tool: <Out>(name: string, given?: unknown) =>
-      heard(async () => {
-        const tool = found(agent.tools, name, "tool");
-        const asked = ask("tool", name, given);
-        const mayRepeat = tool.effect === "idempotent";
-        const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
-      }),
+    tools: Object.fromEntries(names.map((name) => [name, (given?: unknown) => callTool(name, given)])),
+    tool: callTool,
     model: (request, name) =>
       heard(async () => {
         const models = Object.keys(agent.models ?? {});
@@ -120,7 +123,7 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
         const definition = checkAgent(child);
         const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
         const asked = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
-        return step(asked, () => setting.spawn(asked, definition, options));
+        return step(asked, () => setting.spawn(asked, definition, options)) as Promise<RunResult<never>>;
       }),
     parallel: <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
