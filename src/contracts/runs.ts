@@ -1,6 +1,14 @@
 // Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
 
+import type {
+  SignalSchemas,
+  SignalWaiter,
+  ToolCaller,
+  UntypedSignals,
+  UntypedToolCalls,
+  ValueArguments,
+} from "./agent-types.ts";
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
 import type { Context, ContextOptions } from "./context.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
@@ -9,6 +17,10 @@ import type { Json, JsonObject, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
 import type { MessageOptions, RecordedReply } from "./replies.ts";
+import type { RunResult } from "./run-results.ts";
+import type { ForkRunInput, RetryInput, RewindRunInput } from "./run-travel.ts";
+import type { JsonSchema, StandardSchema } from "./standard-schema.ts";
+import type { Token, Worker, WorkerOptions } from "./workers.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
 
@@ -174,14 +186,29 @@ export interface StepCall {
   readonly signal: AbortSignal;
 }
 
-export interface Tool {
+/**
+ * `Accepted` is what a call must give, `Out` what it gets. They differ from `In`, which execute() is given, and `Returned`, which
+ * it returns, only where a validator changes what it validates.
+ */
+export interface Tool<Accepted = Json, Out = unknown, In = Accepted, Returned = Out> {
   readonly description?: string;
+  /** Validates the input before the call is intended. */
+  readonly input?: StandardSchema<Accepted, In>;
+  /** What models are told about the input, where the validator cannot say it as JSON Schema. */
+  readonly inputSchema?: JsonSchema;
+  /** Validates what execute() returned; the result is what the validator gives. */
+  readonly output?: StandardSchema<Returned, Out>;
   /** Whether it may run again under the same key after a crash. Not declared: it may not. */
   readonly effect?: "idempotent" | "non-idempotent";
   readonly retry?: RetryPolicy;
   /** Whether a person is asked before the first try: always, or where the function gives true for the input. */
-  readonly approve?: boolean | ((input: Json) => boolean);
-  execute(input: Json, call: StepCall): unknown;
+  readonly approve?: boolean | ApprovalRule<In>["isNeeded"];
+  execute(input: In, call: StepCall): Returned | Promise<Returned>;
+}
+
+/** A method, so that the compiler takes a tool of any input for a tool. */
+interface ApprovalRule<In> {
+  isNeeded(input: In): boolean;
 }
 
 export interface ModelReply {
@@ -214,16 +241,25 @@ export type Verdict =
   | { readonly verdict: "fail"; readonly error: unknown };
 
 /** What an iteration may do. Every call is a step with a place of its own, in the order in which they are made. */
-export interface Iteration<State = Json, Input = Json> {
+export interface Iteration<
+  State = Json,
+  Input = Json,
+  Output = Json,
+  Calls = UntypedToolCalls,
+  Signals = UntypedSignals,
+  ModelName extends string = string,
+> {
   readonly run: string;
   readonly session: string;
   readonly iteration: number;
   readonly input: Input;
   readonly signal: AbortSignal;
-  /** What the tool gave, as JSON keeps it; `Out` is the caller's word for it. */
-  tool<Out = Json>(name: string, input?: unknown): Promise<Out>;
+  /** The agent's tools: `it.tools.refund({ … })` is `it.tool("refund", { … })`. */
+  readonly tools: Calls;
+  /** Calls one of the agent's tools by its name. */
+  readonly tool: ToolCaller<Calls>;
   /** One of the agent's models by its name, its only one when none is named, or a model given here; the request is recorded. */
-  model(request: unknown, model?: string | Model): Promise<RecordedReply>;
+  model(request: unknown, model?: ModelName | Model): Promise<RecordedReply>;
   message(message: MessageInput, options?: MessageOptions): Promise<Message>;
   /**
    * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
@@ -244,17 +280,19 @@ export interface Iteration<State = Json, Input = Json> {
   /** 1 to 60 minutes, 2 when not given: the run lets go of its worker meanwhile. */
   pause(minutes?: number): Promise<void>;
   /** The payload of the oldest signal of this name that nobody took; null when the time is over. */
-  waitFor<Out = Json>(signal: string, options?: { readonly timeoutMs?: number }): Promise<Out | null>;
-  spawn<ChildState, ChildInput>(
-    agent: AgentDefinition<ChildState, ChildInput>,
+  readonly waitFor: SignalWaiter<Signals>;
+  spawn<ChildInput = Json, ChildOutput = Json>(
+    agent: RunnableAgent<ChildInput, ChildOutput>,
     ...options: MaySpare<SpawnOptions<ChildInput>>
-  ): Promise<RunResult>;
+  ): Promise<RunResult<ChildOutput>>;
   /** Steps of each branch are numbered for themselves, whichever is faster. */
   parallel<T extends readonly unknown[]>(
-    ...branches: { readonly [K in keyof T]: (iteration: Iteration<State, Input>) => Promise<T[K]> }
+    ...branches: {
+      readonly [K in keyof T]: (iteration: Iteration<State, Input, Output, Calls, Signals, ModelName>) => Promise<T[K]>;
+    }
   ): Promise<T>;
   next(state: State): Verdict;
-  done(value?: unknown): Verdict;
+  done(...value: ValueArguments<Output>): Verdict;
   fail(error: unknown): Verdict;
 }
 
@@ -272,31 +310,54 @@ export interface SpawnSetting {
 }
 
 /**
- * `State` and `Input` are the caller's word for what is kept as JSON: `defineAgent<{ n: number }>({ … })`. Nothing is checked
- * at run time but that it is JSON.
+ * `State`, `Input` and `Output` are the types of what is kept as JSON. defineAgent() infers them from validators; without
+ * validators they are the caller's word, and nothing is checked at run time but that it is JSON. `Accepted` is what callers give
+ * as input, where the validator makes something else of it.
  */
-export interface AgentDefinition<State = Json, Input = Json> {
+export interface AgentDefinition<
+  State = Json,
+  Input = Json,
+  Output = Json,
+  Calls = UntypedToolCalls,
+  Signals = UntypedSignals,
+  ModelName extends string = string,
+  Accepted = Input,
+> {
   readonly id: string;
   readonly version: string;
+  /** Validates the input when a run begins, and again whenever it is continued. */
+  readonly input?: StandardSchema<Accepted, Input>;
+  /** Validates what initial() and next() give. It must accept what it gives. */
+  readonly state?: StandardSchema<unknown, State>;
+  /** Validates the value of done(). It must accept what it gives. */
+  readonly output?: StandardSchema<unknown, Output>;
+  /** The signals it waits for, and validators of what they carry. */
+  readonly signals?: SignalSchemas<Signals>;
   readonly tools?: Readonly<Record<string, Tool>>;
-  readonly models?: Readonly<Record<string, Model>>;
+  readonly models?: Readonly<Record<ModelName, Model>>;
   readonly limits?: RunLimits;
   /** The first state, made of the input; the input itself when not given. */
   initial?(input: Input): State;
-  iterate(iteration: Iteration<State, Input>, state: State): Promise<Verdict> | Verdict;
+  iterate(
+    iteration: Iteration<State, Input, Output, Calls, Signals, ModelName>,
+    state: State,
+  ): Promise<Verdict> | Verdict;
 }
 
 /** Whatever its state and its input are. */
-export interface AnyAgent extends Omit<AgentDefinition<never, never>, "initial"> {
+export interface AnyAgent extends Pick<AgentDefinition, "id" | "version" | "tools" | "models" | "limits"> {
+  readonly input?: StandardSchema;
+  readonly state?: StandardSchema;
+  readonly output?: StandardSchema;
+  readonly signals?: Readonly<Record<string, StandardSchema>>;
   initial?(input: never): unknown;
+  iterate(iteration: Iteration<never, never, Json, never, never>, state: never): Promise<Verdict> | Verdict;
 }
 
-export interface RunResult {
-  readonly run: Run;
-  readonly status: RunStatus;
-  /** Of a run that is completed. */
-  readonly value: Json;
-  readonly error: RunError | null;
+/** An agent by what its callers need to know: the input it accepts, and the value it gives. */
+export interface RunnableAgent<Accepted = Json, Output = Json> extends AnyAgent {
+  readonly input?: StandardSchema<Accepted, unknown>;
+  readonly output?: StandardSchema<unknown, Output>;
 }
 
 /** An agent that says nothing of its input takes any. */
@@ -318,68 +379,6 @@ export interface RunSetting {
   readonly leaseMs?: number;
 }
 
-export interface ForkRunInput {
-  /** Goes on after this iteration; 0: from its beginning. The last one completed when not given. */
-  readonly iteration?: number;
-  /** Instead of the state it had there. */
-  readonly state?: unknown;
-  /** Of the new session; made up when not given. */
-  readonly session?: string;
-  readonly id?: string;
-  readonly limits?: RunLimits;
-}
-
-export interface RewindRunInput {
-  /** 1 or more. */
-  readonly iteration: number;
-  readonly state?: unknown;
-  readonly id?: string;
-  readonly limits?: RunLimits;
-}
-
-export interface RetryInput {
-  readonly id?: string;
-  /** Instead of those it had, one by one. */
-  readonly limits?: RunLimits;
-}
-
-export interface WorkerOptions extends ResumeOptions {
-  readonly agents: readonly AnyAgent[];
-  /** Runs at a time; 16. */
-  readonly concurrency?: number;
-  /** How often it looks for work when nobody tells it; 1 s. */
-  readonly pollMs?: number;
-  /** Told of every run it takes, leaves or cannot go on with. */
-  readonly watch?: (note: WorkerNote) => void;
-}
-
-/**
- * begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given back.
- * refused: it cannot go on here, or its work came to nothing and is tried again at `run.wakesAt`.
- */
-export type WorkerNote =
-  | { readonly kind: "begun" | "left"; readonly run: Run }
-  | { readonly kind: "refused"; readonly run: Run; readonly error: RunError };
-
-/** Works on runs of its agents until it is stopped. */
-export interface Worker {
-  readonly id: string;
-  /** Runs it works on right now. */
-  readonly working: readonly string[];
-  start(): void;
-  /** Looks for work once; how many were begun. */
-  look(): Promise<number>;
-  /** Takes nothing new; those at work get so long to reach the end of their iteration, 10 s, and are given back then. */
-  stop(options?: { readonly graceMs?: number }): Promise<void>;
-}
-
-/** What is said of a run while it works; nothing of it is stored. */
-export interface Token {
-  readonly run: string;
-  readonly path: string;
-  readonly text: string;
-}
-
 export interface ResumeOptions {
   /** Goes on although the agent has another version or other tools than the run began with. */
   readonly allowMismatch?: boolean;
@@ -397,11 +396,18 @@ export type ErasedContent = "fail" | "placeholder";
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
   /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
-  execute<State, Input>(agent: AgentDefinition<State, Input>, input: RunInput<Input>): Promise<RunResult>;
+  execute<Input = Json, Output = Json>(
+    agent: RunnableAgent<Input, Output>,
+    input: RunInput<Input>,
+  ): Promise<RunResult<Output>>;
   /** Begins a run for a worker to take. */
-  start<State, Input>(agent: AgentDefinition<State, Input>, input: RunInput<Input>): Promise<Run>;
+  start<Input = Json>(agent: RunnableAgent<Input, unknown>, input: RunInput<Input>): Promise<Run>;
   /** Takes the lease of a run nobody works on and goes on with it here. */
-  resume(agent: AnyAgent, id: string, options?: ResumeOptions): Promise<RunResult>;
+  resume<Output = Json>(
+    agent: RunnableAgent<unknown, Output>,
+    id: string,
+    options?: ResumeOptions,
+  ): Promise<RunResult<Output>>;
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
   steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;

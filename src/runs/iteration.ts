@@ -6,6 +6,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
 import type { RecordedReply } from "../contracts/replies.ts";
+import type { RunResult } from "../contracts/run-results.ts";
 import type {
   AgentDefinition,
   Iteration,
@@ -13,7 +14,6 @@ import type {
   RecordedHistoryRange,
   RetryPolicy,
   RunCompaction,
-  RunResult,
   SpawnOptions,
   StepCall,
   Verdict,
@@ -82,17 +82,20 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   };
   const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
     setting.isLeft() ? never() : work(asked);
+  const callTool = <Out>(name: string, given?: unknown) =>
+    heard(async () => {
+      const tool = found(agent.tools, name, "tool");
+      const asked = ask("tool", name, given);
+      const mayRepeat = tool.effect === "idempotent";
+      const effect = (value: Json, call: StepCall) => tool.execute(value, call);
+      const around = approvalOf(tool, name);
+      return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
+    });
+  const names = Object.keys(agent.tools ?? {});
   return {
     ...{ run, session, iteration, input, signal },
-    tool: <Out>(name: string, given?: unknown) =>
-      heard(async () => {
-        const tool = found(agent.tools, name, "tool");
-        const asked = ask("tool", name, given);
-        const mayRepeat = tool.effect === "idempotent";
-        const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-        const around = approvalOf(tool, name);
-        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
-      }),
+    tools: Object.fromEntries(names.map((name) => [name, (given?: unknown) => callTool(name, given)])),
+    tool: callTool,
     model: (request, given) =>
       heard(async () => {
         const { name, model } = chooseModel(agent, given);
@@ -145,7 +148,7 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
         const definition = checkAgent(child);
         const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
         const asked = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
-        return step(asked, () => setting.spawn(asked, definition, options));
+        return step(asked, () => setting.spawn(asked, definition, options)) as Promise<RunResult<never>>;
       }),
     parallel: <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }

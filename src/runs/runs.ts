@@ -5,6 +5,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
+import type { RunResult } from "../contracts/run-results.ts";
 import type {
   AgentDefinition,
   AnyAgent,
@@ -12,11 +13,10 @@ import type {
   ResumeOptions,
   RunFilter,
   RunInput,
-  RunResult,
   Runs,
-  WorkerOptions,
 } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
+import type { WorkerOptions } from "../contracts/workers.ts";
 import {
   checkArray,
   checkBoolean,
@@ -108,11 +108,11 @@ export function createRuns(
   const { host } = shop;
   const named = (id: string) => namedRun(storage, id);
   const runs: Runs = {
-    execute: (agent, input) => execute(shop, agent, input),
+    execute: (agent, input) => execute(shop, agent, input) as Promise<RunResult<never>>,
     async start(agent, input) {
       return runOf(await createRun(storage, payloads, checkAgent(agent), input, { owner: null }));
     },
-    resume: (agent, id, options) => resume(shop, agent, id, options),
+    resume: (agent, id, options) => resume(shop, agent, id, options) as Promise<RunResult<never>>,
     async get(id) {
       const [row] = await storage.query("run.get", await named(id));
       return row === undefined ? null : runOf(row, await errorOf(storage, row));
