@@ -5,6 +5,7 @@ import type { ContextMessage } from "./context.ts";
 import type { JsonObject } from "./json.ts";
 import type { ContentBlock } from "./messages.ts";
 import type { ModelCall, RetryPolicy } from "./runs.ts";
+import type { DescribedTool } from "./tool-schemas.ts";
 
 export interface ChatModel {
   /** As it is recorded with every call: "anthropic", "openai", … */
@@ -20,15 +21,7 @@ export interface ChatRequest {
   readonly system: string | undefined;
   /** Oldest first, as `it.context()` gives them: every tool call is followed by its result. */
   readonly messages: readonly ContextMessage[];
-  readonly tools: readonly ToolSpec[];
-}
-
-/** A tool as a model is told about it. */
-export interface ToolSpec {
-  readonly name: string;
-  readonly description?: string;
-  /** A JSON Schema of type "object". */
-  readonly inputSchema: JsonObject;
+  readonly tools: readonly DescribedTool[];
 }
 
 /**

@@ -1,7 +1,8 @@
 // A request of the Anthropic Messages API, made of stored messages.
-import type { ChatRequest, ToolSpec } from "../contracts/chat.ts";
+import type { ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/runs.ts";
+import type { DescribedTool } from "../contracts/tool-schemas.ts";
 import type { AnthropicOptions } from "./anthropic.ts";
 import {
   type BlockOf,
@@ -50,7 +51,7 @@ function systemOf(text: string, cache: boolean): string | readonly object[] {
   return cache ? [{ type: "text", text, ...CACHED }] : text;
 }
 
-function toolsOf(tools: readonly ToolSpec[], cache: boolean): readonly object[] {
+function toolsOf(tools: readonly DescribedTool[], cache: boolean): readonly object[] {
   return tools.map(({ name, description, inputSchema }, i) => ({
     ...{ name, input_schema: inputSchema, ...(description === undefined ? {} : { description }) },
     ...(cache && i === tools.length - 1 ? CACHED : {}),

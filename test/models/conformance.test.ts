@@ -1,14 +1,15 @@
 // Every adapter, with the real SDK behind it, against the fake server: the same script gives the same reply, whichever
 // interface it comes through, and what was kept goes back as it came.
 import { afterEach, describe, expect, test } from "vitest";
-import type { ChatContent, ChatReply, ChatRequest, ToolSpec } from "../../src/contracts/chat.ts";
+import type { ChatContent, ChatReply, ChatRequest } from "../../src/contracts/chat.ts";
 import type { ContextMessage } from "../../src/contracts/context.ts";
 import type { ContentBlock, Role } from "../../src/contracts/messages.ts";
+import type { DescribedTool } from "../../src/contracts/tool-schemas.ts";
 import { ModelError } from "../../src/models/failure.ts";
 import { type FakeModels, type FakeScript, inTurn, startFakeModels, USAGE } from "../fake-models.ts";
 import { ADAPTERS, type Adapter, modelCall } from "./adapters.ts";
 
-const TOOLS: readonly ToolSpec[] = ["look", "refund"].map((name) => ({
+const TOOLS: readonly DescribedTool[] = ["look", "refund"].map((name) => ({
   ...{ name, description: `does ${name}` },
   inputSchema: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
 }));
