@@ -2,7 +2,8 @@
 // made again after a crash does the same, so the shortest program is one that survives (rules RU2, RU3).
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, AnyAgent, ExecuteOptions, RunInput, RunResult, RunWait } from "../contracts/runs.ts";
+import type { RunResult } from "../contracts/run-results.ts";
+import type { AgentDefinition, AnyAgent, ErasedContent, ExecuteOptions, RunInput, RunWait } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkBoolean, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { isHeld } from "../core/held.ts";
@@ -27,7 +28,7 @@ const LOOK_MS = 1000;
 /** While its owner, or a child that it waits for, is on this machine: a process that ends tells no one. */
 const NEAR_LOOK_MS = 200;
 
-const OPTIONS = ["wait", "onWait", "signal", "allowMismatch", "verify"];
+const OPTIONS = ["wait", "onWait", "signal", "allowMismatch", "verify", "erased"];
 
 interface CheckedOptions {
   readonly wait: boolean;
@@ -35,6 +36,7 @@ interface CheckedOptions {
   readonly signal: AbortSignal | undefined;
   readonly allowMismatch: boolean;
   readonly verify: Verified;
+  readonly erased: ErasedContent;
 }
 
 export async function executeRun(
@@ -105,7 +107,7 @@ async function continueOnce(
   const now = await existingRun(storage, row.id);
   if (!(await isDue(storage, now))) return resultNow(workers, row.id);
   // As it was verified, but for the mark of a held run, which was taken off.
-  await workers.work(agent, await claimRun(storage, { ...row, beat: now.beat }, workers.owner), options.signal);
+  await workers.work(agent, await claimRun(storage, { ...row, beat: now.beat }, workers.owner), options);
   refuseAborted(options.signal);
   return resultNow(workers, row.id);
 }
@@ -141,13 +143,13 @@ async function workOn(
   workers: LocalWorkers,
   agent: AgentDefinition,
   lease: RunRow,
-  { wait, signal }: CheckedOptions,
+  options: CheckedOptions,
 ): Promise<void> {
   try {
-    await workers.work(agent, lease, signal);
+    await workers.work(agent, lease, options);
   } catch (error) {
     // Another worker took the run over while this process stood still: then that one is waited for.
-    if (!wait || !isLeaseLost(error)) throw error;
+    if (!options.wait || !isLeaseLost(error)) throw error;
   }
 }
 
@@ -268,6 +270,7 @@ function checkExecuteOptions(options: ExecuteOptions | undefined, wait: boolean)
     signal: given.signal,
     allowMismatch: given.allowMismatch === true,
     verify: checkVerify(given.verify),
+    erased: checkErased(given.erased),
   };
 }
 
@@ -275,4 +278,8 @@ const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
 
 export function checkVerify(verify: unknown): Verified {
   return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
+}
+
+export function checkErased(erased: unknown): ErasedContent {
+  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
 }

@@ -2,7 +2,7 @@
 // run, and give everything back when the handle is closed.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition } from "../contracts/runs.ts";
+import type { AgentDefinition, ErasedContent } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { newId } from "../core/environment.ts";
 import { Execution, type Host } from "./execution.ts";
@@ -10,6 +10,11 @@ import { releaseRun } from "./lease.ts";
 import { ownerText } from "./owner.ts";
 import { Tokens } from "./tokens.ts";
 import { RunWorker, type Settings } from "./worker.ts";
+
+export interface WorkOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly erased: ErasedContent;
+}
 
 export class LocalWorkers {
   readonly host: Host;
@@ -30,9 +35,9 @@ export class LocalWorkers {
   }
 
   /** Works on a run whose lease is ours until it ends or waits, or `signal` aborts; then gives the lease back. */
-  async work(agent: AgentDefinition, row: RunRow, signal?: AbortSignal): Promise<void> {
+  async work(agent: AgentDefinition, row: RunRow, { signal, erased }: WorkOptions): Promise<void> {
     const { storage } = this.host;
-    const execution = new Execution(this.host, agent, row);
+    const execution = new Execution(this.host, agent, row, { erased });
     const stop = () => execution.stop();
     this.#executions.set(row.id, execution);
     signal?.addEventListener("abort", stop, { once: true });

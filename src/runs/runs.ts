@@ -4,8 +4,10 @@ import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, ListedRunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, AnyAgent, ResumeOptions, RunFilter, Runs, WorkerOptions } from "../contracts/runs.ts";
+import type { RunResult } from "../contracts/run-results.ts";
+import type { AgentDefinition, AnyAgent, ResumeOptions, RunFilter, Runs } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
+import type { WorkerOptions } from "../contracts/workers.ts";
 import {
   checkArray,
   checkBoolean,
@@ -24,7 +26,7 @@ import { findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
-import { checkVerify, executeRun, resumeRun } from "./execute.ts";
+import { checkErased, checkVerify, executeRun, resumeRun } from "./execute.ts";
 import { lastOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { namedRun } from "./naming.ts";
@@ -45,12 +47,12 @@ export function createRuns(
   const { host } = workers;
   const named = (id: string) => namedRun(storage, id);
   const runs: Runs = {
-    execute: (agent, input, options) => executeRun(workers, agent, input, options),
+    execute: (agent, input, options) => executeRun(workers, agent, input, options) as Promise<RunResult<never>>,
     async start(agent, input) {
       const { row } = await findOrCreateRun(host, checkAgent(agent), input, null);
       return runOf(row, await errorOf(storage, row), storage.environment);
     },
-    resume: (agent, id, options) => resumeRun(workers, agent, id, options),
+    resume: (agent, id, options) => resumeRun(workers, agent, id, options) as Promise<RunResult<never>>,
     async get(id) {
       const [row] = await storage.query("run.get", await named(id));
       return row === undefined ? null : runOf(row, await errorOf(storage, row), storage.environment);
@@ -90,7 +92,7 @@ export function createRuns(
     recoverAll: async (options) => recoverAll(storage, verifyOf(options)),
     createWorker(options) {
       const given = checkRecord(options, "worker", [
-        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify"],
+        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify", "erased"],
       ]);
       const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AnyAgent[];
       const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
@@ -100,7 +102,7 @@ export function createRuns(
       return workers.createWorker(checked, {
         ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
         ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify(given.verify) },
-        watch: checkWatch(given.watch),
+        ...{ watch: checkWatch(given.watch), erased: checkErased(given.erased) },
       });
     },
     tokens(options) {

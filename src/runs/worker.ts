@@ -1,8 +1,9 @@
 // A worker: claims runs that can go on, works on some at a time, and takes over those whose worker shows no sign of life.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions, Worker, WorkerNote } from "../contracts/runs.ts";
+import type { AgentDefinition, ResumeOptions } from "../contracts/runs.ts";
 import { DUE } from "../contracts/storage.ts";
+import type { Worker, WorkerNote } from "../contracts/workers.ts";
 import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
@@ -174,7 +175,7 @@ export class RunWorker implements Worker {
       this.#refuse(seen, error);
       return false;
     }
-    const execution = new Execution(this.#host, agent, row);
+    const execution = new Execution(this.#host, agent, row, this.#settings);
     const done = this.#work(execution).finally(() => this.#working.delete(row.id));
     this.#working.set(row.id, { execution, done });
     this.#tell({ kind: "begun", run: runOf(row) });

@@ -3,11 +3,15 @@ import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
 import { executeCases } from "./runs-execute.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
+import { modelCases } from "./runs-models.ts";
 import { peopleCases } from "./runs-people.ts";
+import { readCases } from "./runs-reads.ts";
+import { erasedReadCases } from "./runs-reads-erased.ts";
 import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
 import { waitingCases } from "./runs-waiting.ts";
@@ -24,11 +28,15 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...travelCases,
       ...watchingCases,
       ...replayCases,
+      ...approvalCases,
+      ...modelCases,
       ...peopleCases,
       ...leftCases,
       ...executeCases,
       ...boundsCases,
       ...familyCases,
+      ...readCases,
+      ...erasedReadCases,
     ],
     make,
     options,
