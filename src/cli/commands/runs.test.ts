@@ -329,6 +329,36 @@ describe("runs", () => {
   });
 });
 
+describe("messages of runs", () => {
+  test("name the model call that wrote them", async () => {
+    const speaks = defineAgent({
+      id: "speaker",
+      version: "1",
+      models: { m: { model: "fake-1", call: () => ({ output: "hello", costUsd: 0.25 }) } },
+      iterate: async (it) => {
+        await it.message({ role: "user", content: "hi" });
+        const { output, call } = await it.model("q");
+        await it.message({ role: "assistant", content: String(output) }, { call });
+        return it.done(call);
+      },
+    });
+    const { value: call } = await hf.runs.execute(speaks, { session: "talk" });
+    const shown = await run("messages", "talk", "--calls");
+    expect(shown).toContain(`by call ${call}, fake-1, $0.25\n    hello\n`);
+    expect(shown.match(/by call/g)).toHaveLength(1);
+    expect(await run("messages", "talk")).not.toContain("by call");
+    const { messages, calls } = await json("messages", "talk", "--calls");
+    expect(messages.map((message: { call?: string }) => message.call)).toEqual([undefined, call]);
+    expect(calls).toMatchObject([{ id: call, model: "fake-1", costUsd: 0.25 }]);
+    const traced = await json("trace", "--causes", messages[1].id);
+    expect(traced.event.causes).toContainEqual({ kind: "call", id: call });
+    await refused(2, "messages", "talk", "--calls", "--follow");
+    const { items } = await hf.heads.list("talk");
+    const at = await json("messages", `talk@${items[0]?.id}`, "--calls");
+    expect(at.messages.at(-1).call).toBe(call);
+  });
+});
+
 describe("people", () => {
   test("are asked, with what they need to know and how to answer", async () => {
     expect(await run("runs", "pending")).toBe("nothing to decide\n");
