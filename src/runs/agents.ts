@@ -6,10 +6,14 @@ import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
-import { checkFields, checkId, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
+import { checkFields, checkId, checkInt, checkOneOf, checkPlain, checkRecord, invalid } from "../core/check.ts";
 import { changeSince, toolsetOf } from "./toolset.ts";
+import { checkValidator } from "./validation.ts";
 
-const AGENT = ["id", "version", "tools", "models", "limits", "initial", "iterate"] as const;
+const AGENT = [
+  ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
+] as const;
+const TOOL = ["description", "input", "inputSchema", "output", "effect", "retry", "execute"] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
 
@@ -63,9 +67,16 @@ export function checkAgent(agent: unknown): AgentDefinition {
   if (given.initial !== undefined && typeof given.initial !== "function") {
     throw invalid("agent.initial", "a function", given.initial);
   }
+  for (const name of ["input", "state", "output"] as const) checkValidator(given[name], `agent.${name}`);
+  for (const [name, schema] of Object.entries(checkRecord(given.signals, "agent.signals"))) {
+    checkValidator(schema, `agent.signals.${checkId(name, "agent.signals")}`);
+  }
   for (const [name, tool] of Object.entries(checkRecord(given.tools, "agent.tools"))) {
     const what = `agent.tools.${checkId(name, "agent.tools")}`;
-    const { effect, execute, retry } = checkRecord(tool, what, ["description", "effect", "retry", "execute"]);
+    const { effect, execute, retry, input, inputSchema, output } = checkRecord(tool, what, TOOL);
+    checkValidator(input, `${what}.input`);
+    checkValidator(output, `${what}.output`);
+    if (inputSchema !== undefined) checkPlain(inputSchema, `${what}.inputSchema`);
     if (typeof execute !== "function") throw invalid(`${what}.execute`, "a function", execute);
     if (effect !== undefined) checkOneOf(effect, `${what}.effect`, ["idempotent", "non-idempotent"]);
     checkRetry(retry, `${what}.retry`);

@@ -11,7 +11,7 @@ import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
-import { eventOf, keptState, loadState, noState } from "./checkpoints.ts";
+import { eventOf, firstState, keptState, loadState } from "./checkpoints.ts";
 import { spawnRun } from "./children.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { type Ended, endingWith } from "./ending.ts";
@@ -23,9 +23,11 @@ import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
 import { carriedBlobs, pausing } from "./moves.ts";
 import { chanceOf, recordsFor, retriedBy } from "./past.ts";
+import { refuseInvalid } from "./refusals.ts";
 import { type Outside, Steps } from "./steps.ts";
 import { Suspension } from "./suspension.ts";
 import type { Tokens } from "./tokens.ts";
+import { validateInput, validateVerdict } from "./validation.ts";
 import { checkVerdict, limitReached } from "./verdicts.ts";
 import { askPerson, Waiting } from "./waiting.ts";
 import { type Change, Writer } from "./writer.ts";
@@ -58,6 +60,8 @@ export class Execution {
   #inherits: HeadDraft["inherits"] = null;
   /** Set when something else than the iteration ends the work. */
   #leave: ((error?: unknown) => void) | null = null;
+  /** As it was given, and as the agent's validator gives it. */
+  #given: Json = null;
   #input: Json = null;
   #retried: JsonObject | null = null;
   #chance = "";
@@ -106,7 +110,7 @@ export class Execution {
       const created = await eventOf(storage, this.row.session, this.row.first_seq);
       this.#retried = retriedBy(created);
       this.#chance = chanceOf(this.row.id, created);
-      this.#input = await payloadOf(payloads, this.row.session, created);
+      this.#given = await payloadOf(payloads, this.row.session, created);
       for (;;) {
         const stop = this.#reached();
         const end: End = stop === null ? await this.#iterate() : { verdict: "fail", error: limitReached(stop) };
@@ -175,6 +179,7 @@ export class Execution {
     const { storage } = this.#host;
     const { row } = this;
     const iteration = row.iteration + 1;
+    this.#input ??= await validateInput(this.#agent, this.#given);
     const known = this.#next?.checkpoint === row.checkpoint_seq ? this.#next : null;
     this.#next = null;
     const records = known === null ? await recordsFor(storage, row, this.#retried) : [];
@@ -203,7 +208,7 @@ export class Execution {
   async #verdict(context: Iteration, state: Json, steps: Steps, suspension: Suspension): Promise<Verdict> {
     let verdict: Verdict;
     try {
-      verdict = checkVerdict(await this.#agent.iterate(context, state));
+      verdict = await validateVerdict(this.#agent, checkVerdict(await this.#agent.iterate(context, state)));
     } catch (error) {
       verdict = { verdict: "fail", error };
     }
@@ -250,7 +255,8 @@ export class Execution {
         suspension.during(() => appendMessage(writer, payloads, steps, leave, asked, message)),
       model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
-      waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
+      waitFor: (asked, name, timeoutMs, schema) => waiting.waitFor(asked, name, timeoutMs, schema),
+      refuse: (asked, error) => refuseInvalid({ writer, steps, leave }, asked, error),
       spawn: (asked, agent, options) => spawnRun(parent, asked, agent, options),
     });
     return { context, steps };
@@ -261,14 +267,7 @@ export class Execution {
     const { storage, payloads } = this.#host;
     const { session, checkpoint_seq } = this.row;
     if (checkpoint_seq !== null) return { state: await loadState(storage, payloads, session, checkpoint_seq) };
-    if (this.#agent.initial === undefined) return { state: this.#input };
-    try {
-      const made = this.#agent.initial(this.#input);
-      if (made === undefined) throw noState("initial() gave");
-      return { state: JSON.parse(decodeText(encodeJson(made, "state", "payloadBytes"))) as Json };
-    } catch (error) {
-      return { error };
-    }
+    return firstState(this.#agent, this.#input);
   }
 
   /** The verdict that the run failed when its state cannot be kept. */

@@ -9,6 +9,7 @@ import { leftCases } from "./runs-left.ts";
 import { peopleCases } from "./runs-people.ts";
 import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
+import { typesCases } from "./runs-types.ts";
 import { waitingCases } from "./runs-waiting.ts";
 import { watchingCases } from "./runs-watching.ts";
 
@@ -21,6 +22,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...verbCases,
       ...waitingCases,
       ...travelCases,
+      ...typesCases,
       ...watchingCases,
       ...replayCases,
       ...peopleCases,
