@@ -1,6 +1,7 @@
 // Tools that a person must permit: nothing happens before the answer, and one permission is one try.
 import assert from "node:assert/strict";
-import type { AgentDefinition, RunInput, RunResult, Runs } from "../../contracts/runs.ts";
+import type { RunResult } from "../../contracts/run-results.ts";
+import type { AgentDefinition, RunInput, Runs } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
