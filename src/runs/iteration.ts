@@ -1,16 +1,14 @@
 // What an iteration may do, each thing at a place of its own: counted in the order of the calls, branches of parallel work
 // for themselves.
 
-import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Json } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
 import type {
   AgentDefinition,
   Iteration,
   Model,
   ModelReply,
-  RecordedHistoryRange,
   RetryPolicy,
   RunCompaction,
   RunResult,
@@ -23,6 +21,7 @@ import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import { didYouMean } from "../core/distance.ts";
 import { checkAgent } from "./agents.ts";
+import type { RecordedReads } from "./reads.ts";
 import { type Asked, never, type Steps } from "./steps.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
@@ -52,9 +51,7 @@ export interface Setting {
   /** The work on it has ended without one: whatever it asks for is never answered. */
   readonly isLeft: () => boolean;
   readonly message: (asked: Asked, message: MessageInput) => Promise<Message>;
-  readonly context: (asked: Asked, options: ContextOptions | undefined) => Promise<Context>;
-  readonly history: (asked: Asked, range: RecordedHistoryRange | undefined) => Promise<readonly Message[]>;
-  readonly state: (asked: Asked) => Promise<JsonObject>;
+  readonly reads: RecordedReads;
   readonly compact: (asked: Asked, compaction: RunCompaction) => Promise<void>;
   readonly model: (asked: Asked, name: string, model: Model) => Promise<ModelReply>;
   /** Until then; `lets go`: without holding on to the worker. */
@@ -102,11 +99,11 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       heard(async () => {
         // A function has no digest: that it is the same is the caller's word.
         const { tokenizer: _tokenizer, ...rest } = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
-        return step(ask("read", "context", rest), (asked) => setting.context(asked, options));
+        return step(ask("read", "context", rest), (asked) => setting.reads.context(asked, options));
       }),
     history: (range) =>
-      heard(async () => step(ask("read", "history", range ?? {}), (asked) => setting.history(asked, range))),
-    state: () => heard(async () => step(ask("read", "state", null), (asked) => setting.state(asked))),
+      heard(async () => step(ask("read", "history", range ?? {}), (asked) => setting.reads.history(asked, range))),
+    state: () => heard(async () => step(ask("read", "state", null), (asked) => setting.reads.state(asked))),
     compact: (compaction) =>
       heard(async () => step(ask("compact", "compact", compaction), (asked) => setting.compact(asked, compaction))),
     now: () =>
