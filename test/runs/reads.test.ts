@@ -11,7 +11,7 @@ import type { HoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { JsonObject } from "../../src/contracts/json.ts";
 import type { Message } from "../../src/contracts/messages.ts";
-import type { AgentDefinition, Iteration } from "../../src/contracts/runs.ts";
+import type { AgentDefinition, Iteration, WorkerNote } from "../../src/contracts/runs.ts";
 import { open } from "../../src/open.ts";
 import { adjustableEnvironment } from "../../src/testing/environment.ts";
 import { postgresUrl } from "../engines.ts";
@@ -40,7 +40,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ do: fc.constant("append" as const), on, by, n: fc.integer({ min: 1, max: 3 }) }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("state" as const), on, key, isBrief: fc.boolean() }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant("state" as const), on, key, isBrief: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("unset" as const), on, key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("clear" as const), on, by }) },
   {
@@ -49,7 +49,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("compact" as const), on, by, keep: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), on: fc.nat(1), everywhere: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("wait" as const) }) },
 );
 
 interface Story {
@@ -135,9 +135,14 @@ class Stage {
       return run.id;
     }
     const { id } = await runs.start(agent, { session: OWN, id: "first" });
-    const worker = runs.createWorker({ agents: [agent], pollMs: 10 });
+    const left = Promise.withResolvers<void>();
+    const watch = ({ kind, run }: WorkerNote) => {
+      if (kind !== "begun") left.reject(new Error(`left before it was interrupted: ${run.error?.message}`));
+    };
+    const worker = runs.createWorker({ agents: [agent], pollMs: 10, watch });
     expect(await worker.look()).toBe(1);
-    await reached;
+    await Promise.race([reached, left.promise]);
+    left.promise.catch(() => {});
     await worker.stop({ graceMs: 0 });
     return id;
   }
