@@ -256,8 +256,6 @@ export class Execution {
     const waiting = new Waiting(writer, steps, suspension, leave, signal);
     const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own, this.#options));
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
-    const { erased = "fail" } = this.#options;
-    const reads = new RecordedReads({ writer, payloads, steps, suspension, leave, erased });
     const head = (at: number, compaction: NonNullable<Plan["compaction"]>) => this.#head(at, NOTHING, compaction);
     const context = createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
@@ -267,9 +265,7 @@ export class Execution {
       isLeft: () => life.isLeft,
       message: (asked, message, call) =>
         suspension.during(() => appendMessage({ writer, payloads, steps, leave }, asked, message, call)),
-      context: (asked, options) => reads.context(asked, options),
-      history: (asked, range) => reads.history(asked, range),
-      state: (asked) => reads.state(asked),
+      reads: new RecordedReads({ writer, payloads, steps, suspension, leave, erased: this.#options.erased ?? "fail" }),
       compact: (asked, compaction) =>
         suspension.during(() => compactSession({ writer, payloads, steps, leave, head }, asked, compaction)),
       model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
