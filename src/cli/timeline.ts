@@ -3,6 +3,7 @@
 import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
+import { ownerWords } from "../runs/owner.ts";
 import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
@@ -226,8 +227,9 @@ function sayOf(
     case "run/created":
       return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
     case "run/claimed":
-      if (data.status === "recovering") return { text: `taken over, its worker was gone: ${data.owner}`, tone: "warn" };
-      return { text: `taken by ${data.owner}`, tone: "plain" };
+      if (data.status === "recovering")
+        return { text: `taken over, its worker was gone: ${ownerWords(String(data.owner))}`, tone: "warn" };
+      return { text: `taken by ${ownerWords(String(data.owner))}`, tone: "plain" };
     case "run/released":
       if (data.recovered === true) return { text: "recovered: its worker was gone; for another to take", tone: "warn" };
       if (data.error !== undefined) return { text: `given back: ${messageIn(data)}`, tone: "bad" };

@@ -48,6 +48,30 @@ export interface RunError {
   readonly hint?: string;
 }
 
+export interface RunProcess {
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** Who has the lease of a run. Host and pid are null where the platform does not tell. */
+export interface RunOwner {
+  readonly worker: string;
+  readonly host: string | null;
+  readonly pid: number | null;
+}
+
+export interface RunIdle {
+  /**
+   * queued: no worker has taken it yet, or the last one gave it back. owner-gone: the process that had its lease has ended.
+   * waiting, paused: its agent said so. held: it came with an archive. retry-later: its last try came to nothing.
+   */
+  readonly reason: "queued" | "owner-gone" | "waiting" | "paused" | "held" | "retry-later";
+  /** The same for people. */
+  readonly message: string;
+  /** What continues it. */
+  readonly hint: string;
+}
+
 export interface Run {
   readonly id: string;
   readonly session: string;
@@ -62,8 +86,12 @@ export interface Run {
   readonly version: number;
   /** Grows whenever somebody takes the lease. */
   readonly epoch: number;
-  /** Who has the lease; null when nobody works on it. */
+  /** The worker that has the lease; null when none works on it. */
   readonly owner: string | null;
+  /** Where that worker runs; null when it has no owner, or the owner's platform does not tell. */
+  readonly process: RunProcess | null;
+  /** Why no worker works on it now; null when one does, or it has ended. */
+  readonly idle: RunIdle | null;
   /** Iterations completed. */
   readonly iteration: number;
   readonly pausedUntil: number | null;
@@ -375,8 +403,35 @@ export interface RunSetting {
   readonly limits?: RunLimits;
   /** Higher goes first. */
   readonly priority?: number;
-  /** How long its worker may show no sign of life before another takes over; 30 s. */
+  /** How long its worker may show no sign of life before another machine takes over; 10 s. */
   readonly leaseMs?: number;
+}
+
+/** Why a call of execute() or resume() does not go on, told through `onWait`. */
+export interface RunWait {
+  readonly run: string;
+  readonly session: string;
+  /** owner: a worker has its lease. The others: what the run itself waits for. */
+  readonly reason: "owner" | "signal" | "decision" | "run" | "paused";
+  /** Set when the reason is owner. */
+  readonly owner: RunOwner | null;
+  readonly waitsFor: readonly Waits[];
+  /** It goes on after this long at the latest; null: that depends on others. */
+  readonly atMostMs: number | null;
+  /** The same for people, with what to do. */
+  readonly message: string;
+}
+
+export interface ExecuteOptions extends ResumeOptions {
+  /**
+   * Whether the call waits through everything the run waits for, and ends when the run has ended. `execute` does unless this
+   * is false; `resume` does only when this is true. Without it the call returns as soon as the run waits or is paused.
+   */
+  readonly wait?: boolean;
+  /** Called whenever the call begins to wait for something else. */
+  readonly onWait?: (wait: RunWait) => void;
+  /** Aborted: the call rejects with Aborted, and the run is given back for another call or worker to continue. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ResumeOptions {
@@ -395,18 +450,24 @@ export type ErasedContent = "fail" | "placeholder";
 
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
-  /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
+  /**
+   * Begins the run, continues it where it was, or returns what came of it: call it again with the same id after any crash.
+   * The same id with another session, agent or input is a Conflict. Without an id, an interrupted run of the same agent and
+   * input in the session is continued; anything else that has not ended there is SessionBusy. The call ends when the run has
+   * ended (`wait: false`: when it waits). What a run waits for comes through signal() and answer() alone.
+   */
   execute<Input = Json, Output = Json>(
     agent: RunnableAgent<Input, Output>,
     input: RunInput<Input>,
+    options?: ExecuteOptions,
   ): Promise<RunResult<Output>>;
-  /** Begins a run for a worker to take. */
+  /** Begins a run for a worker to take; with the id of a run that is there, of the same agent and input, that run. */
   start<Input = Json>(agent: RunnableAgent<Input, unknown>, input: RunInput<Input>): Promise<Run>;
-  /** Takes the lease of a run nobody works on and goes on with it here. */
+  /** Claims a run that no living worker has, and continues it here until it ends, waits or is paused. */
   resume<Output = Json>(
     agent: RunnableAgent<unknown, Output>,
     id: string,
-    options?: ResumeOptions,
+    options?: ExecuteOptions,
   ): Promise<RunResult<Output>>;
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;

@@ -12,8 +12,9 @@ import { parseRowId, rowId } from "../core/row-id.ts";
 import { eventOf } from "./checkpoints.ts";
 import { type Entry, entryOf, lastOf, payloadOf, recordsOf, stepOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
-import { refuseEnded, waitsFor } from "./rows.ts";
+import { refuseEnded } from "./rows.ts";
 import { moved } from "./verbs.ts";
+import { waitsFor } from "./waits.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
 const REASONS: readonly DecisionReason[] = ["in-doubt", "approval"];

@@ -11,7 +11,7 @@ import { runOf } from "./rows.ts";
 
 export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
   const error = await errorOf(storage, row);
-  const run = runOf(row, error);
+  const run = runOf(row, error, storage.environment);
   if (run.status !== "completed") return { run, status: run.status, value: null, error };
   const value = await loadEventPayload(storage, payloads, row.session, row.seq);
   return { run, status: run.status, value, error: null };

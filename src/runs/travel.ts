@@ -241,7 +241,7 @@ export async function rewindRun(
       const row = await existingRun(storage, first.id);
       if (row.owner !== null) throw atWork(row);
       const [busy] = await storage.query("run.active", row.session);
-      if (busy !== undefined && busy.id !== row.id) throw sessionBusy(row.session, busy.id);
+      if (busy !== undefined && busy.id !== row.id) throw sessionBusy(busy, storage.environment);
       const session = await existingSession(storage, row.session);
       const head = (await placeOf(storage, row, iteration))?.head ?? null;
       if (head === null) throw noIteration(row, iteration);

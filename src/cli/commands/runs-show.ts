@@ -101,7 +101,7 @@ function describe(
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
       ["hint", run.error?.hint ?? ""],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],
-      ["worker", run.owner ?? ""],
+      ["worker", workerWords(run)],
       ["iteration", iterationWords(run)],
       ["tokens", run.tokens === 0 ? "" : formatCount(run.tokens)],
       ["cost", run.costUsd === null ? "" : formatUsd(run.costUsd)],
@@ -120,4 +120,9 @@ function decided({ id, step, reason, askedAt, answer }: Decision): string {
   if (answer === null) return `on ${about}: asked ${formatTime(askedAt)}, not answered`;
   const note = answer.note === null ? "" : `, "${answer.note}"`;
   return `on ${about}: ${verdictWords(answer.verdict, reason)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
+}
+
+function workerWords({ owner, process }: Run): string {
+  if (owner === null) return "";
+  return process === null ? owner : `${owner} (process ${process.pid} on ${process.host})`;
 }

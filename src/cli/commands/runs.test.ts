@@ -126,7 +126,7 @@ describe("runs", () => {
     expect(await run("runs")).toBe("no runs\n");
     await hf.runs.execute(counts, { session: "a", id: "run_first" });
     await hf.runs.execute(counts, { session: "b", id: "run_second", limits: { iterations: 1 } });
-    await hf.runs.execute(waits, { session: "c", id: "run_third" });
+    await hf.runs.execute(waits, { session: "c", id: "run_third" }, { wait: false });
     const all = await run("runs");
     expect(all.split("\n").map((line) => line.split(/\s+/)[0])).toEqual([
       "RUN",
@@ -173,7 +173,7 @@ describe("runs", () => {
   test("tells the iteration a run is in or ended in, beside those that are complete", async () => {
     const ended = await hf.runs.execute(counts, { session: "a" });
     const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
-    const waiting = await hf.runs.execute(waits, { session: "c" });
+    const waiting = await hf.runs.execute(waits, { session: "c" }, { wait: false });
     const { id: never } = await hf.runs.start(counts, { session: "d" });
     await hf.runs.cancel(never);
     const asked = await inDoubt();
@@ -202,7 +202,11 @@ describe("runs", () => {
       id: "parent",
       iterate: async (it) => it.done((await it.spawn(waits)).value),
     });
-    const { run: made } = await hf.runs.execute(parent, { session: "a-session-with-quite-a-long-name" });
+    const { run: made } = await hf.runs.execute(
+      parent,
+      { session: "a-session-with-quite-a-long-name" },
+      { wait: false },
+    );
     const [child = ""] = made.waitsFor.map((wait) => (wait.kind === "run" ? wait.run : ""));
     const ids = async (...argv: string[]) => (await json("runs", ...argv)).items.map(({ id }: { id: string }) => id);
     expect(await ids()).toEqual([made.id]);
@@ -218,7 +222,7 @@ describe("runs", () => {
     expect((await json("runs", "show", child.slice(0, 12))).run.id).toBe(child);
     // A page is filled with those that are shown.
     await hf.runs.execute(counts, { session: "older" });
-    await hf.runs.execute(parent, { session: "newer" });
+    await hf.runs.execute(parent, { session: "newer" }, { wait: false });
     expect((await ids("--limit", "2")).length).toBe(2);
     expect((await json("runs", "--limit", "3")).next).toBe(null);
   });
@@ -229,7 +233,7 @@ describe("runs", () => {
       ...waits,
       iterate: async (it) => it.done({ found, said: await it.waitFor("go", { timeoutMs: 3_600_000 }) }),
     });
-    const { run: made } = await hf.runs.execute(agent, { session: "a" });
+    const { run: made } = await hf.runs.execute(agent, { session: "a" }, { wait: false });
     expect(await run("runs", "show", made.id)).toMatch(/ wait go +waiting for signal go until 20\d\d-/);
     await hf.runs.signal(made.id, "go", 1);
     await hf.runs.resume(agent, made.id);
@@ -290,7 +294,10 @@ describe("runs", () => {
     expect(await run(...begin, "c", "--input", '{"n":1}', "--now")).toMatch(/^run run_\w+ is completed\n\{"n":1\}\n$/);
     expect(await json(...begin, "d", "--input", "7", "--now")).toMatchObject({ status: "completed", value: 7 });
     const bad = await cli([...begin, "e", "--input", '"bad"', "--now"]);
-    expect([bad.code, bad.stdout]).toEqual([1, expect.stringMatching(/ is failed: no\n$/)]);
+    expect([bad.code, bad.stdout]).toEqual([
+      1,
+      expect.stringMatching(/ is failed: no\nholdfast runs retry run_\w+ continues it from the step it ended at\n$/),
+    ]);
     const waiting = ["runs", "start", "waits", "--module", "agents.mjs", "--session", "f", "--now"];
     expect(await run(...waiting)).toContain("is waiting: signal go");
     const stdin = await cli([...begin, "g", "--input", "-", "--now", "--json"], { stdin: typed("[1]\n") });
@@ -439,7 +446,7 @@ describe("people", () => {
 
 describe("verbs", () => {
   test("signal wakes what waits for it, and is kept for what does not", async () => {
-    const { run: made } = await hf.runs.execute(waits, { session: "c" });
+    const { run: made } = await hf.runs.execute(waits, { session: "c" }, { wait: false });
     expect(await run("runs", "signal", made.id, "other", "1")).toContain("keeps other: it waits for signal go\n");
     expect(await run("runs", "signal", made.id, "go", '{"yes":1}')).toContain("as soon as a worker takes it");
     expect((await hf.runs.resume(waits, made.id)).value).toEqual({ yes: 1 });
@@ -497,14 +504,14 @@ describe("verbs", () => {
   });
 
   test("what is refused because the session has a run says which, and what to do about it", async () => {
-    const { run: waiting } = await hf.runs.execute(waits, { session: "a" });
+    const { run: waiting } = await hf.runs.execute(waits, { session: "a" }, { wait: false });
     const { run: failed } = await hf.runs.execute(counts, { session: "b", limits: { iterations: 1 } });
-    await hf.runs.execute(waits, { session: "b" });
+    await hf.runs.execute(waits, { session: "b" }, { wait: false });
     const busy = await refused(4, "runs", "retry", failed.id, "--limits", '{"iterations": 9}');
-    expect(busy).toContain('"b" has a run that has not ended');
-    expect(busy).toContain("let it end: `holdfast worker --agents FILE` goes on with it");
+    expect(busy).toContain('Session "b" has an unfinished run');
+    expect(busy).toContain("let it end: run its program again, or `holdfast worker --agents FILE`");
     expect(busy).toContain("holdfast runs cancel run_");
-    expect(busy).not.toContain("signal");
+    expect(busy).not.toContain("runs.resume");
     const taken = await refused(4, "runs", "fork", failed.id, "--session", "a");
     expect(taken).toContain("Take another id, or leave it out");
     expect(await refused(4, "runs", "rm", waiting.id, "--yes")).not.toContain("show delete");
@@ -606,7 +613,7 @@ describe("verbs", () => {
     const working = hf.runs.execute(given.agent, { session: "desk", leaseMs: 200 });
     await given.reached;
     const [alive] = (await hf.runs.list({ session: "desk" })).items;
-    expect(await refused(4, "runs", "recover", alive?.id ?? "")).toContain("is at work on the run");
+    expect(await refused(4, "runs", "recover", alive?.id ?? "")).toContain("works on the run");
     given.open();
     await working;
     const { id } = await inDoubt("other");
@@ -620,7 +627,7 @@ describe("verbs", () => {
 
   test("AR7 runs ls and show say that a run is held, and unpause lets it go on", async () => {
     const source = await open(":memory:");
-    const { run: there } = await source.runs.execute(waits, { session: "far" });
+    const { run: there } = await source.runs.execute(waits, { session: "far" }, { wait: false });
     await hf.import(source.export("far"));
     await source.close();
     expect(await run("runs")).toMatch(/held: it came/);
