@@ -45,7 +45,7 @@ test.each(ADAPTERS)("RU18 RU19 $name: the same transcript, whichever SDK", async
   const loop = toolLoop({ id: "support", version: "1", model, system: "Be brief.", tools: { lookup } });
   const { value, run } = await hf.runs.execute(loop, { id: "r", session: "s", input: "Was order 7 paid twice?" });
   expect(value).toEqual({ text: "Order 7 was paid twice.", finish: "stop" });
-  const said = (await transcript(hf, "s")).map((line) => line.replaceAll(/thinking \| |\| opaque | \| opaque/g, ""));
+  const said = await transcript(hf, "s");
   expect(said).toEqual([
     "user: Was order 7 paid twice?",
     'assistant: Looking. | lookup({"order":"7"}) | lookup({"order":"8"})',

@@ -17,10 +17,13 @@ export async function withStore(engine: Engine, work: (hf: Holdfast) => Promise<
   }
 }
 
-/** Every message as its role and blocks, in short. */
+/** Every message as its role and blocks, in short, without what only its provider understands. */
 export async function transcript(hf: Holdfast, session: string): Promise<readonly string[]> {
   const messages = await hf.history.session(session);
-  return messages.map(({ role, content }) => `${role}: ${content.map(short).join(" | ")}`);
+  return messages.map(({ role, content }) => {
+    const shown = content.filter(({ type }) => type !== "opaque" && type !== "thinking");
+    return `${role}: ${shown.map(short).join(" | ")}`;
+  });
 }
 
 function short(block: ContentBlock): string {
