@@ -86,7 +86,8 @@ interface TypedSignalWaiter<Signals> {
 
 export type SignalSchemas<Signals> = { readonly [Name in keyof Signals]: StandardSchema<unknown, Signals[Name]> };
 
-export type UntypedTools = Readonly<Record<string, unknown>>;
+/** Says nothing of any tool. */
+export type UntypedTools = Readonly<Record<never, unknown>>;
 
 /** A tool whatever its types are. */
 export type AnyTool = Tool<unknown, unknown, unknown, unknown>;
@@ -96,16 +97,20 @@ export type ToolWithSchema = AnyTool & DescribedInput;
 
 export type DescribedInput = { readonly input: StandardJsonSchema } | { readonly inputSchema: JsonSchema };
 
-/** What is known of the input's JSON Schema, kept by tool() so that a tool without one is refused where one is needed. */
-export type KnownSchema<Converter, Schema> = Schema extends JsonSchema
-  ? { readonly inputSchema: JsonSchema }
-  : Converter extends object
-    ? { readonly input: StandardJsonSchema }
+/** What is known of a tool's input, kept by tool() so that a tool without a JSON Schema is refused where one is needed. */
+export type KnownInput<Vendor, Converter, Schema> = Schema extends JsonSchema
+  ? { readonly inputSchema: JsonSchema } & KnownValidator<Vendor, Converter>
+  : KnownValidator<Vendor, Converter>;
+
+type KnownValidator<Vendor, Converter> = Converter extends object
+  ? { readonly input: StandardJsonSchema }
+  : Vendor extends string
+    ? { readonly input: StandardSchema }
     : unknown;
 
-/** Where tool() looks for the two. */
-export interface SchemaSource<Converter, Schema> {
-  readonly input?: { readonly "~standard": { readonly jsonSchema?: Converter } };
+/** Where tool() looks for that. */
+export interface InputSource<Vendor, Converter, Schema> {
+  readonly input?: { readonly "~standard": { readonly vendor: Vendor; readonly jsonSchema?: Converter } };
   readonly inputSchema?: Schema;
 }
 

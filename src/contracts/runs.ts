@@ -2,6 +2,7 @@
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
 
 import type {
+  AnyTool,
   SignalSchemas,
   SignalWaiter,
   ToolCaller,
@@ -373,7 +374,8 @@ export interface AgentDefinition<
 }
 
 /** Whatever its state and its input are. */
-export interface AnyAgent extends Pick<AgentDefinition, "id" | "version" | "tools" | "models" | "limits"> {
+export interface AnyAgent extends Pick<AgentDefinition, "id" | "version" | "models" | "limits"> {
+  readonly tools?: Readonly<Record<string, AnyTool>>;
   readonly input?: StandardSchema;
   readonly state?: StandardSchema;
   readonly output?: StandardSchema;

@@ -6,8 +6,18 @@ import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition, Model, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
-import { checkFields, checkId, checkInt, checkOneOf, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
+import {
+  checkFields,
+  checkId,
+  checkInt,
+  checkOneOf,
+  checkOptionalId,
+  checkPlain,
+  checkRecord,
+  invalid,
+} from "../core/check.ts";
 import { changeSince, toolsetOf } from "./toolset.ts";
+import { checkValidator } from "./validation.ts";
 
 const AGENT = [
   ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
@@ -66,9 +76,16 @@ export function checkAgent(agent: unknown): AgentDefinition {
   if (given.initial !== undefined && typeof given.initial !== "function") {
     throw invalid("agent.initial", "a function", given.initial);
   }
+  for (const name of ["input", "state", "output"] as const) checkValidator(given[name], `agent.${name}`);
+  for (const [name, schema] of Object.entries(checkRecord(given.signals, "agent.signals"))) {
+    checkValidator(schema, `agent.signals.${checkId(name, "agent.signals")}`);
+  }
   for (const [name, tool] of Object.entries(checkRecord(given.tools, "agent.tools"))) {
     const what = `agent.tools.${checkId(name, "agent.tools")}`;
-    const { effect, execute, retry, approve } = checkRecord(tool, what, TOOL);
+    const { effect, execute, retry, approve, input, inputSchema, output } = checkRecord(tool, what, TOOL);
+    checkValidator(input, `${what}.input`);
+    checkValidator(output, `${what}.output`);
+    if (inputSchema !== undefined) checkPlain(inputSchema, `${what}.inputSchema`);
     if (typeof execute !== "function") throw invalid(`${what}.execute`, "a function", execute);
     if (effect !== undefined) checkOneOf(effect, `${what}.effect`, ["idempotent", "non-idempotent"]);
     if (approve !== undefined && typeof approve !== "boolean" && typeof approve !== "function") {

@@ -8,13 +8,13 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { decodeText } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { type Entry, entryOf, payloadOf, type Record, readJournal, recordsOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
+import { validateState } from "./validation.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const NO_RUN = "";
@@ -40,16 +40,16 @@ function noState(what: string): HoldfastError {
   return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
 }
 
-/** The state that the first iteration starts with; what the agent makes of its input may be none. */
-export function firstState(
-  agent: Pick<AgentDefinition, "initial">,
+/** The state to start with; what the agent makes of its input may be none. */
+export async function firstState(
+  agent: AgentDefinition,
   input: Json,
-): { readonly state: Json } | { readonly error: unknown } {
-  if (agent.initial === undefined) return { state: input };
+): Promise<{ readonly state: Json } | { readonly error: unknown }> {
+  if (agent.initial === undefined && agent.input === undefined && agent.state === undefined) return { state: input };
   try {
-    const made = agent.initial(input);
+    const made = agent.initial === undefined ? (input ?? null) : agent.initial(input);
     if (made === undefined) throw noState("initial() gave");
-    return { state: JSON.parse(decodeText(encodeJson(made, "state", "payloadBytes"))) as Json };
+    return { state: copyJson(await validateState(agent, made), "state", "payloadBytes") };
   } catch (error) {
     return { error };
   }

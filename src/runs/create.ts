@@ -7,13 +7,14 @@ import type { AgentDefinition, RunInput, RunLimits } from "../contracts/runs.ts"
 import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
-import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
+import { checkId, checkInt, checkOptionalId, checkRecord, copyJson, encodeCopy } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { checkAgent, checkLimits } from "./agents.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 import { toolsetOf } from "./toolset.ts";
+import { validateInput } from "./validation.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
 /** Three signs of life fit into it; an event loop that is blocked longer may lose its runs. */
@@ -136,7 +137,9 @@ export async function birthOf(
   const limits = { ...definition.limits, ...checkLimits(given.limits, "run.limits") };
   const priority = given.priority === undefined ? 0 : checkInt(given.priority, "run.priority", -1000, 1000);
   const leaseMs = given.leaseMs === undefined ? LEASE_MS : checkInt(given.leaseMs, "run.leaseMs", 100, HOUR);
-  const kept = await prepare(encodeJson(given.input ?? null, "run.input", "payloadBytes"), JSON_IN_ROW);
+  const raw = copyJson(given.input ?? null, "run.input", "payloadBytes");
+  const kept = await prepare(encodeCopy(raw, "run.input", "payloadBytes"), JSON_IN_ROW);
+  await validateInput(definition, raw);
   return {
     ...{ id, session, agent, agentVersion, toolset: toolsetOf(definition), limits, priority, leaseMs },
     ...{ parent: parent ?? null, nested, owner, input: kept },

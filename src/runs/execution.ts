@@ -26,9 +26,11 @@ import { askModel, Spending } from "./models.ts";
 import { carriedBlobs, carryJson, pausing } from "./moves.ts";
 import { chanceOf, recordsFor, retriedBy } from "./past.ts";
 import { RecordedReads } from "./reads.ts";
+import { refuseInvalid } from "./refusals.ts";
 import { type Outside, Steps } from "./steps.ts";
 import { Suspension } from "./suspension.ts";
 import type { Tokens } from "./tokens.ts";
+import { validateInput, validateVerdict } from "./validation.ts";
 import { checkVerdict, limitReached } from "./verdicts.ts";
 import { askPerson, Waiting } from "./waiting.ts";
 import { type Change, Writer } from "./writer.ts";
@@ -63,6 +65,8 @@ export class Execution {
   #inherits: HeadDraft["inherits"] = null;
   /** Set when something else than the iteration ends the work. */
   #leave: ((error?: unknown) => void) | null = null;
+  /** As it was given, and as the agent's validator gives it. */
+  #given: Json = null;
   #input: Json = null;
   #retried: JsonObject | null = null;
   #chance = "";
@@ -114,7 +118,7 @@ export class Execution {
       const created = await eventOf(storage, this.row.session, this.row.first_seq);
       this.#retried = retriedBy(created);
       this.#chance = chanceOf(this.row.id, created);
-      this.#input = await payloadOf(payloads, this.row.session, created);
+      this.#given = await payloadOf(payloads, this.row.session, created);
       for (;;) {
         const stop = this.#reached();
         const end: End = stop === null ? await this.#iterate() : { verdict: "fail", error: limitReached(stop) };
@@ -183,6 +187,7 @@ export class Execution {
     const { storage } = this.#host;
     const { row } = this;
     const iteration = row.iteration + 1;
+    this.#input ??= await validateInput(this.#agent, this.#given);
     const known = this.#next?.checkpoint === row.checkpoint_seq ? this.#next : null;
     this.#next = null;
     const records = known === null ? await recordsFor(storage, row, this.#retried) : [];
@@ -213,7 +218,7 @@ export class Execution {
   async #verdict(iterate: () => Promise<Verdict> | Verdict, steps: Steps, suspension: Suspension): Promise<Verdict> {
     let verdict: Verdict;
     try {
-      verdict = checkVerdict(await iterate());
+      verdict = await validateVerdict(this.#agent, checkVerdict(await iterate()));
     } catch (error) {
       verdict = { verdict: "fail", error };
     }
@@ -269,7 +274,8 @@ export class Execution {
         suspension.during(() => compactSession({ writer, payloads, steps, leave, head }, asked, compaction)),
       model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
-      waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
+      waitFor: (asked, name, timeoutMs, schema) => waiting.waitFor(asked, name, timeoutMs, schema),
+      refuse: (asked, error) => refuseInvalid({ writer, steps, leave }, asked, error),
       spawn: (asked, agent, options) => spawnRun(parent, asked, agent, options),
     });
     return { context, steps };

@@ -1,6 +1,7 @@
 // What an iteration may do, each thing at a place of its own: counted in the order of the calls, branches of parallel work
 // for themselves.
 
+import type { UntypedToolCalls } from "../contracts/agent-types.ts";
 import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
@@ -15,9 +16,9 @@ import type {
   RetryPolicy,
   RunCompaction,
   SpawnOptions,
-  StepCall,
   Verdict,
 } from "../contracts/runs.ts";
+import type { StandardSchema } from "../contracts/standard-schema.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
@@ -26,6 +27,7 @@ import { parseRowId } from "../core/row-id.ts";
 import { checkAgent, checkModel } from "./agents.ts";
 import { approvalOf } from "./approval.ts";
 import { type Asked, never, type Steps } from "./steps.ts";
+import { planToolCall } from "./tool-calls.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
 const ONCE: RetryPolicy = { attempts: 1 };
@@ -63,7 +65,14 @@ export interface Setting {
   readonly model: (asked: Asked, name: string | null, model: Model) => Promise<RecordedReply>;
   /** Until then; `lets go`: without holding on to the worker. */
   readonly until: (asked: Asked, ms: number, letsGo: boolean) => Promise<void>;
-  readonly waitFor: (asked: Asked, signal: string, timeoutMs: number | undefined) => Promise<Json>;
+  readonly waitFor: (
+    asked: Asked,
+    signal: string,
+    timeoutMs: number | undefined,
+    schema: StandardSchema | undefined,
+  ) => Promise<unknown>;
+  /** Records that what was asked is refused, and throws that. */
+  readonly refuse: (asked: Asked, error: unknown) => Promise<never>;
   readonly spawn: (asked: Asked, agent: AgentDefinition, options: SpawnOptions) => Promise<RunResult>;
 }
 
@@ -87,14 +96,16 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       const tool = found(agent.tools, name, "tool");
       const asked = ask("tool", name, given);
       const mayRepeat = tool.effect === "idempotent";
-      const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-      const around = approvalOf(tool, name);
+      const { effect, ...validation } = planToolCall(tool, asked, setting.refuse);
+      const around = { ...validation, ...approvalOf(tool, name) };
       return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
     });
-  const names = Object.keys(agent.tools ?? {});
+  const calls = Object.keys(agent.tools ?? {}).map(
+    (name) => [name, (given?: unknown) => callTool(name, given)] as const,
+  );
   return {
     ...{ run, session, iteration, input, signal },
-    tools: Object.fromEntries(names.map((name) => [name, (given?: unknown) => callTool(name, given)])),
+    tools: Object.assign(Object.create(null), Object.fromEntries(calls)) as UntypedToolCalls,
     tool: callTool,
     model: (request, given) =>
       heard(async () => {
@@ -139,8 +150,9 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       heard(async () => {
         const { timeoutMs } = checkRecord(options, "options", ["timeoutMs"]);
         const until = timeoutMs === undefined ? undefined : checkInt(timeoutMs, "timeoutMs", 0, LONGEST_SLEEP);
+        const schema = agent.signals === undefined ? undefined : found(agent.signals, name, "signal");
         const asked = ask("wait", checkId(name, "signal"), until ?? null);
-        return (await step(asked, () => setting.waitFor(asked, name, until))) as Out | null;
+        return (await step(asked, () => setting.waitFor(asked, name, until, schema))) as Out | null;
       }),
     spawn: (child, ...[options = {}]: readonly [options?: SpawnOptions]) =>
       heard(async () => {

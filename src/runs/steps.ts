@@ -153,9 +153,9 @@ export class Steps {
     let record = this.#records.size === 0 ? undefined : await this.recorded(identity);
     // What was said when it was intended counts too: then somebody relied on it.
     const isSafe = mayRepeat && record?.data.repeatable === true;
-    if (this.#needsApproval(identity, record, beside)) {
-      const attempt = (record?.attempt ?? 0) + 1;
-      record = await this.#outside.during(() => this.#intend(identity, attempt, mayRepeat, true));
+    if (isNew(record) && beside.needsApproval !== undefined) {
+      const before = record;
+      record = await this.#outside.during(() => this.#proposed(identity, before, mayRepeat, beside));
     }
     const isOpen = record?.status === "asked" || (record?.status === "started" && !isSafe);
     if (record !== undefined && isOpen && !record.isAllowed) record = await this.#outside.ask(record);
@@ -163,10 +163,16 @@ export class Steps {
     return this.#outside.during(() => this.#try(identity, begun, policy, mayRepeat, effect, beside));
   }
 
-  /** A step that is new, or that failed in a run which this one takes up: what was permitted there was permitted there. */
-  #needsApproval({ input }: Identity, record: Record | undefined, { needsApproval }: Around): boolean {
-    const isNew = record === undefined || (record.status === "failed" && record.isPast === true);
-    return isNew && needsApproval?.(parse(input)) === true;
+  /** Intended, for a person to permit it, if it needs that. An input that is refused is never asked about. */
+  async #proposed(
+    identity: Identity,
+    found: Record | undefined,
+    mayRepeat: boolean,
+    { before, needsApproval }: Around,
+  ): Promise<Record | undefined> {
+    await before?.();
+    if (needsApproval?.(parse(identity.input)) !== true) return found;
+    return this.#intend(identity, (found?.attempt ?? 0) + 1, mayRepeat, true);
   }
 
   async #try(
@@ -388,6 +394,11 @@ export class Steps {
       return this.#outside.leave(error);
     }
   }
+}
+
+/** A step of which nothing is known, or that failed in a run which this one takes up: what was permitted there was permitted there. */
+function isNew(record: Record | undefined): boolean {
+  return record === undefined || (record.status === "failed" && record.isPast === true);
 }
 
 /** Where there is one of a kind, it has no name of its own. */

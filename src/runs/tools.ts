@@ -1,5 +1,5 @@
 // Helpers for definitions: they return what they are given, and carry its types.
-import type { KnownSchema, SchemaSource } from "../contracts/agent-types.ts";
+import type { InputSource, KnownInput } from "../contracts/agent-types.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Tool } from "../contracts/runs.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
@@ -11,12 +11,13 @@ export function tool<
   Returned = Json,
   Accepted = In,
   Out = Returned,
+  Vendor = undefined,
   Converter = undefined,
   Schema = undefined,
 >(
-  definition: Tool<Accepted, Out, In, Returned> & SchemaSource<Converter, Schema>,
-): Tool<Accepted, Out, In, Returned> & KnownSchema<Converter, Schema> {
-  return definition as Tool<Accepted, Out, In, Returned> & KnownSchema<Converter, Schema>;
+  definition: Tool<Accepted, Out, In, Returned> & InputSource<Vendor, Converter, Schema>,
+): Tool<Accepted, Out, In, Returned> & KnownInput<Vendor, Converter, Schema> {
+  return definition as Tool<Accepted, Out, In, Returned> & KnownInput<Vendor, Converter, Schema>;
 }
 
 /** A validator that names a type and accepts everything: `state: shape<{ n: number }>()`. */

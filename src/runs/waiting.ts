@@ -1,13 +1,17 @@
 // Steps that take their time: sleeping, pausing, waiting for a signal or for a person.
 import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
+import type { StandardSchema } from "../contracts/standard-schema.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { rowId } from "../core/row-id.ts";
 import { insertDecision } from "./approval.ts";
+import { errorOf, StepFailed } from "./errors.ts";
 import { entryOf, payloadOf, type Record } from "./journal.ts";
+import { recordRefusal, refusedBefore } from "./refusals.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Suspension, Waiter } from "./suspension.ts";
-import type { Writer } from "./writer.ts";
+import { ValidationError, validateValue } from "./validation.ts";
+import type { Beside, Writer } from "./writer.ts";
 
 /** A sleep up to this long keeps its worker. */
 const SHORT_MS = 5000;
@@ -53,17 +57,38 @@ export class Waiting {
     );
   }
 
-  async waitFor(asked: Asked, name: string, timeoutMs: number | undefined): Promise<Json> {
+  /** A signal that its validator refuses is taken, and the step fails; a run that takes this one up waits for another. */
+  async waitFor(
+    asked: Asked,
+    name: string,
+    timeoutMs: number | undefined,
+    schema: StandardSchema | undefined,
+  ): Promise<unknown> {
     const identity = this.#steps.identify(asked);
-    const found = await this.#steps.recorded(identity);
-    if (found?.status === "done") return this.#steps.payload(found);
+    const known = await this.#steps.recorded(identity);
+    const refused = refusedBefore(identity, known, this.#steps);
+    if (refused !== null) throw refused;
+    const found = known?.status === "failed" ? undefined : known;
+    if (found?.status === "done") return this.#recordedSignal(found, name, schema);
     const { environment } = this.#writer.storage;
     const first = timeoutMs === undefined ? null : environment.now() + timeoutMs;
     const until = found === undefined ? first : ((found.data.until ?? null) as number | null);
-    return this.#wait(identity, found, until, name, async () => {
-      const taken = await this.#take(identity, found, name);
+    let given: unknown = null;
+    const validate = async (payload: Json) => {
+      given = await validateValue(schema, payload, "InvalidSignal", `signal ${name}`);
+    };
+    await this.#wait(identity, found, until, name, async () => {
+      const taken = await this.#take(identity, found, name, validate);
       return taken === undefined && until !== null && environment.now() >= until ? null : taken;
     });
+    return given;
+  }
+
+  /** null when the time was over: then no signal was taken. */
+  async #recordedSignal(found: Record, name: string, schema: StandardSchema | undefined): Promise<unknown> {
+    const payload = await this.#steps.payload(found);
+    const isTaken = found.end?.data.signal !== undefined;
+    return isTaken ? validateValue(schema, payload, "InvalidSignal", `signal ${name}`) : payload;
   }
 
   /** `look` gives what it waits for once that is there; what came of a signal is in the journal then. */
@@ -75,10 +100,18 @@ export class Waiting {
     look: () => Promise<Json | undefined>,
   ): Promise<Json> {
     const said = { ...this.#steps.said(identity, 1), ...(until === null ? {} : { until }) };
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#suspension.wait({
         ready: async () => {
-          const value = await look();
+          let value: Json | undefined;
+          try {
+            value = await look();
+          } catch (error) {
+            // A refused signal is taken: it wakes the iteration, which is told.
+            if (!(error instanceof StepFailed)) throw error;
+            reject(error);
+            return true;
+          }
           if (value === undefined) return false;
           if (!this.#isTaken.has(identity)) await this.#steps.finish(identity, value, found);
           resolve(value);
@@ -93,21 +126,28 @@ export class Waiting {
   readonly #isTaken = new WeakSet<Identity>();
 
   /** The oldest signal of the name; undefined when there is none. */
-  async #take(identity: Identity, found: Record | undefined, name: string): Promise<Json | undefined> {
+  async #take(
+    identity: Identity,
+    found: Record | undefined,
+    name: string,
+    validate: (payload: Json) => Promise<void>,
+  ): Promise<Json | undefined> {
     const { storage, row } = this.#writer;
     const [signal] = await storage.query("signal.next", row.id, name);
     if (signal === undefined) return undefined;
     const payload = await payloadOf(this.#steps.payloads, row.session, entryOf(row.session, signal));
-    await this.#steps.finish(
-      identity,
-      payload,
-      found,
-      { signal: signal.seq },
-      {
-        guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
-        writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
-      },
-    );
+    const taking: Beside = {
+      guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
+      writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
+    };
+    try {
+      await validate(payload);
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      const refusing = { writer: this.#writer, steps: this.#steps, leave: this.#leave };
+      return recordRefusal(refusing, identity, errorOf(error), found, { signal: signal.seq }, taking);
+    }
+    await this.#steps.finish(identity, payload, found, { signal: signal.seq }, taking);
     this.#isTaken.add(identity);
     return payload;
   }

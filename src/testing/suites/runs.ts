@@ -14,6 +14,7 @@ import { readCases } from "./runs-reads.ts";
 import { erasedReadCases } from "./runs-reads-erased.ts";
 import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
+import { typesCases } from "./runs-types.ts";
 import { waitingCases } from "./runs-waiting.ts";
 import { watchingCases } from "./runs-watching.ts";
 
@@ -26,6 +27,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...verbCases,
       ...waitingCases,
       ...travelCases,
+      ...typesCases,
       ...watchingCases,
       ...replayCases,
       ...approvalCases,
