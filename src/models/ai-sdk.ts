@@ -119,6 +119,9 @@ async function* partsOf(stream: AiSdkStream): AsyncGenerator<AnyPart> {
 
 const WHOLE: ReadonlySet<string> = new Set(["tool-call", "tool-result", "file", "reasoning-file", "custom", "source"]);
 
+/** Tells the SDK's callers about the response, and the model nothing. */
+const MESSAGE_START = "anthropic.message_start";
+
 /** What belongs together has the same id; a text and a thought may have the same. */
 function addPart(entries: Entry[], open: Map<unknown, Entry>, part: AnyPart): void {
   const [, kind, step] = /^(text|reasoning)-(start|delta|end)$/.exec(part.type) ?? [];
@@ -130,7 +133,7 @@ function addPart(entries: Entry[], open: Map<unknown, Entry>, part: AnyPart): vo
     if (typeof part.delta === "string") entry.text += part.delta;
     entry.metadata = part.providerMetadata ?? entry.metadata;
     if (step === "end") open.delete(key);
-  } else if (WHOLE.has(part.type)) {
+  } else if (WHOLE.has(part.type) && part.kind !== MESSAGE_START) {
     entries.push({ kind: "whole", text: "", metadata: part.providerMetadata, part });
   }
 }

@@ -80,10 +80,15 @@ export class World {
     };
   }
 
-  /** What it spawns is seen, too. */
+  /** What it spawns is seen, too, and models that it gives with the request. */
   #seen(process: Process, iteration: Iteration): Iteration {
     return {
       ...iteration,
+      model: (request, given) =>
+        iteration.model(
+          request,
+          typeof given === "object" ? this.#model(process, given.model ?? "model", given) : given,
+        ),
       spawn: (child, ...[options]: readonly [options?: SpawnOptions]) =>
         iteration.spawn(this.agentIn(process, child), options) as Promise<RunResult<never>>,
       parallel: <T extends readonly unknown[]>(
