@@ -83,6 +83,8 @@ function project(): string {
   fs.writeFileSync(path.join(installed, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));
   fs.mkdirSync(path.join(folder, "node_modules"));
   fs.symlinkSync(installed, path.join(folder, "node_modules/holdfast"));
+  // What the pages use besides.
+  fs.symlinkSync(path.join(root, "node_modules/zod"), path.join(folder, "node_modules/zod"));
   return folder;
 }
 
