@@ -8,7 +8,7 @@ import { realEnvironment } from "../src/core/environment.ts";
 import type { Driver } from "../src/storage/sql/driver.ts";
 import { migrate } from "../src/storage/sql/migrations.ts";
 import { openSqlite } from "../src/storage/sql/sqlite/driver.ts";
-import { scaled } from "./scale.ts";
+import { scaled } from "../src/testing/scale.ts";
 import { takeSchema } from "./schemas.ts";
 
 export { postgresUrl } from "./schemas.ts";

@@ -3,8 +3,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
 import type { CheckKind } from "../../src/contracts/check.ts";
+import { isLong } from "../../src/testing/scale.ts";
 import { ENGINES } from "../engines.ts";
-import { isLong } from "../scale.ts";
 import { DAMAGES } from "./damages.ts";
 import { type Damaged, filledStore } from "./ground.ts";
 

@@ -7,9 +7,9 @@ import { realEnvironment } from "../../src/core/environment.ts";
 import { openOn } from "../../src/open.ts";
 import type { Driver } from "../../src/storage/sql/driver.ts";
 import { openSqlite } from "../../src/storage/sql/sqlite/driver.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { ENGINES } from "../engines.ts";
 import { random } from "../query/random.ts";
-import { scaled } from "../scale.ts";
 import {
   AGAIN,
   agentOf,

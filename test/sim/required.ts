@@ -1,6 +1,6 @@
 // The eight required simulations over many seeds: a failure names the one command that plays it again.
 import { expect, test } from "vitest";
-import { type Scale, scaled } from "../scale.ts";
+import { type Scale, scaled } from "../../src/testing/scale.ts";
 import { command, play } from "./play.ts";
 import { REQUIRED, type Scenario } from "./scenarios.ts";
 
