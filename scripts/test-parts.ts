@@ -20,7 +20,7 @@ export const PARTS: readonly Part[] = [
   {
     name: "random",
     about: "long random sequences against the models, on every backend; random values and queries",
-    tests: ["src/", "test/query/", "test/lineage/", "test/bad-input"],
+    tests: ["src/", "test/query/", "test/lineage/", "test/bad-input", "test/package"],
   },
   { name: "kills", about: "processes and servers killed with -9, and power cuts", tests: ["test/real/"] },
   {
