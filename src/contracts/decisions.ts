@@ -1,5 +1,5 @@
 // What people are asked about runs, and what they answer.
-import type { Json } from "./json.ts";
+import type { Json, ListOrder } from "./json.ts";
 import type { Step } from "./runs.ts";
 
 /** What only a person can know: whether a step happened whose outcome was lost. */
@@ -28,6 +28,8 @@ export interface DecisionFilter {
   readonly answered?: boolean;
   readonly limit?: number;
   readonly cursor?: string;
+  /** Newest first when not given; a cursor goes with the order it was given for. */
+  readonly order?: ListOrder;
 }
 
 export type AnswerInput = { readonly by?: string; readonly note?: string } & (

@@ -380,9 +380,12 @@ export interface Runs {
   createWorker(options: WorkerOptions): Worker;
   /** What models say while they are asked, of this handle's runs; ends when the signal does. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
-  /** What people are asked now. */
-  pending(filter?: { readonly run?: string; readonly limit?: number }): Promise<readonly Decision[]>;
-  /** What they were asked ever, with the answers, as the log has them; in the order in which each session asked. */
+  /** What people are asked now, in the order of decisions(). */
+  pending(filter?: Pick<DecisionFilter, "run" | "limit" | "order">): Promise<readonly Decision[]>;
+  /**
+   * What they were asked ever, with the answers, as the log has them. The newest session comes first, and of each session
+   * its newest question; `order: "oldest"` is the other way round.
+   */
   decisions(filter?: DecisionFilter): Promise<Page<Decision>>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;
   /** Where the run stood after an iteration, the last one when none is named; null: before its first. */

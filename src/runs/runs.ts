@@ -24,6 +24,7 @@ import {
   checkLimit,
   checkOneOf,
   checkOptionalId,
+  checkOrder,
   checkRecord,
   invalid,
 } from "../core/check.ts";
@@ -169,11 +170,15 @@ export function createRuns(
       return host.tokens.listen(checkOptionalId(given.run, "run"), given.signal as AbortSignal | undefined);
     },
     async pending(filter) {
-      const given = checkRecord(filter, "filter", ["run", "limit"]);
+      const given = checkRecord(filter, "filter", ["run", "limit", "order"]);
       return (await decisions(storage, payloads, { ...given, answered: false })).items;
     },
     async decisions(filter) {
-      return decisions(storage, payloads, checkRecord(filter, "filter", ["run", "answered", "limit", "cursor"]));
+      return decisions(
+        storage,
+        payloads,
+        checkRecord(filter, "filter", ["run", "answered", "limit", "cursor", "order"]),
+      );
     },
     answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
     async checkpoint(id, iteration) {
@@ -280,7 +285,8 @@ async function decisions(
   const run = given.run === undefined ? undefined : await namedRun(storage, given.run as string);
   const answered = given.answered === undefined ? undefined : checkBoolean(given.answered, "filter.answered");
   const limit = checkLimit(given.limit, "page", 100);
-  const rows = await readDecisions(storage, run, answered, readPairCursor(given.cursor) ?? [0, 0], limit + 1);
+  const order = checkOrder(given.order);
+  const rows = await readDecisions(storage, run, answered, order, readPairCursor(given.cursor), limit + 1);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {

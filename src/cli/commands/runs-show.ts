@@ -47,7 +47,9 @@ export const show: Command = {
         ? lastIterations(all, last ?? DEFAULT_LAST)
         : all.filter(({ iteration }) => iteration === only);
     const steps = await holdfast.runs.steps(run.id, only === undefined ? {} : { iteration: only });
-    const { items: decisions } = await holdfast.runs.decisions({ run: run.id, limit: LIMITS.page });
+    const { items: decisions } = await holdfast.runs.decisions({
+      ...{ run: run.id, limit: LIMITS.page, order: "oldest" },
+    });
     await output.answer({ run, value: result?.value ?? null, steps, decisions, timeline: moments }, () => [
       ...describe(run, result, decisions, context),
       "",

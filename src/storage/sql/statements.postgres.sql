@@ -39,6 +39,8 @@ SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis
 -- head.before
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.session_no = $1 AND h.branch = $2 AND h.seq >= h.branch AND h.seq <= $3 ORDER BY h.seq DESC LIMIT 1;
 -- heads.list
+SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.seq < $2 ORDER BY h.seq DESC LIMIT $3;
+-- heads.oldest
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE s.id = $1 AND s.deleted_at IS NULL AND h.seq > $2 ORDER BY h.seq LIMIT $3;
 -- heads.between
 SELECT h.no, h.id, s.id AS session, h.session_no, h.branch, h.seq, p.id AS basis, h.status, h.chain, h.root, f.sha256 AS final, h.salt, h.final_summary, h.snapshot_seq, h.fingerprint, h.turn_seq, h.cache_id, h.at FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final WHERE h.id >= $1 AND h.id < $2 AND s.deleted_at IS NULL ORDER BY h.id LIMIT $3;
@@ -273,16 +275,28 @@ SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS a
 -- signal.next
 SELECT e.seq, e.branch, e.type, e.at, e.body AS envelope, e.sha256, CASE WHEN e.content IS NULL THEN length(e.words) ELSE b.size END AS size, CASE WHEN e.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(e.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq LEFT JOIN blobs b ON b.no = e.content WHERE g.run = $1 AND g.name = $2 AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1;
 -- decisions.open
+SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NULL AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) AND (d.session_no, d.seq) < ($1, $2) ORDER BY d.session_no DESC, d.seq DESC LIMIT $3;
+-- decisions.open.oldest
 SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NULL AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) AND (d.session_no, d.seq) > ($1, $2) ORDER BY d.session_no, d.seq LIMIT $3;
 -- decisions.answered
+SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NOT NULL AND (d.session_no, d.seq) < ($1, $2) ORDER BY d.session_no DESC, d.seq DESC LIMIT $3;
+-- decisions.answered.oldest
 SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.answered_seq IS NOT NULL AND (d.session_no, d.seq) > ($1, $2) ORDER BY d.session_no, d.seq LIMIT $3;
 -- decisions.list
+SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND (d.session_no, d.seq) < ($1, $2) ORDER BY d.session_no DESC, d.seq DESC LIMIT $3;
+-- decisions.list.oldest
 SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND (d.session_no, d.seq) > ($1, $2) ORDER BY d.session_no, d.seq LIMIT $3;
 -- decisions.openByRun
+SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.run = $1 AND d.answered_seq IS NULL AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) AND (d.session_no, d.seq) < ($2, $3) ORDER BY d.session_no DESC, d.seq DESC LIMIT $4;
+-- decisions.openByRun.oldest
 SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.run = $1 AND d.answered_seq IS NULL AND EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL) AND (d.session_no, d.seq) > ($2, $3) ORDER BY d.session_no, d.seq LIMIT $4;
 -- decisions.answeredByRun
+SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.run = $1 AND d.answered_seq IS NOT NULL AND (d.session_no, d.seq) < ($2, $3) ORDER BY d.session_no DESC, d.seq DESC LIMIT $4;
+-- decisions.answeredByRun.oldest
 SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.run = $1 AND d.answered_seq IS NOT NULL AND (d.session_no, d.seq) > ($2, $3) ORDER BY d.session_no, d.seq LIMIT $4;
 -- decisions.byRun
+SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.run = $1 AND (d.session_no, d.seq) < ($2, $3) ORDER BY d.session_no DESC, d.seq DESC LIMIT $4;
+-- decisions.byRun.oldest
 SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND d.run = $1 AND (d.session_no, d.seq) > ($2, $3) ORDER BY d.session_no, d.seq LIMIT $4;
 -- decision.get
 SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL AND s.id = $1 AND d.step_seq = $2 ORDER BY d.seq DESC LIMIT 1;
@@ -301,8 +315,14 @@ SELECT st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expir
 -- agent.get
 SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.id = $1;
 -- agents.list
+SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.no < $1 AND (CAST($2 AS TEXT) IS NULL OR a.agent_type = $3) AND a.deleted_at IS NULL ORDER BY a.no DESC LIMIT $4;
+-- agents.oldest
 SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agents a WHERE a.no > $1 AND (CAST($2 AS TEXT) IS NULL OR a.agent_type = $3) AND a.deleted_at IS NULL ORDER BY a.no LIMIT $4;
 -- agents.byTag
+
+    SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agent_tags t JOIN agents a ON a.no = t.agent_no
+    WHERE t.tag = $1 AND t.agent_no < $2 AND (CAST($3 AS TEXT) IS NULL OR a.agent_type = $4) AND a.deleted_at IS NULL ORDER BY t.agent_no DESC LIMIT $5;
+-- agents.oldestByTag
 
     SELECT a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, a.created_at, a.updated_at, a.deleted_at, a.version FROM agent_tags t JOIN agents a ON a.no = t.agent_no
     WHERE t.tag = $1 AND t.agent_no > $2 AND (CAST($3 AS TEXT) IS NULL OR a.agent_type = $4) AND a.deleted_at IS NULL ORDER BY t.agent_no LIMIT $5;

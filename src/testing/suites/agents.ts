@@ -143,11 +143,15 @@ async function pages(agents: Agents, filter: AgentFilter, between?: () => Promis
 }
 
 const listCases: readonly Case[] = [
-  prove("ST8 agents are listed in order of creation, by page", ["agents"], async ({ agents }) => {
+  prove("ST8 agents are listed newest first, or oldest first when asked, by page", ["agents"], async ({ agents }) => {
     assert.deepEqual(await agents.list(), { items: [], next: null });
     for (const n of range(11)) await agents.create({ id: `a${(n * 7) % 11}` });
     const all = range(11).map((n) => `a${(n * 7) % 11}`);
-    for (const limit of [1, 3, 10, 11, 12]) assert.deepEqual(await pages(agents, { limit }), all);
+    for (const limit of [1, 3, 10, 11, 12]) {
+      assert.deepEqual(await pages(agents, { limit }), all.toReversed());
+      assert.deepEqual(await pages(agents, { limit, order: "oldest" }), all);
+    }
+    await refuses("InvalidArgument", () => agents.list({ order: "sideways" as never }));
     const { items } = await agents.list();
     for (const item of items) assert.deepEqual(item, await agents.get(item.id));
     await refuses("LimitExceeded", () => agents.list({ limit: LIMITS.page + 1 }));
