@@ -99,6 +99,26 @@ export interface Step {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly error: RunError | null;
+  /** Only where steps() was asked for it with `io`, and the step has one. A message step is given its content. */
+  readonly input?: StepContent;
+  readonly result?: StepContent;
+}
+
+/** What a step was given, or what it gave. */
+export interface StepContent {
+  /** `sha256:…`; blobs.resolveJson() reads all of it. */
+  readonly ref: string;
+  /** Bytes as JSON. */
+  readonly size: number;
+  /** Left out when it has more than `LIMITS.stepContentBytes`. */
+  readonly value?: Json;
+}
+
+export interface StepRange {
+  /** Only the steps of this one. */
+  readonly iteration?: number;
+  /** With what each step was given and gave. */
+  readonly io?: boolean;
 }
 
 export interface RunFilter {
@@ -287,7 +307,7 @@ export interface ForkRunInput {
 }
 
 export interface RewindRunInput {
-  /** 1 or more. */
+  /** Goes on after this iteration; 0: from before the run began. */
   readonly iteration: number;
   readonly state?: unknown;
   readonly id?: string;
@@ -354,7 +374,8 @@ export interface Runs {
   resume(agent: AnyAgent, id: string, options?: ResumeOptions): Promise<RunResult>;
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
-  steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;
+  /** In the order in which they began. */
+  steps(id: string, range?: StepRange): Promise<readonly Step[]>;
   /** What its session's log has of it, in order; messages that were cleared are left out. 1000 unless said: on with `after`. */
   events(id: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly LogEvent[]>;
   result(id: string): Promise<RunResult | null>;
@@ -369,7 +390,7 @@ export interface Runs {
   retry(id: string, input?: RetryInput): Promise<Run>;
   /** A new session and a run in it that goes on after one of the run's iterations. */
   fork(id: string, input?: ForkRunInput): Promise<Run>;
-  /** Takes the session back to after one of the run's iterations, and begins a run from there. */
+  /** Takes the session back to after one of the run's iterations, or to before the run, and begins a run from there. */
   rewind(id: string, input: RewindRunInput): Promise<Run>;
   /** What it carried goes; that it was stays in the log, and its id is not used again. Of runs that have ended. */
   delete(id: string): Promise<boolean>;

@@ -119,9 +119,12 @@ export function createRuns(
     },
     list: (filter) => list(storage, filter),
     async steps(id, range) {
-      const { iteration } = checkRecord(range, "range", ["iteration"]);
-      const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
-      return steps(storage, await named(id), asked);
+      const given = checkRecord(range, "range", ["iteration", "io"]);
+      const { iteration } = given;
+      return steps(storage, payloads, await named(id), {
+        ...(iteration === undefined ? {} : { iteration: checkInt(iteration, "iteration", 1, FOREVER) }),
+        io: given.io !== undefined && checkBoolean(given.io, "io"),
+      });
     },
     async events(id, range) {
       const given = checkRecord(range, "range", ["after", "limit"]);

@@ -1,11 +1,68 @@
 // What others see of runs: the trace of why something happened, and what a worker says of its work.
 import assert from "node:assert/strict";
-import type { WorkerNote } from "../../contracts/runs.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { StepContent, WorkerNote } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, gate, NEEDS, World } from "./runs-agents.ts";
 
 export const watchingCases: readonly Case[] = [
+  prove(
+    "RU19 steps show what they were given and gave, and name by its ref what is large",
+    [...NEEDS, "blobs"],
+    async (given) => {
+      const { runs, blobs } = given;
+      const large = "x".repeat(LIMITS.stepContentBytes);
+      const fails = () => Promise.reject(new HoldfastError("Conflict", "not today"));
+      const works = agent(
+        async (it) => {
+          await it.message({ role: "user", content: "hello" });
+          await it.now();
+          await it.tool("add", { a: 1 });
+          await it.tool("fails", 7).catch(() => null);
+          await it.tool("large", large);
+          await it.model({ prompt: "p" });
+          return it.done(await it.waitFor("go"));
+        },
+        {
+          tools: { add: { execute: () => 2 }, fails: { execute: fails }, large: { execute: () => large } },
+          models: { m: { call: () => ({ output: "said" }) } },
+        },
+      );
+      const { run } = await runs.execute(works, { session: "s" });
+      const plain = await runs.steps(run.id);
+      assert.ok(
+        plain.every((step) => !("input" in step) && !("result" in step)),
+        "only when asked for",
+      );
+      const steps = await runs.steps(run.id, { io: true });
+      const shown = (content: StepContent | undefined) =>
+        content === undefined ? "none" : (content.value ?? "left out");
+      assert.deepEqual(
+        steps.map(({ kind, name, input, result }) => [kind, name, shown(input), shown(result)]),
+        [
+          ["message", "message", { content: [{ type: "text", text: "hello" }] }, "none"],
+          ["now", "now", "none", present(present(steps[1]).result).value],
+          ["tool", "add", { a: 1 }, 2],
+          ["tool", "fails", 7, "none"],
+          ["tool", "large", "left out", "left out"],
+          ["model", "m", { prompt: "p" }, { output: "said" }],
+          ["wait", "go", "none", "none"],
+        ],
+      );
+      assert.deepEqual(
+        steps.map(({ input: _input, result: _result, ...rest }) => rest),
+        plain,
+      );
+      const { input, result } = present(steps[4]);
+      assert.deepEqual([present(input).size, present(result).ref], [large.length + 2, present(input).ref]);
+      assert.equal(await blobs.resolveJson(present(result).ref), large);
+      assert.equal(await blobs.resolveJson(present(present(steps[2]).result).ref), 2, "also what stands in the row");
+      assert.deepEqual(await runs.steps(run.id, { io: true, iteration: 2 }), []);
+      await refuses("InvalidArgument", () => runs.steps(run.id, { io: "yes" as never }));
+    },
+  ),
   prove(
     "SE9 the trace of a step that was decided leads by the answer back to the run",
     [...NEEDS, "trace", "causes"],
