@@ -249,7 +249,8 @@ export function verdictWords(verdict: Json | undefined): string {
 function sourceOf({ from, parent }: JsonObject): string {
   const { run, iteration, retry } = (from ?? {}) as JsonObject;
   if (retry === true) return `, taking up ${run}`;
-  if (run !== undefined) return `, from ${run} after iteration ${iteration}`;
+  if (run !== undefined)
+    return `, from ${run} ${iteration === 0 ? "at its beginning" : `after iteration ${iteration}`}`;
   return parent === undefined ? "" : `, spawned by ${parent}`;
 }
 

@@ -144,7 +144,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   session: SESSION,
   alias: named("alias"),
   branch: within("branch", "~"),
-  event: within("event", "@"),
+  event: within("event", "#"),
   message: within("message", "#"),
   turn: within("turn", "#"),
   eval: within("eval", "#"),

@@ -67,13 +67,9 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
   if (row.sha256 === null) return null;
   const name = { kind: "event", session, seq: row.seq };
   if (row.form === null || row.size === null) {
-    throw new HoldfastError(
-      "StoreCorrupted",
-      `what event ${row.seq} of ${JSON.stringify(session)} carries is not there`,
-      {
-        details: name,
-      },
-    );
+    throw new HoldfastError("StoreCorrupted", `what event ${rowId(session, row.seq)} carries is not there`, {
+      details: name,
+    });
   }
   const bytes = await payloads.read({ ...row, sha256: row.sha256, size: row.size });
   return decodeRow(name, { payload: bytes }, { payload: json }).payload;
