@@ -63,6 +63,75 @@ export const watchingCases: readonly Case[] = [
       await refuses("InvalidArgument", () => runs.steps(run.id, { io: "yes" as never }));
     },
   ),
+  prove("QU1 steps are facts, as runs.steps tells them", [...NEEDS, "query"], async (given) => {
+    const { runs, query } = given;
+    const held = gate();
+    const nul = "a NUL \u0000 in an error";
+    const works = agent(
+      async (it, n: number) => {
+        await it.message({ role: "user", content: "hello" });
+        await it.now();
+        await it.tool("add", { a: n });
+        await it.tool("fails", 7).catch(() => null);
+        if (n === 1) return it.next(2);
+        await it.tool("large", "x".repeat(100_000));
+        return it.done(await it.tool("held", nul));
+      },
+      {
+        initial: () => 1,
+        tools: {
+          add: { execute: () => "2" },
+          fails: { execute: () => Promise.reject(new HoldfastError("Conflict", "no")) },
+          large: { execute: (input) => input },
+          held: { execute: () => held.pass() },
+        },
+      },
+    );
+    const { id } = await runs.start(works, { session: "s" });
+    await cutOff(runs, works, id, held.reached);
+    const steps = await runs.steps(id, { io: true });
+    assert.equal(steps.at(-1)?.status, "started");
+    const pulled = (await query(
+      `[:find [(pull ?s [*]) ...] :in $ ?run :where [?s :step/run ?run]]`, [id])) as unknown as readonly Readonly<Record<string, unknown>>[];
+    const defined = (facts: Readonly<Record<string, unknown>>) =>
+      Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null && value !== undefined));
+    const told = new Map(pulled.map((facts) => [facts[":step/id"], facts]));
+    assert.deepEqual(
+      steps.map((step) => told.get(step.id)),
+      steps.map((step) =>
+        defined({
+          ...{ ":step/id": step.id, ":step/event": step.id, ":step/run": id, ":step/session": "s" },
+          ...{
+            ":step/iteration": step.iteration,
+            ":step/path": step.path,
+            ":step/kind": step.kind,
+            ":step/name": step.name,
+          },
+          ...{
+            ":step/attempt": step.attempt,
+            ":step/idempotency-key": step.idempotencyKey,
+            ":step/status": step.status,
+          },
+          ...{
+            ":step/started-at": step.startedAt,
+            ":step/ended-at": step.endedAt,
+            ":step/error-code": step.error?.code,
+          },
+          ...{ ":step/input-ref": step.input?.ref, ":step/input-size": step.input?.size },
+          ...{ ":step/result-ref": step.result?.ref, ":step/result-size": step.result?.size },
+        }),
+      ),
+    );
+    assert.equal(told.size, steps.length, "and nothing else is a step");
+    const failed = await query(
+      `[:find ?name (count ?s) :where [?s :step/status :failed] [?s :step/error-code "Conflict"] [?s :step/name ?name]]`,
+    );
+    assert.deepEqual(failed, [["fails", 2]]);
+    assert.deepEqual(
+      await query(`[:find [?i ...] :where [?s :step/result-size ?n] [(> ?n 65536)] [?s :step/iteration ?i]]`),
+      [2],
+    );
+  }),
   prove(
     "SE9 the trace of a step that was decided leads by the answer back to the run",
     [...NEEDS, "trace", "causes"],
