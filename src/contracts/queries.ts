@@ -379,7 +379,13 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
   "stats.blobs": Read<[], Readonly<Record<"form" | "n" | "size" | "stored" | "referenced" | "outside", number>>>;
   "stats.sessions": Read<
     [limit: number],
-    { readonly id: string; readonly events: number; readonly messages: number; readonly bytes: number }
+    {
+      readonly id: string;
+      readonly events: number;
+      readonly messages: number;
+      readonly bytes: number;
+      readonly shared: number;
+    }
   >;
 }
 

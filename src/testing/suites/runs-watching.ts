@@ -91,8 +91,9 @@ export const watchingCases: readonly Case[] = [
     await cutOff(runs, works, id, held.reached);
     const steps = await runs.steps(id, { io: true });
     assert.equal(steps.at(-1)?.status, "started");
-    const pulled = (await query(
-      `[:find [(pull ?s [*]) ...] :in $ ?run :where [?s :step/run ?run]]`, [id])) as unknown as readonly Readonly<Record<string, unknown>>[];
+    const pulled = (await query(`[:find [(pull ?s [*]) ...] :in $ ?run :where [?s :step/run ?run]]`, [
+      id,
+    ])) as unknown as readonly Readonly<Record<string, unknown>>[];
     const defined = (facts: Readonly<Record<string, unknown>>) =>
       Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null && value !== undefined));
     const told = new Map(pulled.map((facts) => [facts[":step/id"], facts]));
