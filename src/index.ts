@@ -25,6 +25,7 @@ export type * from "./contracts/log.ts";
 export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";
 export type * from "./contracts/query.ts";
+export type * from "./contracts/replies.ts";
 export type * from "./contracts/runs.ts";
 export type * from "./contracts/sessions.ts";
 export type * from "./contracts/state.ts";

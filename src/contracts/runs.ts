@@ -6,6 +6,7 @@ import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
 import type { Json, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
+import type { MessageOptions, RecordedReply } from "./replies.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
 
@@ -80,8 +81,8 @@ export interface Run {
 }
 
 export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn";
-/** started: nobody knows yet whether it happened. */
-export type StepStatus = "started" | "done" | "failed";
+/** asked: a person is asked before its first try, and nothing of it has happened. started: nobody knows yet whether it happened. */
+export type StepStatus = "asked" | "started" | "done" | "failed";
 
 /** One attempt at one thing, at its place in the run. */
 export interface Step {
@@ -139,6 +140,8 @@ export interface Recovery {
   /** Steps of that iteration whose results are known and are used as they are. */
   readonly cached: readonly Step[];
   readonly inDoubt: readonly Step[];
+  /** Steps that a person is asked about before their first try. */
+  readonly asked: readonly Step[];
   readonly needsPerson: boolean;
 }
 
@@ -172,6 +175,8 @@ export interface Tool {
   /** Whether it may run again under the same key after a crash. Not declared: it may not. */
   readonly effect?: "idempotent" | "non-idempotent";
   readonly retry?: RetryPolicy;
+  /** Whether a person is asked before the first try: always, or where the function gives true for the input. */
+  readonly approve?: boolean | ((input: Json) => boolean);
   execute(input: Json, call: StepCall): unknown;
 }
 
@@ -211,9 +216,9 @@ export interface Iteration<State = Json, Input = Json> {
   readonly signal: AbortSignal;
   /** What the tool gave, as JSON keeps it; `Out` is the caller's word for it. */
   tool<Out = Json>(name: string, input?: unknown): Promise<Out>;
-  /** One of the agent's models; the only one when no name is given. */
-  model(request: unknown, name?: string): Promise<ModelReply>;
-  message(message: MessageInput): Promise<Message>;
+  /** One of the agent's models by its name, its only one when none is named, or a model given here; the request is recorded. */
+  model(request: unknown, model?: string | Model): Promise<RecordedReply>;
+  message(message: MessageInput, options?: MessageOptions): Promise<Message>;
   now(): Promise<number>;
   /** 0 to 1, the same again when the iteration is replayed. */
   random(): number;

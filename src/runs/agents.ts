@@ -2,12 +2,13 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, AnyAgent, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
+import type { AgentDefinition, AnyAgent, Model, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
-import { checkFields, checkId, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
+import { checkFields, checkId, checkInt, checkOneOf, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { changeSince, toolsetOf } from "./toolset.ts";
 
 const AGENT = ["id", "version", "tools", "models", "limits", "initial", "iterate"] as const;
+const TOOL = ["description", "effect", "retry", "approve", "execute"] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
 
@@ -30,19 +31,28 @@ export function checkAgent(agent: AnyAgent): AgentDefinition {
   }
   for (const [name, tool] of Object.entries(checkRecord(given.tools, "agent.tools"))) {
     const what = `agent.tools.${checkId(name, "agent.tools")}`;
-    const { effect, execute, retry } = checkRecord(tool, what, ["description", "effect", "retry", "execute"]);
+    const { effect, execute, retry, approve } = checkRecord(tool, what, TOOL);
     if (typeof execute !== "function") throw invalid(`${what}.execute`, "a function", execute);
     if (effect !== undefined) checkOneOf(effect, `${what}.effect`, ["idempotent", "non-idempotent"]);
+    if (approve !== undefined && typeof approve !== "boolean" && typeof approve !== "function") {
+      throw invalid(`${what}.approve`, "true, false or a function", approve);
+    }
     checkRetry(retry, `${what}.retry`);
   }
   for (const [name, model] of Object.entries(checkRecord(given.models, "agent.models"))) {
-    const what = `agent.models.${checkId(name, "agent.models")}`;
-    const { call, retry } = checkRecord(model, what, ["provider", "model", "retry", "call"]);
-    if (typeof call !== "function") throw invalid(`${what}.call`, "a function", call);
-    checkRetry(retry, `${what}.retry`);
+    checkModel(model, `agent.models.${checkId(name, "agent.models")}`);
   }
   checkLimits(given.limits, "agent.limits");
   return agent as AgentDefinition;
+}
+
+export function checkModel(value: unknown, what: string): Model {
+  const { call, retry, model, provider } = checkRecord(value, what, ["provider", "model", "retry", "call"]);
+  if (typeof call !== "function") throw invalid(`${what}.call`, "a function", call);
+  checkOptionalId(model, `${what}.model`);
+  checkOptionalId(provider, `${what}.provider`);
+  checkRetry(retry, `${what}.retry`);
+  return value as Model;
 }
 
 function checkRetry(value: unknown, what: string): void {

@@ -11,7 +11,7 @@ import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encod
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { type Entry, entryOf, payloadOf, readJournal, recordsOf } from "./journal.ts";
+import { type Entry, entryOf, payloadOf, type Record, readJournal, recordsOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -113,6 +113,11 @@ export async function saveCheckpoint(
   });
 }
 
+/** Not ended: at work, in doubt, or waiting for a person. */
+function isPending({ status }: Record): boolean {
+  return status === "started" || status === "asked";
+}
+
 /** What was under way since is told by the journal: tools that were called and have not answered, the last answer. */
 export async function runCheckpoint(
   storage: Storage,
@@ -128,7 +133,7 @@ export async function runCheckpoint(
   const found = await checkpointOf(payloads, point);
   const journal = await readJournal(storage, row, row.first_seq);
   const tools = [...recordsOf(row.session, journal).values()].filter(({ kind }) => kind === "tool");
-  const open = tools.filter((one) => one.iteration === point.iteration + 1 && one.status === "started");
+  const open = tools.filter((one) => one.iteration === point.iteration + 1 && isPending(one));
   const last = tools.findLast((one) => one.iteration <= point.iteration && one.status === "done");
   const isLast = point.seq === row.checkpoint_seq;
   return {

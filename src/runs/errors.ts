@@ -11,7 +11,7 @@ export function errorOf(thrown: unknown): RunError {
 }
 
 /** Anything can be thrown, also what throws when it is looked at. */
-function looked<T>(look: () => T, otherwise: T): T {
+export function looked<T>(look: () => T, otherwise: T): T {
   try {
     return look();
   } catch {

@@ -246,8 +246,8 @@ export class Execution {
       now: () => storage.environment.now(),
       isOver: () => suspension.isOver,
       isLeft: () => life.isLeft,
-      message: (asked, message) =>
-        suspension.during(() => appendMessage(writer, payloads, steps, leave, asked, message)),
+      message: (asked, message, call) =>
+        suspension.during(() => appendMessage({ writer, payloads, steps, leave }, asked, message, call)),
       model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
       waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),

@@ -4,11 +4,11 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { RecordedReply } from "../contracts/replies.ts";
 import type {
   AgentDefinition,
   Iteration,
   Model,
-  ModelReply,
   RetryPolicy,
   RunResult,
   SpawnOptions,
@@ -19,7 +19,9 @@ import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import { didYouMean } from "../core/distance.ts";
-import { checkAgent } from "./agents.ts";
+import { parseRowId } from "../core/row-id.ts";
+import { checkAgent, checkModel } from "./agents.ts";
+import { approvalOf } from "./approval.ts";
 import { type Asked, never, type Steps } from "./steps.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
@@ -28,7 +30,7 @@ const MINUTE = 60_000;
 /** What a step is given, in the words of who gave it; of others the kind says it. */
 const GIVEN: { readonly [K in Asked["kind"]]?: (name: string) => string } = {
   tool: (name) => `tool ${name}: input`,
-  model: (name) => `model ${name}: request`,
+  model: (name) => (name === "model" ? "model: request" : `model ${name}: request`),
 };
 const LONGEST_SLEEP = 366 * 24 * 60 * MINUTE;
 
@@ -48,8 +50,10 @@ export interface Setting {
   readonly isOver: () => boolean;
   /** The work on it has ended without one: whatever it asks for is never answered. */
   readonly isLeft: () => boolean;
-  readonly message: (asked: Asked, message: MessageInput) => Promise<Message>;
-  readonly model: (asked: Asked, name: string, model: Model) => Promise<ModelReply>;
+  /** `call`: seq of the model call that wrote it. */
+  readonly message: (asked: Asked, message: MessageInput, call: number | null) => Promise<Message>;
+  /** `name` is null for a model that the agent does not list. */
+  readonly model: (asked: Asked, name: string | null, model: Model) => Promise<RecordedReply>;
   /** Until then; `lets go`: without holding on to the worker. */
   readonly until: (asked: Asked, ms: number, letsGo: boolean) => Promise<void>;
   readonly waitFor: (asked: Asked, signal: string, timeoutMs: number | undefined) => Promise<Json>;
@@ -79,18 +83,21 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
         const asked = ask("tool", name, given);
         const mayRepeat = tool.effect === "idempotent";
         const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
+        const around = approvalOf(tool, name);
+        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
       }),
-    model: (request, name) =>
+    model: (request, given) =>
       heard(async () => {
-        const models = Object.keys(agent.models ?? {});
-        const chosen = name ?? (models.length === 1 ? models[0] : undefined);
-        if (chosen === undefined) throw unnamed(models);
-        const model = found(agent.models, chosen, "model");
-        return step(ask("model", chosen, request), (asked) => setting.model(asked, chosen, model));
+        const { name, model } = chooseModel(agent, given);
+        return step(ask("model", name ?? "model", request), (asked) => setting.model(asked, name, model));
       }),
-    message: (message) =>
-      heard(async () => step(ask("message", "message", message), (asked) => setting.message(asked, message))),
+    message: (message, options) =>
+      heard(async () => {
+        const { call } = checkRecord(options, "options", ["call"]);
+        const seq = call === undefined ? null : ownCall(call, session);
+        const asked = ask("message", "message", seq === null ? message : { call: seq, message });
+        return step(asked, () => setting.message(asked, message, seq));
+      }),
     now: () =>
       heard(async () => Number(await step(ask("now", "now", null), (asked) => steps.record(asked, setting.now)))),
     random() {
@@ -155,6 +162,25 @@ function found<T>(all: Readonly<Record<string, T>> | undefined, name: string, wh
     details: { kind: what, id: asked },
     hint: known.length === 0 ? `Give it some: defineAgent({ ${what}s: … }).` : `It has ${all20}.`,
   });
+}
+
+/** A model that is given has no name of its own: another one at the same place of a replay gives the recorded reply. */
+function chooseModel(
+  agent: AgentDefinition,
+  given: string | Model | undefined,
+): { readonly name: string | null; readonly model: Model } {
+  if (typeof given === "object") return { name: null, model: checkModel(given, "model") };
+  const models = Object.keys(agent.models ?? {});
+  const name = given ?? (models.length === 1 ? models[0] : undefined);
+  if (name === undefined) throw unnamed(models);
+  return { name, model: found(agent.models, name, "model") };
+}
+
+/** The seq of a call of the run's own session. */
+function ownCall(call: unknown, session: string): number {
+  const found = parseRowId(call, "options.call");
+  if (found.session === session) return found.seq;
+  throw invalid("options.call", `a call of the session ${JSON.stringify(session)}`, call);
 }
 
 function unnamed(models: readonly string[]): HoldfastError {

@@ -148,9 +148,9 @@ function describe(
 }
 
 /** Who, what and when. */
-function decided({ id, step, askedAt, answer }: Decision): string {
+function decided({ id, step, reason, askedAt, answer }: Decision): string {
   const about = `${step.name} (${id})`;
   if (answer === null) return `on ${about}: asked ${formatTime(askedAt)}, not answered`;
   const note = answer.note === null ? "" : `, "${answer.note}"`;
-  return `on ${about}: ${verdictWords(answer.verdict)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
+  return `on ${about}: ${verdictWords(answer.verdict, reason)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
 }

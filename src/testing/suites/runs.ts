@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
+import { modelCases } from "./runs-models.ts";
 import { peopleCases } from "./runs-people.ts";
 import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
@@ -23,6 +25,8 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...travelCases,
       ...watchingCases,
       ...replayCases,
+      ...approvalCases,
+      ...modelCases,
       ...peopleCases,
       ...leftCases,
       ...boundsCases,
