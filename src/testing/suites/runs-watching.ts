@@ -124,6 +124,15 @@ export const watchingCases: readonly Case[] = [
       ),
     );
     assert.equal(told.size, steps.length, "and nothing else is a step");
+    const asks = agent(async (it) => it.done(await it.tool("t")), {
+      tools: { t: { approve: true, execute: () => 1 } },
+    });
+    await runs.execute(asks, { session: "asks", id: "asks" });
+    const STATUS = `[:find ?status . :where [?s :step/run "asks"] [?s :step/status ?status]]`;
+    assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["asked", "asked"]);
+    await runs.answer(present((await runs.pending({ run: "asks" }))[0]).id, { verdict: "retry" });
+    await runs.resume(asks, "asks");
+    assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["done", "done"]);
     const failed = await query(
       `[:find ?name (count ?s) :where [?s :step/status :failed] [?s :step/error-code "Conflict"] [?s :step/name ?name]]`,
     );
