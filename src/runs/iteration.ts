@@ -7,16 +7,9 @@ import type { Json } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
 import type { RecordedReply } from "../contracts/replies.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type {
-  AgentDefinition,
-  Iteration,
-  Model,
-  RetryPolicy,
-  RunCompaction,
-  SpawnOptions,
-  Verdict,
-} from "../contracts/runs.ts";
+import type { AgentDefinition, Iteration, Model, SpawnOptions, Verdict } from "../contracts/runs.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
+import type { RetryPolicy, RunCompaction } from "../contracts/steps.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";

@@ -164,7 +164,7 @@ for (const engine of ENGINES) {
         expect(Buffer.concat(parts).equals(readFileSync(file)), "exported as it came").toBe(true);
       }
       expect((await hf.check()).issues).toEqual([]);
-      const { items } = await hf.heads.list("old");
+      const { items } = await hf.heads.list("old", { order: "oldest" });
       expect(items.map(({ finalSummary, cacheId }) => [finalSummary, cacheId])).toEqual([
         ["done", "c-1"],
         ["without a value", null],

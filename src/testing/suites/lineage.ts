@@ -76,7 +76,7 @@ const headCases: readonly Case[] = [
       assert.deepEqual(await heads.get(first.id), first);
       assert.deepEqual(await heads.current("chat"), second);
       assert.deepEqual(await heads.current(`chat@${first.id}`), first);
-      assert.deepEqual((await heads.list("chat")).items, [first, second]);
+      assert.deepEqual((await heads.list("chat")).items, [second, first]);
       assert.deepEqual([first.counts.messages, second.counts.messages], [1, 2]);
       assert.deepEqual(await shownAt(given, `chat@${first.id}`), ["one"]);
       assert.deepEqual(await shownAt(given, `chat@${second.id}`), ["one", "two"]);
