@@ -1,0 +1,107 @@
+// A conversation of 500 turns, beside LangGraph's checkpointers: what it takes on disk, and what a turn at its end takes.
+import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
+import * as path from "node:path";
+import type { SharedServer } from "../foundation/postgres.ts";
+import { percentile } from "../measure.ts";
+import type { Result } from "../report.ts";
+import type { Bench, Setting } from "../suite.ts";
+import { newDatabase } from "./contenders.ts";
+import { runProgram } from "./program.ts";
+import type { Talk } from "./programs/talk.ts";
+
+const TURNS = 500;
+const LAST = 50;
+export const BYTES = "peers.conversation.bytes";
+export const TURN = "peers.conversation.turn";
+
+interface Talker {
+  readonly engine: "sqlite" | "postgres";
+  readonly program: "talk-holdfast" | "talk-langgraph";
+  /** Of the same engine; what this one is compared with. */
+  readonly against: string | null;
+  readonly options: Readonly<Record<string, boolean>>;
+  readonly note: string;
+}
+
+function talkersOn(engine: "sqlite" | "postgres"): Record<string, Talker> {
+  const ours = `holdfast-${engine}`;
+  const holdfast = { engine, program: "talk-holdfast" } as const;
+  const langgraph = { engine, program: "talk-langgraph", against: `${ours}-heads` } as const;
+  const saver = engine === "sqlite" ? "SqliteSaver" : "PostgresSaver";
+  return {
+    [ours]: { ...holdfast, against: null, options: { heads: false }, note: "two appended messages a turn" },
+    [`${ours}-heads`]: {
+      ...{ ...holdfast, against: ours, options: { heads: true } },
+      note: "the same with a head a turn, which can be forked and rewound to as a checkpoint can",
+    },
+    [`langgraph-${engine}`]: {
+      ...{ ...langgraph, options: { delta: false } },
+      note: `${saver}, a graph of one node, one invocation a turn; baseline: Holdfast with a head a turn`,
+    },
+    [`langgraph-${engine}-delta`]: {
+      ...{ ...langgraph, options: { delta: true } },
+      note: `the same with the messages in a delta channel, which LangGraph calls beta`,
+    },
+  };
+}
+
+const TALKERS: Readonly<Record<string, Talker>> = { ...talkersOn("sqlite"), ...talkersOn("postgres") };
+const NAMES = Object.keys(TALKERS);
+
+interface Held {
+  readonly bytesPerByte: number;
+  readonly turnMs: number;
+}
+
+async function hold(
+  name: string,
+  talker: Talker,
+  setting: Setting,
+  entry: string,
+  server: SharedServer,
+): Promise<Held> {
+  const base = { turns: TURNS, entry, ...talker.options };
+  const { folder, say } = setting;
+  const figures = (talked: Talk, bytes: number): Held => ({
+    bytesPerByte: bytes / talked.textBytes,
+    turnMs: percentile(talked.turnMs.slice(-LAST), 0.5),
+  });
+  if (talker.engine === "sqlite") {
+    const store = path.join(folder, `${name}-${randomBytes(4).toString("hex")}.db`);
+    const talked = await runProgram<Talk>(talker.program, { ...base, store }, folder);
+    return figures(talked, statSync(store).size);
+  }
+  const database = await newDatabase(await server.url(say));
+  try {
+    const talked = await runProgram<Talk>(talker.program, { ...base, store: database.url }, folder);
+    return figures(talked, await database.size());
+  } finally {
+    await database.drop();
+  }
+}
+
+function row(metric: string, unit: string, name: string, value: (name: string) => number): Result {
+  const { against, note } = TALKERS[name] ?? { against: null, note: "" };
+  const baseline = against === null ? Number.NaN : value(against);
+  return { metric: `${metric}.${name}`, value: value(name), unit, baseline, ratio: value(name) / baseline, note };
+}
+
+export function conversation(entry: () => string, server: SharedServer): Bench {
+  return {
+    metrics: [BYTES, TURN].flatMap((metric) => NAMES.map((name) => `${metric}.${name}`)),
+    async run(setting) {
+      const held = new Map<string, Held>();
+      for (const [name, talker] of Object.entries(TALKERS)) {
+        if (!setting.wants(`${BYTES}.${name}`) && !setting.wants(`${TURN}.${name}`)) continue;
+        held.set(name, await hold(name, talker, setting, entry(), server));
+        setting.say(`  ${name}`);
+      }
+      const names = [...held.keys()];
+      return [
+        ...names.map((name) => row(BYTES, "B/B", name, (one) => held.get(one)?.bytesPerByte ?? Number.NaN)),
+        ...names.map((name) => row(TURN, "ms", name, (one) => held.get(one)?.turnMs ?? Number.NaN)),
+      ];
+    },
+  };
+}
