@@ -11,13 +11,12 @@ import type { SharedServer } from "../foundation/postgres.ts";
 import type { Setting } from "../suite.ts";
 import { restateProgram } from "./install.ts";
 import { Program } from "./program.ts";
+import type { Watched } from "./programs/load.ts";
 
 export interface Contender {
   readonly name: string;
-  /** The Holdfast figure that this one's is compared with; null for Holdfast itself. */
-  readonly against: string | null;
   /** A program that executes workflows; a second one after `kill` finds what the first one left. */
-  start(): Promise<Program>;
+  start(watched?: Watched): Promise<Program>;
   close(): Promise<void>;
 }
 
@@ -30,24 +29,24 @@ export const CONTENDERS: Readonly<Record<string, MakeContender>> = {
   [SQLITE]: async ({ folder }, entry) => {
     const store = path.join(folder, `steps-${randomBytes(4).toString("hex")}.db`);
     return {
-      ...{ name: SQLITE, against: null },
-      start: () => Program.start("holdfast", { entry, store }, folder),
+      name: SQLITE,
+      start: (watched) => Program.start("holdfast", { entry, store, ...watched }, folder),
       close: async () => {},
     };
   },
   [POSTGRES]: async ({ folder, say }, entry, server) => {
     const database = await newDatabase(await server.url(say));
     return {
-      ...{ name: POSTGRES, against: null },
-      start: () => Program.start("holdfast", { entry, store: database.url }, folder),
+      name: POSTGRES,
+      start: (watched) => Program.start("holdfast", { entry, store: database.url, ...watched }, folder),
       close: database.drop,
     };
   },
   dbos: async ({ folder, say }, _entry, server) => {
     const database = await newDatabase(await server.url(say));
     return {
-      ...{ name: "dbos", against: POSTGRES },
-      start: () => Program.start("dbos", { systemDatabaseUrl: database.url }, folder),
+      name: "dbos",
+      start: (watched) => Program.start("dbos", { systemDatabaseUrl: database.url, ...watched }, folder),
       close: database.drop,
     };
   },
@@ -56,9 +55,9 @@ export const CONTENDERS: Readonly<Record<string, MakeContender>> = {
     const port = await freePort();
     let register = true;
     return {
-      ...{ name: "restate", against: SQLITE },
-      start: async () => {
-        const program = await Program.start("restate", { ...restate.urls, port, register }, folder);
+      name: "restate",
+      start: async (watched) => {
+        const program = await Program.start("restate", { ...restate.urls, port, register, ...watched }, folder);
         register = false;
         return program;
       },

@@ -1,7 +1,7 @@
 // A program of the suite as a process of its own, and what the bench asks of it.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { openSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import type { Reply, Request } from "./programs/load.ts";
 
@@ -9,20 +9,30 @@ const programs = path.join(import.meta.dirname, "programs");
 const ANSWER_TIMEOUT_MS = 120_000;
 
 function launch(name: string, setting: object, folder: string): ChildProcess {
-  const log = openSync(path.join(folder, `${name}.log`), "a");
+  const log = openSync(logOf(name, folder), "a");
   return fork(path.join(programs, `${name}.ts`), [JSON.stringify(setting)], {
     execArgv: ["--disable-warning=ExperimentalWarning"],
     stdio: ["ignore", log, log, "ipc"],
   });
 }
 
+/** What the program printed, errors included. */
+function logOf(name: string, folder: string): string {
+  return path.join(folder, `${name}.log`);
+}
+
 export class Program {
   readonly #child: ChildProcess;
   readonly #name: string;
 
+  /** When its first step began, by the clock of this process; only of a program that reports its steps. */
+  readonly firstStep: Promise<number>;
+
   private constructor(name: string, child: ChildProcess) {
     this.#name = name;
     this.#child = child;
+    this.firstStep = this.#wait((reply) => reply.kind === "step").then(() => performance.now());
+    this.firstStep.catch(() => {});
   }
 
   static async start(name: string, setting: object, folder: string): Promise<Program> {
@@ -41,16 +51,14 @@ export class Program {
     return reply.kind === "rate" ? reply.perSecond : Number.NaN;
   }
 
-  /** Begins or continues a run; resolves when the step with that number, or a later one, begins. */
-  async until(run: string, { steps, pauseMs, step }: { steps: number; pauseMs: number; step: number }): Promise<void> {
-    const reached = this.#wait((reply) => reply.kind === "step" && reply.step >= step);
-    this.#child.send({ kind: "once", run, steps, pauseMs } satisfies Request);
-    await reached;
+  /** Begins or continues a run; resolves when it has ended. */
+  async execute(run: string, steps: number): Promise<void> {
+    await this.#ask({ kind: "once", run, steps });
   }
 
-  /** Resolves when the run that `until` began has ended. */
-  async done(): Promise<void> {
-    await this.#wait((reply) => reply.kind === "done");
+  /** Resolves when the step with that number, or a later one, begins. */
+  async reached(step: number): Promise<void> {
+    await this.#wait((reply) => reply.kind === "step" && reply.step >= step);
   }
 
   async kill(): Promise<void> {
@@ -96,8 +104,12 @@ export async function runProgram<T>(name: string, setting: object, folder: strin
   const child = launch(name, setting, folder);
   const sent = once(child, "message");
   const ended = once(child, "exit");
-  const first = await Promise.race([sent, ended.then(([code]) => new Error(`${name} ended with ${code}`))]);
+  const first = await Promise.race([sent, ended.then(([code]) => failure(name, code, folder))]);
   if (first instanceof Error) throw first;
   await ended;
   return first[0] as T;
+}
+
+function failure(name: string, code: unknown, folder: string): Error {
+  return new Error(`${name} ended with ${code}:\n${readFileSync(logOf(name, folder), "utf8").slice(-2000)}`);
 }

@@ -11,7 +11,7 @@ export interface System {
 export type Request =
   | { readonly kind: "sequential"; readonly forMs: number; readonly steps: number }
   | { readonly kind: "concurrent"; readonly forMs: number; readonly steps: number; readonly runs: number }
-  | { readonly kind: "once"; readonly run: string; readonly steps: number; readonly pauseMs: number }
+  | { readonly kind: "once"; readonly run: string; readonly steps: number }
   | { readonly kind: "close" };
 
 export type Reply =
@@ -25,14 +25,22 @@ export type Reply =
 
 const RESULT = "The result of a durable step, as long as a short answer of a tool. ".repeat(3);
 
-let onStep: (run: string, step: number) => void = () => {};
-let pauseMs = 0;
+/** Of the recovery bench. It counts from the first moment on: some systems continue a run before the program asks. */
+export interface Watched {
+  /** How long each step takes; every step is reported when it begins. */
+  readonly pauseMs?: number;
+}
+
+const { pauseMs }: Watched = programSetting();
+let onStep: (run: string, step: number) => void = (_run, n) => {
+  if (pauseMs !== undefined) send({ kind: "step", step: n });
+};
 let made = 0;
 
 /** The body of a durable step. */
 export async function step(run: string, n: number): Promise<string> {
   onStep(run, n);
-  if (pauseMs > 0) await sleep(pauseMs);
+  if (pauseMs !== undefined) await sleep(pauseMs);
   return RESULT;
 }
 
@@ -54,8 +62,6 @@ async function answer(system: System, request: Request): Promise<void> {
   } else if (request.kind === "sequential") send({ kind: "samples", samples: await sequential(system, request) });
   else if (request.kind === "concurrent") send({ kind: "rate", perSecond: await concurrent(system, request) });
   else {
-    pauseMs = request.pauseMs;
-    onStep = (_run, n) => send({ kind: "step", step: n });
     await system.execute(request.run, request.steps);
     send({ kind: "done" });
   }

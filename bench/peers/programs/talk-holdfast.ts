@@ -13,6 +13,7 @@ const { entry, store, heads, turns }: HoldfastTalkSetting = programSetting();
 const { open }: typeof import("../../../src/index.ts") = await import(entry);
 const hf = await open(store);
 const scope = { session: "talk", agent: "bench" };
+await hf.sessions.create({ id: scope.session });
 
 const result = await talk(turns, async (question, answer) => {
   const turn = heads ? await hf.turns.begin(scope.session, { agent: scope.agent }) : null;

@@ -37,6 +37,8 @@ interface Saver {
   close(): Promise<void>;
 }
 
+type Param = string | number | Uint8Array | null;
+
 const { store, delta, turns }: LangGraphTalkSetting = programSetting();
 const lang = {
   graph: "@langchain/langgraph",
@@ -67,7 +69,13 @@ class Database {
   }
 
   prepare(sql: string) {
-    return this.#db.prepare(sql);
+    const statement = this.#db.prepare(sql);
+    const bind = (values: readonly (Param | undefined)[]): Param[] => values.map((value) => value ?? null);
+    return {
+      run: (...values: (Param | undefined)[]) => statement.run(...bind(values)),
+      get: (...values: (Param | undefined)[]) => statement.get(...bind(values)),
+      all: (...values: (Param | undefined)[]) => statement.all(...bind(values)),
+    };
   }
 
   transaction<A extends unknown[]>(body: (...args: A) => void): (...args: A) => void {
