@@ -15,8 +15,7 @@ export function installPeers(say: (text: string) => void): void {
   const wanted = readFileSync(lock, "utf8");
   if (existsSync(installed) && readFileSync(installed, "utf8") === wanted) return;
   say("  installing LangGraph, DBOS and Restate into bench/peers/node_modules (310 MB)");
-  // The peers' ranges of LangGraph's packages name versions that do not fit together; the lock names ones that do.
-  execFileSync("npm", ["ci", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund"], {
+  execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
     cwd: here,
     stdio: ["ignore", "ignore", "inherit"],
   });
