@@ -11,12 +11,12 @@ import type { SharedServer } from "../foundation/postgres.ts";
 import type { Setting } from "../suite.ts";
 import { restateProgram } from "./install.ts";
 import { Program } from "./program.ts";
-import type { Watched } from "./programs/load.ts";
+import type { StepReporting } from "./programs/load.ts";
 
 export interface Contender {
   readonly name: string;
   /** A program that executes workflows; a second one after `kill` finds what the first one left. */
-  start(watched?: Watched): Promise<Program>;
+  start(reporting?: StepReporting): Promise<Program>;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export const CONTENDERS: Readonly<Record<string, MakeContender>> = {
     const store = path.join(folder, `steps-${randomBytes(4).toString("hex")}.db`);
     return {
       name: SQLITE,
-      start: (watched) => Program.start("holdfast", { entry, store, ...watched }, folder),
+      start: (reporting) => Program.start("holdfast", { entry, store, ...reporting }, folder),
       close: async () => {},
     };
   },
@@ -38,7 +38,7 @@ export const CONTENDERS: Readonly<Record<string, MakeContender>> = {
     const database = await newDatabase(await server.url(say));
     return {
       name: POSTGRES,
-      start: (watched) => Program.start("holdfast", { entry, store: database.url, ...watched }, folder),
+      start: (reporting) => Program.start("holdfast", { entry, store: database.url, ...reporting }, folder),
       close: database.drop,
     };
   },
@@ -46,7 +46,7 @@ export const CONTENDERS: Readonly<Record<string, MakeContender>> = {
     const database = await newDatabase(await server.url(say));
     return {
       name: "dbos",
-      start: (watched) => Program.start("dbos", { systemDatabaseUrl: database.url, ...watched }, folder),
+      start: (reporting) => Program.start("dbos", { systemDatabaseUrl: database.url, ...reporting }, folder),
       close: database.drop,
     };
   },
@@ -56,8 +56,8 @@ export const CONTENDERS: Readonly<Record<string, MakeContender>> = {
     let register = true;
     return {
       name: "restate",
-      start: async (watched) => {
-        const program = await Program.start("restate", { ...restate.urls, port, register, ...watched }, folder);
+      start: async (reporting) => {
+        const program = await Program.start("restate", { ...restate.urls, port, register, ...reporting }, folder);
         register = false;
         return program;
       },

@@ -15,7 +15,7 @@ const LAST = 50;
 export const BYTES = "peers.conversation.bytes";
 export const TURN = "peers.conversation.turn";
 
-interface Talker {
+interface ConversationCase {
   readonly engine: "sqlite" | "postgres";
   readonly program: "talk-holdfast" | "talk-langgraph";
   /** Of the same engine; what this one is compared with. */
@@ -24,7 +24,7 @@ interface Talker {
   readonly note: string;
 }
 
-function talkersOn(engine: "sqlite" | "postgres"): Record<string, Talker> {
+function casesOn(engine: "sqlite" | "postgres"): Record<string, ConversationCase> {
   const ours = `holdfast-${engine}`;
   const holdfast = { engine, program: "talk-holdfast" } as const;
   const langgraph = { engine, program: "talk-langgraph", against: `${ours}-heads` } as const;
@@ -46,43 +46,43 @@ function talkersOn(engine: "sqlite" | "postgres"): Record<string, Talker> {
   };
 }
 
-const TALKERS: Readonly<Record<string, Talker>> = { ...talkersOn("sqlite"), ...talkersOn("postgres") };
-const NAMES = Object.keys(TALKERS);
+const CASES: Readonly<Record<string, ConversationCase>> = { ...casesOn("sqlite"), ...casesOn("postgres") };
+const NAMES = Object.keys(CASES);
 
-interface Held {
+interface ConversationFigures {
   readonly bytesPerByte: number;
   readonly turnMs: number;
 }
 
-async function hold(
+async function measureConversation(
   name: string,
-  talker: Talker,
+  one: ConversationCase,
   setting: Setting,
   entry: string,
   server: SharedServer,
-): Promise<Held> {
-  const base = { turns: TURNS, entry, ...talker.options };
+): Promise<ConversationFigures> {
+  const base = { turns: TURNS, entry, ...one.options };
   const { folder, say } = setting;
-  const figures = (talked: Talk, bytes: number): Held => ({
+  const figures = (talked: Talk, bytes: number): ConversationFigures => ({
     bytesPerByte: bytes / talked.textBytes,
     turnMs: percentile(talked.turnMs.slice(-LAST), 0.5),
   });
-  if (talker.engine === "sqlite") {
+  if (one.engine === "sqlite") {
     const store = path.join(folder, `${name}-${randomBytes(4).toString("hex")}.db`);
-    const talked = await runProgram<Talk>(talker.program, { ...base, store }, folder);
+    const talked = await runProgram<Talk>(one.program, { ...base, store }, folder);
     return figures(talked, statSync(store).size);
   }
   const database = await newDatabase(await server.url(say));
   try {
-    const talked = await runProgram<Talk>(talker.program, { ...base, store: database.url }, folder);
+    const talked = await runProgram<Talk>(one.program, { ...base, store: database.url }, folder);
     return figures(talked, await database.size());
   } finally {
     await database.drop();
   }
 }
 
-function row(metric: string, unit: string, name: string, value: (name: string) => number): Result {
-  const { against, note } = TALKERS[name] ?? { against: null, note: "" };
+function toResult(metric: string, unit: string, name: string, value: (name: string) => number): Result {
+  const { against, note } = CASES[name] ?? { against: null, note: "" };
   const baseline = against === null ? Number.NaN : value(against);
   return { metric: `${metric}.${name}`, value: value(name), unit, baseline, ratio: value(name) / baseline, note };
 }
@@ -91,16 +91,20 @@ export function conversation(entry: () => string, server: SharedServer): Bench {
   return {
     metrics: [BYTES, TURN].flatMap((metric) => NAMES.map((name) => `${metric}.${name}`)),
     async run(setting) {
-      const held = new Map<string, Held>();
-      for (const [name, talker] of Object.entries(TALKERS)) {
+      const measured = new Map<string, ConversationFigures>();
+      for (const [name, one] of Object.entries(CASES)) {
         if (!setting.wants(`${BYTES}.${name}`) && !setting.wants(`${TURN}.${name}`)) continue;
-        held.set(name, await hold(name, talker, setting, entry(), server));
-        setting.say(`  ${name}`);
+        try {
+          measured.set(name, await measureConversation(name, one, setting, entry(), server));
+          setting.say(`  ${name}`);
+        } catch (error) {
+          setting.say(`  ${name} is left out: ${error instanceof Error ? error.message : error}`);
+        }
       }
-      const names = [...held.keys()];
+      const names = [...measured.keys()];
       return [
-        ...names.map((name) => row(BYTES, "B/B", name, (one) => held.get(one)?.bytesPerByte ?? Number.NaN)),
-        ...names.map((name) => row(TURN, "ms", name, (one) => held.get(one)?.turnMs ?? Number.NaN)),
+        ...names.map((name) => toResult(BYTES, "B/B", name, (one) => measured.get(one)?.bytesPerByte ?? Number.NaN)),
+        ...names.map((name) => toResult(TURN, "ms", name, (one) => measured.get(one)?.turnMs ?? Number.NaN)),
       ];
     },
   };

@@ -22,35 +22,40 @@ const NOTES: Readonly<Record<string, string>> = {
   restate: "own server and log, one node, fsync on; a step is its result; baseline: Holdfast on SQLite",
 };
 
-interface Entered {
+interface StartedContender {
   readonly contender: Contender;
   readonly program: Program;
 }
 
 /** Starts every contender that can be started here; the others are named with their reason. */
-async function enter(setting: Setting, metric: string, entry: string, server: SharedServer): Promise<Entered[]> {
-  const entered: Entered[] = [];
+async function startContenders(
+  setting: Setting,
+  metric: string,
+  entry: string,
+  server: SharedServer,
+): Promise<StartedContender[]> {
+  const started: StartedContender[] = [];
   for (const [name, make] of Object.entries(CONTENDERS)) {
     if (!setting.wants(`${metric}.${name}`)) continue;
     try {
       const contender = await make(setting, entry, server);
-      entered.push({ contender, program: await contender.start() });
+      started.push({ contender, program: await contender.start() });
     } catch (error) {
       setting.say(`  ${name} is left out: ${error instanceof Error ? error.message : error}`);
     }
   }
-  return entered;
+  return started;
 }
 
-async function leave(entered: readonly Entered[]): Promise<void> {
-  for (const { program, contender } of entered) {
+async function closeContenders(started: readonly StartedContender[]): Promise<void> {
+  for (const { program, contender } of started) {
     await program.close();
     await contender.close();
   }
 }
 
 /** One row per system; a peer's ratio is its figure against that of Holdfast on the comparable engine. */
-function results(metric: string, unit: string, figures: ReadonlyMap<string, number>, notes = NOTES): Result[] {
+function toResults(metric: string, unit: string, figures: ReadonlyMap<string, number>, notes = NOTES): Result[] {
   return [...figures].map(([name, value]) => {
     const against = name === "dbos" ? POSTGRES : name === "restate" ? SQLITE : "";
     const baseline = figures.get(against) ?? Number.NaN;
@@ -59,31 +64,31 @@ function results(metric: string, unit: string, figures: ReadonlyMap<string, numb
 }
 
 async function measureRounds(
-  entered: readonly Entered[],
+  started: readonly StartedContender[],
   measure: (program: Program) => Promise<number>,
 ): Promise<ReadonlyMap<string, number>> {
   const figures = await alternate(
     ROUNDS,
-    entered.map(
+    started.map(
       ({ program }) =>
         () =>
           measure(program),
     ),
   );
-  return new Map(entered.map(({ contender }, i) => [contender.name, median(figures[i] ?? [])]));
+  return new Map(started.map(({ contender }, i) => [contender.name, median(figures[i] ?? [])]));
 }
 
 export function sequentialSteps(entry: () => string, server: SharedServer): Bench {
   return {
     metrics: NAMES.map((name) => `${SEQUENTIAL}.${name}`),
     async run(setting) {
-      const entered = await enter(setting, SEQUENTIAL, entry(), server);
+      const started = await startContenders(setting, SEQUENTIAL, entry(), server);
       const forMs = (setting.seconds * 1000) / ROUNDS;
-      const figures = await measureRounds(entered, async (program) =>
+      const figures = await measureRounds(started, async (program) =>
         percentile(await program.sequential(forMs, STEPS), 0.5),
       );
-      await leave(entered);
-      return results(SEQUENTIAL, "ms", figures);
+      await closeContenders(started);
+      return toResults(SEQUENTIAL, "ms", figures);
     },
   };
 }
@@ -92,34 +97,34 @@ export function concurrentSteps(entry: () => string, server: SharedServer): Benc
   return {
     metrics: NAMES.map((name) => `${CONCURRENT}.${name}`),
     async run(setting) {
-      const entered = await enter(setting, CONCURRENT, entry(), server);
+      const started = await startContenders(setting, CONCURRENT, entry(), server);
       const forMs = (setting.seconds * 1000) / ROUNDS;
-      const figures = await measureRounds(entered, (program) => program.concurrent(forMs, STEPS, RUNS));
-      await leave(entered);
-      return results(CONCURRENT, "/s", figures);
+      const figures = await measureRounds(started, (program) => program.concurrent(forMs, STEPS, RUNS));
+      await closeContenders(started);
+      return toResults(CONCURRENT, "/s", figures);
     },
   };
 }
 
 const KILLS = 5;
-const LONG = 40;
-const WATCHED = { pauseMs: 20 };
+const RECOVERY_STEPS = 40;
+const REPORTING = { pauseMs: 20 };
 
 /** Milliseconds from the kill to the first step that the process started in its place begins. */
 async function recoverOnce(contender: Contender, run: string): Promise<number> {
-  const first = await contender.start(WATCHED);
+  const first = await contender.start(REPORTING);
   const reached = first.reached(10);
-  first.execute(run, LONG).catch(() => {}); // it is killed
+  first.execute(run, RECOVERY_STEPS).catch(() => {}); // it is killed
   await reached;
   const killed = performance.now();
   await first.kill();
-  const second = await contender.start(WATCHED);
-  const [began] = await Promise.all([second.firstStep, second.execute(run, LONG)]);
+  const second = await contender.start(REPORTING);
+  const [began] = await Promise.all([second.firstStep, second.execute(run, RECOVERY_STEPS)]);
   await second.close();
   return began - killed;
 }
 
-async function recoverOften(contender: Contender): Promise<number> {
+async function measureRecovery(contender: Contender): Promise<number> {
   try {
     const times: number[] = [];
     for (let kill = 0; kill < KILLS; kill++) times.push(await recoverOnce(contender, `killed-${kill}`));
@@ -140,13 +145,13 @@ export function recovery(entry: () => string, server: SharedServer): Bench {
       for (const [name, make] of Object.entries(CONTENDERS)) {
         if (!setting.wants(`${RECOVERY}.${name}`)) continue;
         try {
-          figures.set(name, await recoverOften(await make(setting, entry(), server)));
+          figures.set(name, await measureRecovery(await make(setting, entry(), server)));
         } catch (error) {
           setting.say(`  ${name} is left out: ${error instanceof Error ? error.message : error}`);
         }
       }
       const notes = Object.fromEntries(NAMES.map((name) => [name, RECOVERY_NOTE]));
-      return results(RECOVERY, "ms", figures, { ...notes, restate: `${RECOVERY_NOTE}; its server stays up` });
+      return toResults(RECOVERY, "ms", figures, { ...notes, restate: `${RECOVERY_NOTE}; its server stays up` });
     },
   };
 }

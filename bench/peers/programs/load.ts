@@ -26,12 +26,12 @@ export type Reply =
 const RESULT = "The result of a durable step, as long as a short answer of a tool. ".repeat(3);
 
 /** Of the recovery bench. It counts from the first moment on: some systems continue a run before the program asks. */
-export interface Watched {
+export interface StepReporting {
   /** How long each step takes; every step is reported when it begins. */
   readonly pauseMs?: number;
 }
 
-const { pauseMs }: Watched = programSetting();
+const { pauseMs }: StepReporting = programSetting();
 let onStep: (run: string, step: number) => void = (_run, n) => {
   if (pauseMs !== undefined) send({ kind: "step", step: n });
 };
