@@ -37,7 +37,12 @@ export class Program {
 
   static async start(name: string, setting: object, folder: string): Promise<Program> {
     const program = new Program(name, launch(name, setting, folder));
-    await program.#wait((reply) => reply.kind === "ready");
+    try {
+      await program.#wait((reply) => reply.kind === "ready");
+    } catch (error) {
+      await program.kill();
+      throw error;
+    }
     return program;
   }
 
@@ -62,6 +67,7 @@ export class Program {
   }
 
   async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
     await exited;

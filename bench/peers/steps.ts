@@ -119,9 +119,12 @@ async function recoverOnce(contender: Contender, run: string): Promise<number> {
   const killed = performance.now();
   await first.kill();
   const second = await contender.start(REPORTING);
-  const [began] = await Promise.all([second.firstStep, second.execute(run, RECOVERY_STEPS)]);
-  await second.close();
-  return began - killed;
+  try {
+    const [began] = await Promise.all([second.firstStep, second.execute(run, RECOVERY_STEPS)]);
+    return began - killed;
+  } finally {
+    await second.close();
+  }
 }
 
 async function measureRecovery(contender: Contender): Promise<number> {
