@@ -4,10 +4,12 @@ import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
 import { NEWER_NODE, nodeRefusal } from "./core/node.ts";
 
+export type * from "./contracts/agent-types.ts";
 export type * from "./contracts/agents.ts";
 export type * from "./contracts/archive.ts";
 export type * from "./contracts/blobs.ts";
 export type * from "./contracts/captures.ts";
+export type * from "./contracts/chat.ts";
 export type * from "./contracts/check.ts";
 export type * from "./contracts/checkpoints.ts";
 export type * from "./contracts/context.ts";
@@ -25,15 +27,36 @@ export type * from "./contracts/log.ts";
 export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";
 export type * from "./contracts/query.ts";
+export type * from "./contracts/replies.ts";
+export type * from "./contracts/run-results.ts";
+export type * from "./contracts/run-travel.ts";
 export type * from "./contracts/runs.ts";
 export type * from "./contracts/sessions.ts";
+export type * from "./contracts/standard-schema.ts";
 export type * from "./contracts/state.ts";
 export type * from "./contracts/tasks.ts";
 export { TASK_STATUSES } from "./contracts/tasks.ts";
+export type * from "./contracts/tool-schemas.ts";
 export type * from "./contracts/trace.ts";
 export type * from "./contracts/vectors.ts";
+export type * from "./contracts/workers.ts";
+export type { LoopInput, LoopMessage } from "./loop/input.ts";
+export type { Summarize, SummaryFunction } from "./loop/summary.ts";
+export { type LoopOutput, type LoopState, type ToolLoop, type ToolLoopOptions, toolLoop } from "./loop/tool-loop.ts";
+export { type AiSdkLanguageModel, type AiSdkOptions, aiSdkModel } from "./models/ai-sdk.ts";
+export { type AnthropicClient, type AnthropicOptions, anthropicModel } from "./models/anthropic.ts";
+export { type AnyChatModel, functionModel } from "./models/any.ts";
+export { ModelError } from "./models/failure.ts";
+export { type OpenAIChatClient, type OpenAIOptions, openaiChatModel } from "./models/openai-chat.ts";
+export {
+  type OpenAIResponsesClient,
+  type OpenAIResponsesOptions,
+  openaiResponsesModel,
+} from "./models/openai-responses.ts";
 export { defineAgent } from "./runs/agents.ts";
 export { StepFailed } from "./runs/errors.ts";
+export { toolSchemas } from "./runs/tool-schemas.ts";
+export { shape, tool } from "./runs/tools.ts";
 export { fileBlobs } from "./storage/blobs/file.ts";
 
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */

@@ -184,7 +184,7 @@ async function heldAfter(file: string, steps: number): Promise<{ readonly hf: Ho
     },
   };
   const quick = await open(file, { durability: "normal" });
-  const { run } = await quick.runs.execute(agent, { session: "long" });
+  const { run } = await quick.runs.execute(agent, { session: "long" }, { wait: false });
   await quick.runs.signal(run.id, "go");
   await quick.close();
   const hf = await open(file);

@@ -4,6 +4,7 @@ import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
 import { sequential as checkpoints, load, recover } from "./checkpoints.ts";
 import { concurrentOn, ratesOn, sequentialOn } from "./postgres.ts";
+import { overhead, overheadOn, resume, resumeOn } from "./rerun.ts";
 import { concurrent, growth, loopDelay, rates, sequential } from "./steps.ts";
 
 export function runs(): Suite {
@@ -12,7 +13,8 @@ export function runs(): Suite {
     about: "steps, checkpoints and recovery of runs on SQLite; steps on PostgreSQL",
     benches: [
       ...[sequential, checkpoints, concurrent, growth, recover, load, loopDelay, rates],
-      ...[sequentialOn(server), concurrentOn(server), ratesOn(server)],
+      ...[overhead, resume],
+      ...[sequentialOn(server), concurrentOn(server), ratesOn(server), overheadOn(server), resumeOn(server)],
     ],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,

@@ -9,6 +9,8 @@ import { agent, gate, World } from "../testing/suites/runs-agents.ts";
 
 const SESSIONS = ["worked", "waits", "pauses", "asked", "failed", "branched"];
 
+const HELD = expect.objectContaining({ reason: "held" });
+
 describe("archives of runs", () => {
   const grounds: Ground[] = [];
   const stores: Holdfast[] = [];
@@ -35,7 +37,9 @@ describe("archives of runs", () => {
       const there = (await postgres.runs.list({ session })).items;
       const here = (await sqlite.runs.list({ session })).items;
       // Where they came from they may go on.
-      expect(there).toEqual(here.map((run) => ({ ...run, held: run.endedAt === null })));
+      expect(there).toEqual(
+        here.map((run) => ({ ...run, held: run.endedAt === null, idle: run.endedAt === null ? HELD : null })),
+      );
       for (const { id } of here) expect(await postgres.runs.steps(id)).toEqual(await sqlite.runs.steps(id));
     }
     expect(await postgres.runs.pending()).toEqual(await sqlite.runs.pending());
@@ -131,7 +135,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
   test("AR7 unpause lets it go on with its children; cancel ends it, whoever had it", async () => {
     const kid = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
     const parent = agent(async (it) => it.done((await it.spawn(kid, { session: "kid" })).value));
-    await source.runs.execute(parent, { session: "family", id: "top" });
+    await source.runs.execute(parent, { session: "family", id: "top" }, { wait: false });
     await target.import([await fileOf(source, "family")]);
     await target.import([await fileOf(source, "kid")]);
     const [child] = (await target.runs.list({ agent: "kid" })).items;
@@ -139,7 +143,9 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     await target.runs.signal(child?.id ?? "", "go", "on");
     const worker = target.runs.createWorker({ agents: [parent, kid], pollMs: 10 });
     expect(await worker.look()).toBe(0);
-    await expect(target.runs.execute(parent, { session: "family" })).rejects.toMatchObject({ code: "SessionBusy" });
+    await expect(target.runs.execute(parent, { session: "family" }, { wait: false })).rejects.toMatchObject({
+      code: "SessionBusy",
+    });
     expect((await target.runs.unpause("top")).held).toBe(false);
     worker.start();
     while ((await target.runs.get("top"))?.endedAt === null) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -168,7 +174,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
         ),
       ),
     );
-    await source.runs.execute(parent, { session: "alone", id: "alone" });
+    await source.runs.execute(parent, { session: "alone", id: "alone" }, { wait: false });
     await target.import([await fileOf(source, "alone")]);
     const { status, value } = await target.runs.resume(parent, "alone");
     expect([status, value]).toEqual(["completed", "NotFound"]);

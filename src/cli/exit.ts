@@ -48,6 +48,7 @@ const EXIT_OF_CODE = {
   LeaseLost: EXIT.refused,
   NonDeterminism: EXIT.refused,
   AgentMismatch: EXIT.refused,
+  ContentErased: EXIT.refused,
   BlobCorrupted: EXIT.damage,
   ExecutionCorrupted: EXIT.damage,
   UnsupportedSchemaVersion: EXIT.damage,

@@ -13,6 +13,13 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
     "`holdfast runs retry RUN` takes it up where it ended; `holdfast runs fork RUN` goes on after one of its iterations",
   ],
   [
+    /\bruns\.resume\(agent, .*\bruns\.cancel\(/,
+    "let it end: run its program again, or `holdfast worker --agents FILE`; `holdfast runs show RUN` tells how it stands; " +
+      "or end it: `holdfast runs cancel RUN`",
+  ],
+  [/\bruns\.execute\(\).*\bruns\.cancel\(/, "wait until it ends, or end it: `holdfast runs cancel RUN`"],
+  [/^Give another id to another piece of work/, "take another id; `holdfast runs show RUN` shows the one there is"],
+  [
     /\bruns\.unpause\(\).*\bruns\.cancel\(\)/,
     "if it does not go on where it came from, `holdfast runs unpause RUN` lets it go on here; `holdfast runs cancel RUN` ends it",
   ],

@@ -136,10 +136,17 @@ export function whyOf(run: Run, { nameOf = (id: string) => id, now }: Telling = 
   }
   if (run.error !== null) return run.status === "cancelled" ? "" : run.error.message;
   if (run.endedAt !== null) return "";
+  if (run.idle?.reason === "owner-gone") {
+    return `its worker has ended${run.process === null ? "" : ` (process ${run.process.pid})`}: ${needsWorker(run, now)}`;
+  }
   if (run.owner !== null) return "";
   if (run.wakesAt !== null) return againAt(run.wakesAt, now);
   // One that has another agent, or another version of it, is not enough.
-  return `${now === undefined ? "needs a worker with" : "needs worker:"} ${run.agent} ${run.agentVersion}`;
+  return needsWorker(run, now);
+}
+
+function needsWorker({ agent, agentVersion }: Run, now: number | undefined): string {
+  return `${now === undefined ? "needs a worker with" : "needs worker:"} ${agent} ${agentVersion}`;
 }
 
 function againAt(at: number, now: number | undefined): string {

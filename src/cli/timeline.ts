@@ -1,7 +1,9 @@
 // What happened in a run, in order, made from its events: iterations and the steps in them, tries, who took it over and
 // what people decided.
+import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
+import { ownerWords } from "../runs/owner.ts";
 import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
@@ -42,6 +44,8 @@ class Telling {
   readonly #waiting = new Set<Moment>();
   /** Since when a person is asked, by the seq of the step. */
   readonly #asked = new Map<number, number>();
+  /** Steps that were asked about before their first try, and have not begun. */
+  readonly #approvals = new Set<Moment>();
   /** Since when anything is asked at all. */
   #askedSince = 0;
   #iteration = 1;
@@ -61,7 +65,7 @@ class Telling {
     const step = typeof data.step === "number" ? this.#steps.get(data.step) : undefined;
     const waited = this.#waited(event, step);
     if (step !== undefined) this.#about(step, event);
-    const said = sayOf(event, step, waited);
+    const said = sayOf(event, step, waited, this.#reason(event, step));
     // The last iteration has no checkpoint: it ends with the run.
     if (/^run\/(completed|failed|cancelled)$/.test(type)) {
       if (this.#heading !== null) took(this.#heading, at);
@@ -71,10 +75,18 @@ class Telling {
     if (said !== null) this.#add({ kind: "run", at, step: "", path: null, ...said, ms: null, waitedMs: null });
   }
 
+  /** What the question was that the event answers. */
+  #reason({ type }: LogEvent, step: Moment | undefined): DecisionReason {
+    if (step === undefined) return "in-doubt";
+    if (type === "step/begun") this.#approvals.delete(step);
+    return this.#approvals.has(step) ? "approval" : "in-doubt";
+  }
+
   /** How long a person took to answer; of several questions at once, the time in which any was open counts once. */
-  #waited({ type, data, at }: LogEvent, step: Moment | undefined): number | null {
-    const seq = Number(data.step);
-    if (type === "step/asked") {
+  #waited(event: LogEvent, step: Moment | undefined): number | null {
+    const { type, data, at } = event;
+    const seq = isApproval(event) ? event.seq : Number(data.step);
+    if (type === "step/asked" || isApproval(event)) {
       if (this.#asked.size === 0) this.#askedSince = at;
       this.#asked.set(seq, at);
     }
@@ -92,23 +104,27 @@ class Telling {
     return at - since;
   }
 
-  #begin(seq: number, { kind, name, path, attempt, iteration }: JsonObject, { type, at, data }: LogEvent): void {
+  #begin(seq: number, { kind, name, path, attempt, iteration }: JsonObject, event: LogEvent): void {
+    const { type, at, data } = event;
     if (typeof iteration === "number" && iteration !== this.#iteration) {
       this.#iteration = iteration;
       this.#heading = null;
     }
     const isOver = type !== "step/started";
-    const waits = isOver ? null : waitOf(data);
+    const waits = isOver || isApproval(event) ? null : waitOf(data);
+    const open = isApproval(event) ? APPROVAL : "begun, end not known";
     const step = this.#add({
       ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
-      ...{ text: isOver ? "" : (waits ?? "begun, end not known"), tone: isOver ? "plain" : "warn", ms: null },
+      ...{ text: isOver ? "" : (waits ?? open), tone: isOver ? "plain" : "warn", ms: null },
       waitedMs: null,
     });
-    this.#begun.set(step, at);
+    this.#begun.set(step, isApproval(event) ? null : at);
     if (waits !== null) this.#waiting.add(step);
+    if (isApproval(event)) this.#approvals.add(step);
     if (Number(attempt) > 1) step.text = `try ${attempt}${isOver ? "" : `: ${step.text}`}`;
     if (type === "step/failed") fail(step, data);
     this.#steps.set(seq, step);
+    this.#waited(event, step);
   }
 
   /** What became of a step that had begun. */
@@ -121,7 +137,11 @@ class Telling {
       step.tone = "plain";
     }
     if (type === "step/failed") fail(step, data);
-    if (type === "step/again") this.#begun.set(step, at);
+    if (type === "step/again" || type === "step/begun") this.#begun.set(step, at);
+    if (type === "step/begun") step.text = [tries, "begun, end not known"].filter(Boolean).join(": ");
+    if (type === "run/answered" && this.#approvals.has(step) && data.verdict === "retry") {
+      step.text = [tries, "approved, not begun yet"].filter(Boolean).join(": ");
+    }
     if (type === "step/asked")
       step.text = [tries, "in doubt: nobody knows whether it happened"].filter(Boolean).join(": ");
   }
@@ -151,6 +171,13 @@ class Telling {
     this.moments.push(added);
     return added;
   }
+}
+
+const APPROVAL = "waits for approval";
+
+/** The intent of a step that asks a person before its first try. */
+function isApproval({ type, data }: LogEvent): boolean {
+  return type === "step/started" && data.approval === true;
 }
 
 /** What a step that only waits is waiting for, and until when; null: it does something. */
@@ -184,20 +211,25 @@ function fail(step: Moment, data: JsonObject): void {
 
 type Said = Pick<Moment, "text" | "tone">;
 
-const VERDICTS: Readonly<Record<string, string>> = {
-  retry: "do it again",
-  result: "it happened",
-  fail: "it did not happen, and shall not",
+const VERDICTS: Readonly<Record<DecisionReason, Readonly<Record<string, string>>>> = {
+  "in-doubt": { retry: "do it again", result: "it happened", fail: "it did not happen, and shall not" },
+  approval: { retry: "go ahead", result: "use this result instead", fail: "refused" },
 };
 
 /** null: nothing that the step itself does not say. */
-function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined, waited: number | null): Said | null {
+function sayOf(
+  { type, data, agent }: LogEvent,
+  step: Moment | undefined,
+  waited: number | null,
+  reason: DecisionReason,
+): Said | null {
   switch (type) {
     case "run/created":
       return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
     case "run/claimed":
-      if (data.status === "recovering") return { text: `taken over, its worker was gone: ${data.owner}`, tone: "warn" };
-      return { text: `taken by ${data.owner}`, tone: "plain" };
+      if (data.status === "recovering")
+        return { text: `taken over, its worker was gone: ${ownerWords(String(data.owner))}`, tone: "warn" };
+      return { text: `taken by ${ownerWords(String(data.owner))}`, tone: "plain" };
     case "run/released":
       if (data.recovered === true) return { text: "recovered: its worker was gone; for another to take", tone: "warn" };
       if (data.error !== undefined) return { text: `given back: ${messageIn(data)}`, tone: "bad" };
@@ -217,7 +249,7 @@ function sayOf({ type, data, agent }: LogEvent, step: Moment | undefined, waited
     case "run/signalled":
       return { text: `signal ${data.name}`, tone: "plain" };
     case "run/answered":
-      return { text: answerOf(data, step, waited), tone: "good" };
+      return { text: answerOf(data, step, waited, reason), tone: "good" };
     case "step/asked":
       return { text: `a person is asked: did ${step?.step ?? "it"} happen?`, tone: "warn" };
     case "step/again":
@@ -235,15 +267,20 @@ function endOf(type: string, data: JsonObject): Said | null {
   return { text: `${type.slice("run/".length)}${why}`, tone: "bad" };
 }
 
-function answerOf({ verdict, by, note }: JsonObject, step: Moment | undefined, waited: number | null): string {
+function answerOf(
+  { verdict, by, note }: JsonObject,
+  step: Moment | undefined,
+  waited: number | null,
+  reason: DecisionReason,
+): string {
   const who = by === undefined ? "somebody" : String(by);
   const after = waited === null ? "" : ` after ${formatSpan(waited)}`;
-  return `${who} decided on ${step?.step ?? "it"}${after}: ${verdictWords(verdict)}${note === undefined ? "" : `, "${note}"`}`;
+  return `${who} decided on ${step?.step ?? "it"}${after}: ${verdictWords(verdict, reason)}${note === undefined ? "" : `, "${note}"`}`;
 }
 
 /** In the words of who answers. */
-export function verdictWords(verdict: Json | undefined): string {
-  return VERDICTS[String(verdict)] ?? String(verdict);
+export function verdictWords(verdict: Json | undefined, reason: DecisionReason): string {
+  return VERDICTS[reason][String(verdict)] ?? String(verdict);
 }
 
 function sourceOf({ from, parent }: JsonObject): string {

@@ -79,4 +79,6 @@ export interface Calls {
   /** Both in one commit, for a call that is over. */
   add(session: At, input: CallInput & CallOutcome): Promise<Call>;
   get(id: string): Promise<Call | null>;
+  /** The call that wrote a message, as the run that added it said; null: none, or it was not said. */
+  findByMessage(message: string): Promise<Call | null>;
 }

@@ -2,11 +2,15 @@
 import type { Json } from "./json.ts";
 import type { Step } from "./runs.ts";
 
-/** What only a person can know: whether a step happened whose outcome was lost. */
+/** in-doubt: the outcome of a step was lost. approval: a tool asks before its first try (`approve`). */
+export type DecisionReason = "in-doubt" | "approval";
+
+/** What a person decides: whether a step may be tried, or whether it happened when its outcome was lost. */
 export interface Decision {
   readonly id: string;
   readonly run: string;
   readonly session: string;
+  readonly reason: DecisionReason;
   readonly step: Step;
   readonly input: Json;
   readonly askedAt: number;
@@ -14,7 +18,10 @@ export interface Decision {
 }
 
 export interface Answer {
-  /** retry: do it again, under the same key. result: it happened, and gave this. fail: it did not, and shall not. */
+  /**
+   * Of a step in doubt: retry: do it again, under the same key. result: it happened, and gave this. fail: it did not, and shall not.
+   * Of an approval: retry: go ahead. result: do not do it, and take this as its result. fail: refused, the step fails as `Denied`.
+   */
   readonly verdict: "retry" | "result" | "fail";
   readonly result?: Json;
   readonly by: string | null;
@@ -30,7 +37,12 @@ export interface DecisionFilter {
   readonly cursor?: string;
 }
 
-export type AnswerInput = { readonly by?: string; readonly note?: string } & (
+export type AnswerInput = {
+  readonly by?: string;
+  readonly note?: string;
+  /** The question that is answered: Conflict when another is open by now. */
+  readonly reason?: DecisionReason;
+} & (
   | { readonly verdict: "retry" | "fail"; readonly result?: undefined }
   /** null where it gave nothing. */
   | { readonly verdict: "result"; readonly result: Json }

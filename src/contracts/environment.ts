@@ -13,6 +13,17 @@ export interface Environment {
   /** Runs the function in a later macrotask: what is asked for until then goes together. */
   defer(run: () => void): void;
   log(level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** Not given: whether a worker's process is gone cannot be told, and its lease ends by time alone. */
+  readonly processes?: Processes;
 }
+
+export interface Processes {
+  /** Names the process that this environment belongs to, as no other on its machine is named; null: the platform does not tell. */
+  self(): string | null;
+  /** Of a process that self() named. unknown: it may be on another machine or in another container. */
+  liveness(process: string): Liveness;
+}
+
+export type Liveness = "alive" | "gone" | "unknown";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -26,6 +26,7 @@ export type ErrorCode =
   | "LeaseLost"
   | "NonDeterminism"
   | "AgentMismatch"
+  | "ContentErased"
   // Damage: something stored is not what was written.
   | "BlobCorrupted"
   | "ExecutionCorrupted"

@@ -201,9 +201,11 @@ export interface LineageQueries extends ArchiveQueries {
   "lineage.clears": Read<[session: number, branch: number, upTo: number], ClearRow>;
   "messages.at": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   "messages.lastAt": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
-  /** How many messages are still there, by agent; run is null. The second by agent and run. */
-  "messages.count": Read<Stretch, CountedMessagesRow>;
-  "messages.countRuns": Read<Stretch, CountedMessagesRow>;
+  /** How many messages were not erased by then, by agent; run is null. The second by agent and run. */
+  "messages.count": Read<[...Stretch, erasedAfter: number], CountedMessagesRow>;
+  "messages.countRuns": Read<[...Stretch, erasedAfter: number], CountedMessagesRow>;
+  /** The last erasure of a message in the stretch; null: none was erased. */
+  "messages.erasedUpTo": Read<Stretch, { readonly value: number | null }>;
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<Stretch, Counts>;
   /** Where the session's branch stands: its newest head, and how many rows begin after it. */

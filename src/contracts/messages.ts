@@ -57,6 +57,11 @@ export interface Message {
   readonly content: readonly ContentBlock[];
   readonly at: number;
   readonly run?: string;
+  /**
+   * The model call that wrote it, `session#seq`. Told by what a run's `message()` gives; of any message by
+   * hf.calls.findByMessage() and by its trace.
+   */
+  readonly call?: string;
   readonly key?: string;
   readonly metadata?: JsonObject;
   /** Ref of the blob that holds content and metadata. */

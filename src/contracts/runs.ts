@@ -1,11 +1,26 @@
 // Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
 
+import type {
+  SignalSchemas,
+  SignalWaiter,
+  ToolCaller,
+  UntypedSignals,
+  UntypedToolCalls,
+  ValueArguments,
+} from "./agent-types.ts";
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
+import type { Context, ContextOptions } from "./context.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
-import type { Json, Page } from "./json.ts";
+import type { HistoryRange } from "./history.ts";
+import type { Json, JsonObject, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
+import type { MessageOptions, RecordedReply } from "./replies.ts";
+import type { RunResult } from "./run-results.ts";
+import type { ForkRunInput, RetryInput, RewindRunInput } from "./run-travel.ts";
+import type { JsonSchema, StandardSchema } from "./standard-schema.ts";
+import type { Token, Worker, WorkerOptions } from "./workers.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
 
@@ -33,6 +48,30 @@ export interface RunError {
   readonly hint?: string;
 }
 
+export interface RunProcess {
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** Who has the lease of a run. Host and pid are null where the platform does not tell. */
+export interface RunOwner {
+  readonly worker: string;
+  readonly host: string | null;
+  readonly pid: number | null;
+}
+
+export interface RunIdle {
+  /**
+   * queued: no worker has taken it yet, or the last one gave it back. owner-gone: the process that had its lease has ended.
+   * waiting, paused: its agent said so. held: it came with an archive. retry-later: its last try came to nothing.
+   */
+  readonly reason: "queued" | "owner-gone" | "waiting" | "paused" | "held" | "retry-later";
+  /** The same for people. */
+  readonly message: string;
+  /** What continues it. */
+  readonly hint: string;
+}
+
 export interface Run {
   readonly id: string;
   readonly session: string;
@@ -47,8 +86,12 @@ export interface Run {
   readonly version: number;
   /** Grows whenever somebody takes the lease. */
   readonly epoch: number;
-  /** Who has the lease; null when nobody works on it. */
+  /** The worker that has the lease; null when none works on it. */
   readonly owner: string | null;
+  /** Where that worker runs; null when it has no owner, or the owner's platform does not tell. */
+  readonly process: RunProcess | null;
+  /** Why no worker works on it now; null when one does, or it has ended. */
+  readonly idle: RunIdle | null;
   /** Iterations completed. */
   readonly iteration: number;
   readonly pausedUntil: number | null;
@@ -79,9 +122,9 @@ export interface Run {
   readonly endedAt: number | null;
 }
 
-export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn";
-/** started: nobody knows yet whether it happened. */
-export type StepStatus = "started" | "done" | "failed";
+export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
+/** asked: a person is asked before its first try, and nothing of it has happened. started: nobody knows yet whether it happened. */
+export type StepStatus = "asked" | "started" | "done" | "failed";
 
 /** One attempt at one thing, at its place in the run. */
 export interface Step {
@@ -99,6 +142,28 @@ export interface Step {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly error: RunError | null;
+  /** Of a recorded read: where in the session's log it read. */
+  readonly position?: ReadPosition;
+}
+
+/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
+export interface ReadPosition {
+  readonly branch: number;
+  readonly seq: number;
+  /** How many messages or keys it gave. */
+  readonly count: number;
+}
+
+/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
+export interface RecordedHistoryRange extends HistoryRange {
+  readonly agent?: string | null;
+}
+
+export interface RunCompaction {
+  /** Stands in contexts for all messages up to and with `upTo`. */
+  readonly summary: string;
+  /** The id of the last message that the summary covers. */
+  readonly upTo: string;
 }
 
 export interface RunFilter {
@@ -119,6 +184,8 @@ export interface Recovery {
   /** Steps of that iteration whose results are known and are used as they are. */
   readonly cached: readonly Step[];
   readonly inDoubt: readonly Step[];
+  /** Steps that a person is asked about before their first try. */
+  readonly asked: readonly Step[];
   readonly needsPerson: boolean;
 }
 
@@ -147,12 +214,29 @@ export interface StepCall {
   readonly signal: AbortSignal;
 }
 
-export interface Tool {
+/**
+ * `Accepted` is what a call must give, `Out` what it gets. They differ from `In`, which execute() is given, and `Returned`, which
+ * it returns, only where a validator changes what it validates.
+ */
+export interface Tool<Accepted = Json, Out = unknown, In = Accepted, Returned = Out> {
   readonly description?: string;
+  /** Validates the input before the call is intended. */
+  readonly input?: StandardSchema<Accepted, In>;
+  /** What models are told about the input, where the validator cannot say it as JSON Schema. */
+  readonly inputSchema?: JsonSchema;
+  /** Validates what execute() returned; the result is what the validator gives. */
+  readonly output?: StandardSchema<Returned, Out>;
   /** Whether it may run again under the same key after a crash. Not declared: it may not. */
   readonly effect?: "idempotent" | "non-idempotent";
   readonly retry?: RetryPolicy;
-  execute(input: Json, call: StepCall): unknown;
+  /** Whether a person is asked before the first try: always, or where the function gives true for the input. */
+  readonly approve?: boolean | ApprovalRule<In>["isNeeded"];
+  execute(input: In, call: StepCall): Returned | Promise<Returned>;
+}
+
+/** A method, so that the compiler takes a tool of any input for a tool. */
+interface ApprovalRule<In> {
+  isNeeded(input: In): boolean;
 }
 
 export interface ModelReply {
@@ -167,6 +251,8 @@ export interface ModelReply {
 export interface ModelCall extends StepCall {
   /** Shown to who watches in this process; never stored. */
   token(text: string): void;
+  /** The bytes of a blob, verified: what an image or a document of a message refers to. */
+  readBlob(ref: string): Promise<Uint8Array>;
 }
 
 export interface Model {
@@ -183,17 +269,38 @@ export type Verdict =
   | { readonly verdict: "fail"; readonly error: unknown };
 
 /** What an iteration may do. Every call is a step with a place of its own, in the order in which they are made. */
-export interface Iteration<State = Json, Input = Json> {
+export interface Iteration<
+  State = Json,
+  Input = Json,
+  Output = Json,
+  Calls = UntypedToolCalls,
+  Signals = UntypedSignals,
+  ModelName extends string = string,
+> {
   readonly run: string;
   readonly session: string;
   readonly iteration: number;
   readonly input: Input;
   readonly signal: AbortSignal;
-  /** What the tool gave, as JSON keeps it; `Out` is the caller's word for it. */
-  tool<Out = Json>(name: string, input?: unknown): Promise<Out>;
-  /** One of the agent's models; the only one when no name is given. */
-  model(request: unknown, name?: string): Promise<ModelReply>;
-  message(message: MessageInput): Promise<Message>;
+  /** The agent's tools: `it.tools.refund({ … })` is `it.tool("refund", { … })`. */
+  readonly tools: Calls;
+  /** Calls one of the agent's tools by its name. */
+  readonly tool: ToolCaller<Calls>;
+  /** One of the agent's models by its name, its only one when none is named, or a model given here; the request is recorded. */
+  model(request: unknown, model?: ModelName | Model): Promise<RecordedReply>;
+  message(message: MessageInput, options?: MessageOptions): Promise<Message>;
+  /**
+   * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
+   * a position in the log: a replay reads there again and gets the same, whatever was added since. Content that was erased
+   * since stops the run with ContentErased, unless it is resumed with `erased: "placeholder"`.
+   */
+  context(options?: ContextOptions): Promise<Context>;
+  /** The session's messages, oldest first; a recorded read. */
+  history(range?: RecordedHistoryRange): Promise<readonly Message[]>;
+  /** The session's state; a recorded read. */
+  state(): Promise<JsonObject>;
+  /** From here on contexts begin with the summary. The message and its head are one commit, made once. */
+  compact(compaction: RunCompaction): Promise<void>;
   now(): Promise<number>;
   /** 0 to 1, the same again when the iteration is replayed. */
   random(): number;
@@ -201,17 +308,19 @@ export interface Iteration<State = Json, Input = Json> {
   /** 1 to 60 minutes, 2 when not given: the run lets go of its worker meanwhile. */
   pause(minutes?: number): Promise<void>;
   /** The payload of the oldest signal of this name that nobody took; null when the time is over. */
-  waitFor<Out = Json>(signal: string, options?: { readonly timeoutMs?: number }): Promise<Out | null>;
-  spawn<ChildState, ChildInput>(
-    agent: AgentDefinition<ChildState, ChildInput>,
+  readonly waitFor: SignalWaiter<Signals>;
+  spawn<ChildInput = Json, ChildOutput = Json>(
+    agent: RunnableAgent<ChildInput, ChildOutput>,
     ...options: MaySpare<SpawnOptions<ChildInput>>
-  ): Promise<RunResult>;
+  ): Promise<RunResult<ChildOutput>>;
   /** Steps of each branch are numbered for themselves, whichever is faster. */
   parallel<T extends readonly unknown[]>(
-    ...branches: { readonly [K in keyof T]: (iteration: Iteration<State, Input>) => Promise<T[K]> }
+    ...branches: {
+      readonly [K in keyof T]: (iteration: Iteration<State, Input, Output, Calls, Signals, ModelName>) => Promise<T[K]>;
+    }
   ): Promise<T>;
   next(state: State): Verdict;
-  done(value?: unknown): Verdict;
+  done(...value: ValueArguments<Output>): Verdict;
   fail(error: unknown): Verdict;
 }
 
@@ -229,31 +338,54 @@ export interface SpawnSetting {
 }
 
 /**
- * `State` and `Input` are the caller's word for what is kept as JSON: `defineAgent<{ n: number }>({ … })`. Nothing is checked
- * at run time but that it is JSON.
+ * `State`, `Input` and `Output` are the types of what is kept as JSON. defineAgent() infers them from validators; without
+ * validators they are the caller's word, and nothing is checked at run time but that it is JSON. `Accepted` is what callers give
+ * as input, where the validator makes something else of it.
  */
-export interface AgentDefinition<State = Json, Input = Json> {
+export interface AgentDefinition<
+  State = Json,
+  Input = Json,
+  Output = Json,
+  Calls = UntypedToolCalls,
+  Signals = UntypedSignals,
+  ModelName extends string = string,
+  Accepted = Input,
+> {
   readonly id: string;
   readonly version: string;
+  /** Validates the input when a run begins, and again whenever it is continued. */
+  readonly input?: StandardSchema<Accepted, Input>;
+  /** Validates what initial() and next() give. It must accept what it gives. */
+  readonly state?: StandardSchema<unknown, State>;
+  /** Validates the value of done(). It must accept what it gives. */
+  readonly output?: StandardSchema<unknown, Output>;
+  /** The signals it waits for, and validators of what they carry. */
+  readonly signals?: SignalSchemas<Signals>;
   readonly tools?: Readonly<Record<string, Tool>>;
-  readonly models?: Readonly<Record<string, Model>>;
+  readonly models?: Readonly<Record<ModelName, Model>>;
   readonly limits?: RunLimits;
   /** The first state, made of the input; the input itself when not given. */
   initial?(input: Input): State;
-  iterate(iteration: Iteration<State, Input>, state: State): Promise<Verdict> | Verdict;
+  iterate(
+    iteration: Iteration<State, Input, Output, Calls, Signals, ModelName>,
+    state: State,
+  ): Promise<Verdict> | Verdict;
 }
 
 /** Whatever its state and its input are. */
-export interface AnyAgent extends Omit<AgentDefinition<never, never>, "initial"> {
+export interface AnyAgent extends Pick<AgentDefinition, "id" | "version" | "tools" | "models" | "limits"> {
+  readonly input?: StandardSchema;
+  readonly state?: StandardSchema;
+  readonly output?: StandardSchema;
+  readonly signals?: Readonly<Record<string, StandardSchema>>;
   initial?(input: never): unknown;
+  iterate(iteration: Iteration<never, never, Json, never, never>, state: never): Promise<Verdict> | Verdict;
 }
 
-export interface RunResult {
-  readonly run: Run;
-  readonly status: RunStatus;
-  /** Of a run that is completed. */
-  readonly value: Json;
-  readonly error: RunError | null;
+/** An agent by what its callers need to know: the input it accepts, and the value it gives. */
+export interface RunnableAgent<Accepted = Json, Output = Json> extends AnyAgent {
+  readonly input?: StandardSchema<Accepted, unknown>;
+  readonly output?: StandardSchema<unknown, Output>;
 }
 
 /** An agent that says nothing of its input takes any. */
@@ -271,70 +403,35 @@ export interface RunSetting {
   readonly limits?: RunLimits;
   /** Higher goes first. */
   readonly priority?: number;
-  /** How long its worker may show no sign of life before another takes over; 30 s. */
+  /** How long its worker may show no sign of life before another machine takes over; 10 s. */
   readonly leaseMs?: number;
 }
 
-export interface ForkRunInput {
-  /** Goes on after this iteration; 0: from its beginning. The last one completed when not given. */
-  readonly iteration?: number;
-  /** Instead of the state it had there. */
-  readonly state?: unknown;
-  /** Of the new session; made up when not given. */
-  readonly session?: string;
-  readonly id?: string;
-  readonly limits?: RunLimits;
-}
-
-export interface RewindRunInput {
-  /** 1 or more. */
-  readonly iteration: number;
-  readonly state?: unknown;
-  readonly id?: string;
-  readonly limits?: RunLimits;
-}
-
-export interface RetryInput {
-  readonly id?: string;
-  /** Instead of those it had, one by one. */
-  readonly limits?: RunLimits;
-}
-
-export interface WorkerOptions extends ResumeOptions {
-  readonly agents: readonly AnyAgent[];
-  /** Runs at a time; 16. */
-  readonly concurrency?: number;
-  /** How often it looks for work when nobody tells it; 1 s. */
-  readonly pollMs?: number;
-  /** Told of every run it takes, leaves or cannot go on with. */
-  readonly watch?: (note: WorkerNote) => void;
-}
-
-/**
- * begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given back.
- * refused: it cannot go on here, or its work came to nothing and is tried again at `run.wakesAt`.
- */
-export type WorkerNote =
-  | { readonly kind: "begun" | "left"; readonly run: Run }
-  | { readonly kind: "refused"; readonly run: Run; readonly error: RunError };
-
-/** Works on runs of its agents until it is stopped. */
-export interface Worker {
-  readonly id: string;
-  /** Runs it works on right now. */
-  readonly working: readonly string[];
-  start(): void;
-  /** Looks for work once; how many were begun. */
-  look(): Promise<number>;
-  /** Takes nothing new; those at work get so long to reach the end of their iteration, 10 s, and are given back then. */
-  stop(options?: { readonly graceMs?: number }): Promise<void>;
-}
-
-/** What is said of a run while it works; nothing of it is stored. */
-export interface Token {
+/** Why a call of execute() or resume() does not go on, told through `onWait`. */
+export interface RunWait {
   readonly run: string;
-  readonly path: string;
-  readonly text: string;
+  readonly session: string;
+  /** owner: a worker has its lease. The others: what the run itself waits for. */
+  readonly reason: "owner" | "signal" | "decision" | "run" | "paused";
+  /** Set when the reason is owner. */
+  readonly owner: RunOwner | null;
+  readonly waitsFor: readonly Waits[];
+  /** It goes on after this long at the latest; null: that depends on others. */
+  readonly atMostMs: number | null;
+  /** The same for people, with what to do. */
+  readonly message: string;
+}
+
+export interface ExecuteOptions extends ResumeOptions {
+  /**
+   * Whether the call waits through everything the run waits for, and ends when the run has ended. `execute` does unless this
+   * is false; `resume` does only when this is true. Without it the call returns as soon as the run waits or is paused.
+   */
+  readonly wait?: boolean;
+  /** Called whenever the call begins to wait for something else. */
+  readonly onWait?: (wait: RunWait) => void;
+  /** Aborted: the call rejects with Aborted, and the run is given back for another call or worker to continue. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ResumeOptions {
@@ -342,16 +439,36 @@ export interface ResumeOptions {
   readonly allowMismatch?: boolean;
   /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
   readonly verify?: "whole" | "checkpoint";
+  /**
+   * What recorded reads give for content that was erased since they were made. "fail", the default: the work stops with
+   * ContentErased. "placeholder": a text that says so stands in its place, and steps after it may have other arguments.
+   */
+  readonly erased?: ErasedContent;
 }
+
+export type ErasedContent = "fail" | "placeholder";
 
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
-  /** Begins a run and works on it here until it ends, or waits or pauses. With a run that waits for input: its signal. */
-  execute<State, Input>(agent: AgentDefinition<State, Input>, input: RunInput<Input>): Promise<RunResult>;
-  /** Begins a run for a worker to take. */
-  start<State, Input>(agent: AgentDefinition<State, Input>, input: RunInput<Input>): Promise<Run>;
-  /** Takes the lease of a run nobody works on and goes on with it here. */
-  resume(agent: AnyAgent, id: string, options?: ResumeOptions): Promise<RunResult>;
+  /**
+   * Begins the run, continues it where it was, or returns what came of it: call it again with the same id after any crash.
+   * The same id with another session, agent or input is a Conflict. Without an id, an interrupted run of the same agent and
+   * input in the session is continued; anything else that has not ended there is SessionBusy. The call ends when the run has
+   * ended (`wait: false`: when it waits). What a run waits for comes through signal() and answer() alone.
+   */
+  execute<Input = Json, Output = Json>(
+    agent: RunnableAgent<Input, Output>,
+    input: RunInput<Input>,
+    options?: ExecuteOptions,
+  ): Promise<RunResult<Output>>;
+  /** Begins a run for a worker to take; with the id of a run that is there, of the same agent and input, that run. */
+  start<Input = Json>(agent: RunnableAgent<Input, unknown>, input: RunInput<Input>): Promise<Run>;
+  /** Claims a run that no living worker has, and continues it here until it ends, waits or is paused. */
+  resume<Output = Json>(
+    agent: RunnableAgent<unknown, Output>,
+    id: string,
+    options?: ExecuteOptions,
+  ): Promise<RunResult<Output>>;
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
   steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;

@@ -1,6 +1,7 @@
 // The real environment: the machine's clock, randomness and timers. Ids are made here and nowhere else.
 import { randomFillSync } from "node:crypto";
 import type { Environment } from "../contracts/environment.ts";
+import { machineProcesses } from "./processes.ts";
 
 const POOL_BYTES = 16_384;
 
@@ -40,6 +41,7 @@ export function realEnvironment(): Environment {
       setImmediate(run);
     },
     log: () => {},
+    processes: machineProcesses(),
   };
 }
 

@@ -48,8 +48,11 @@ export class RunsSaid {
       this.signals.set(seq, { branch, run, name: data.name ?? null, taken_seq: null });
     }
     if (typeof data.signal === "number") this.#end(this.signals, data.signal, "taken_seq", seq);
-    if (type === "step/asked") {
-      this.decisions.set(seq, { branch, run, step_seq: data.step ?? null, answered_seq: null });
+    // An intent that asks for approval is its own question.
+    const isApproval = type === "step/started" && data.approval === true;
+    if (type === "step/asked" || isApproval) {
+      const step = isApproval ? seq : (data.step ?? null);
+      this.decisions.set(seq, { branch, run, step_seq: step, answered_seq: null });
     }
     if (type === "run/answered") this.#answer(run, data.step ?? null, seq);
     if (data.checkpoint === true) {

@@ -16,6 +16,7 @@ import {
   invalid,
 } from "../core/check.ts";
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
+import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
 import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
@@ -91,6 +92,7 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
       return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
     async get(scope, range) {
+      noteDirectRead("hf.history.get()");
       const asked = checkScope(scope);
       const checked = { ...asked, session: await called(asked.session, READ, SHOWN_AT) };
       const messages = await readHistory(storage, payloads, checked, range);
@@ -98,6 +100,7 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
       return messages;
     },
     async count(scope, range) {
+      noteDirectRead("hf.history.count()");
       const { session: name, agent } = checkScope(scope);
       const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
       const session = await called(name, READ, SHOWN_AT);
@@ -108,12 +111,14 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
     clear: async (scope) => cleared(checkScope(scope), undefined),
     clearRun: async (scope, run) => cleared(checkScope(scope), checkId(run, "run")),
     async session(session, range) {
+      noteDirectRead("hf.history.session()");
       const id = await called(checkId(session, "session"), READ, SHOWN_AT);
       const messages = await readHistory(storage, payloads, { session: id }, range);
       if (messages.length === 0) await refuseAlias(storage, id);
       return messages;
     },
     async byAgent(agent, range) {
+      noteDirectRead("hf.history.byAgent()");
       const given = checkRecord(range, "range", ["limit", "since"]);
       const limit = checkLimit(given.limit, "historyPage", 1000);
       const since = given.since === undefined ? 0 : checkInt(given.since, "since", 0, FOREVER);

@@ -1,5 +1,6 @@
 // Messages from their rows.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { ContentBlock, Message } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
@@ -74,5 +75,19 @@ export function messageOf(row: MessageRow, bytes: Uint8Array): Message {
     ...(key === null ? {} : { key }),
     ...(metadata === null ? {} : { metadata }),
     ref: toRef(row.sha256),
+  };
+}
+
+/** Stands for content that was erased, where a reader went on without it. */
+const ERASED_TEXT = "[erased]";
+
+/** In place of a message that was erased since, for a reader that needs content there; no blob holds it. */
+export function erasedMessage(row: MessageAtRow): Message {
+  const { session, agent } = row;
+  const { seq, role, run, at } = decodeRow({ kind: "message", session, seq: row.seq }, row, MESSAGE);
+  return {
+    ...{ id: rowId(session, seq), session, agent, seq, role, content: [{ type: "text", text: ERASED_TEXT }], at },
+    ...(run === null ? {} : { run }),
+    ...{ metadata: { erased: true }, ref: "" },
   };
 }

@@ -13,7 +13,7 @@ import { readRows } from "./messages.ts";
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const PAGE = 5000;
 
-interface Range {
+export interface CheckedRange {
   readonly limit: number;
   readonly offset: number;
   readonly after: number | string;
@@ -28,7 +28,7 @@ interface Scope {
   readonly agent?: string;
 }
 
-function checkRange(range: HistoryRange | undefined): Range {
+export function checkHistoryRange(range: HistoryRange | undefined): CheckedRange {
   const given = checkRecord(range, "range", ["limit", "offset", "after", "since", "last", "run"]);
   const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
   if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
@@ -52,7 +52,7 @@ export async function readHistory(
   scope: Scope,
   asked: HistoryRange | undefined,
 ): Promise<readonly Message[]> {
-  const range = checkRange(asked);
+  const range = checkHistoryRange(asked);
   const stretches = begin(await currentLineage(storage, scope.session), scope, range);
   const read = (stretch: Stretch, back: boolean, limit: number, offset: number) =>
     readStretch(storage, scope, range, stretch, back, limit, offset);
@@ -63,7 +63,7 @@ export async function readHistory(
 type Read = (stretch: Stretch, back: boolean, limit: number, offset: number) => Promise<readonly MessageRow[]>;
 
 /** Without what was cleared since by whoever inherited it. */
-function begin(lineage: readonly Segment[], scope: Scope, { after, run }: Range): Stretch[] {
+function begin(lineage: readonly Segment[], scope: Scope, { after, run }: CheckedRange): Stretch[] {
   return stretchesBehind(lineage, scope.session, after).filter(({ segment }) => {
     if (segment.hides.some((clear) => clear.agent === scope.agent && clear.run === null)) return false;
     return run === undefined || !isHidden(segment, { agent: scope.agent ?? "", run });
@@ -87,7 +87,7 @@ async function readLast(stretches: readonly Stretch[], last: number, read: Read)
 /** Page after page by seq, so that no statement runs long, however much is asked for. */
 async function readForward(
   stretches: readonly Stretch[],
-  range: Range,
+  range: CheckedRange,
   payloads: Payloads,
   read: Read,
 ): Promise<readonly Message[]> {
@@ -114,7 +114,7 @@ async function readForward(
 async function readStretch(
   storage: Storage,
   scope: Scope,
-  range: Range,
+  range: CheckedRange,
   { segment, after }: Stretch,
   back: boolean,
   limit: number,
@@ -136,7 +136,7 @@ interface Page {
 function readRowsOf(
   storage: Storage,
   { agent }: Scope,
-  { run, since }: Range,
+  { run, since }: CheckedRange,
   { no, branch, upTo }: Segment,
   { after, back, limit, offset }: Page,
 ): Promise<readonly MessageRow[]> {
@@ -165,7 +165,7 @@ export async function countMessages(
   { session, agent, run }: { readonly session: string; readonly agent: string; readonly run: string | undefined },
 ): Promise<number> {
   let n = 0;
-  const range: Range = { limit: FOREVER, offset: 0, after: 0, since: 0, last: undefined, run };
+  const range: CheckedRange = { limit: FOREVER, offset: 0, after: 0, since: 0, last: undefined, run };
   for (const { segment } of begin(await currentLineage(storage, session), { session, agent }, range)) {
     const { no, branch, upTo, hides } = segment;
     if (hides.length > 0) {

@@ -49,6 +49,8 @@ export class CauseReader {
         return type === "session/created" ? this.#birth(event) : [];
       case "eval":
         return [row("eval", data.eval), row("message", data.message), turn];
+      case "message":
+        return [row("call", data.call), turn, await this.#run(event.run)];
       case "call":
         return [row("call", data.call), turn, await this.#run(event.run)];
       case "head":

@@ -36,7 +36,11 @@ export const SAY_OF_RUNS: Readonly<Record<string, Say>> = {
   "run/deleted": () => "run deleted",
   "iteration/complete": ({ data }) => `iteration ${data.iteration} complete`,
   "checkpoint/taken": ({ data }) => `goes on after iteration ${data.iteration} of another run`,
-  "step/started": (event) => `${begins(event)} begun, ${place(event)}`,
+  "step/started": (event) =>
+    event.data.approval === true
+      ? `${begins(event)}, ${place(event)}: a person is asked to approve it`
+      : `${begins(event)} begun, ${place(event)}`,
+  "step/begun": (event) => `${step(event)} begun, as approved`,
   "step/done": (event) => `${over(event)} done`,
   "step/failed": (event) => `${over(event)} failed: ${failure(event)}`,
   "step/asked": (event) => `${step(event)} in doubt: a person is asked`,

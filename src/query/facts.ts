@@ -79,9 +79,9 @@ export function maybeTo(kind: KindName, ...columns: readonly string[]): Spec {
 }
 
 /** The last part of the key is looked for; NULL when there is none. */
-export function found(kind: KindName, before: readonly string[], make: (a: string) => string): Spec {
-  const value = (a: string) => [...before.map((name) => `${a}.${name}`), make(a)];
-  return { ...PLAIN, type: { is: "entity", kind }, value, absent: (a) => [make(a)] };
+export function found(kind: KindName, before: readonly string[], make: (a: string, own: SqlWords) => string): Spec {
+  const value = (a: string, own: SqlWords) => [...before.map((name) => `${a}.${name}`), make(a, own)];
+  return { ...PLAIN, type: { is: "entity", kind }, value, absent: (a, own) => [make(a, own)] };
 }
 
 /** A payload, kept as the number of its blob. */

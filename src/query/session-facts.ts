@@ -1,4 +1,5 @@
 // The facts of sessions: their log, messages, turns, evals, calls, snapshots, heads, invocations and derivations.
+import type { SqlWords } from "../contracts/storage.ts";
 import {
   type Attribute,
   derived,
@@ -62,6 +63,18 @@ const turnOf = (seq: string) => (a: string) =>
   `(SELECT max(t.first_seq) FROM turns t WHERE t.session_no = ${a}.session_no AND t.first_seq <= ${a}.${seq} ` +
   `AND t.branch = ${a}.branch AND NOT EXISTS (SELECT 1 FROM turns e WHERE e.session_no = t.session_no ` +
   `AND e.first_seq = t.first_seq AND e.seq > t.first_seq AND e.seq < ${a}.${seq} AND e.status <> 'open'))`;
+
+/** How the data of a message begins in its event when a model call wrote it: keys stand in the order of their names. */
+const WITH_CALL = '"data":{"call":';
+
+/** The number that follows, up to the next key: `"role"` follows always. */
+const callOf = (a: string, own: SqlWords): string => {
+  const body = own.utf8(`${a}.body`);
+  const at = own.position(body, `'${WITH_CALL}'`);
+  const rest = `substr(${body}, ${at} + ${WITH_CALL.length})`;
+  const digits = `substr(${rest}, 1, ${own.position(rest, "','")} - 1)`;
+  return `CASE WHEN ${at} > 0 THEN CAST(${digits} AS ${own.int}) END`;
+};
 
 /** The head it was made at: the newest of its branch before it. */
 const headBefore = (seq: string) => (a: string) =>
@@ -189,6 +202,7 @@ const MESSAGE_FACTS = [
     agent: to("agent", "agent_no"),
     role: keyword("role"),
     run: maybe(text("run"), "run"),
+    ...link("call", found("call", ["session_no"], callOf)),
     key: maybe(text("key"), "key"),
     "content-ref": maybe({ ...text("sha256"), type: { is: "ref" } }, "sha256"),
     "char-count": maybe(int("chars"), "chars"),

@@ -2,7 +2,7 @@
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
 import { isHeld } from "../core/held.ts";
-import { waitsOf } from "./rows.ts";
+import { waitsOf } from "./waits.ts";
 
 /** No event says so: the log is the same where it came from. */
 export async function admitRun(storage: Storage, row: RunRow): Promise<void> {

@@ -1,26 +1,64 @@
 // Agents as they are defined in code: checked once, and pinned by what a run must not change under itself.
+
+import type { AgentSpec, ToolCallsOf, UntypedSignals, UntypedTools } from "../contracts/agent-types.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, AnyAgent, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
+import type { AgentDefinition, Model, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
-import { checkFields, checkId, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
+import { checkFields, checkId, checkInt, checkOneOf, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { changeSince, toolsetOf } from "./toolset.ts";
 
-const AGENT = ["id", "version", "tools", "models", "limits", "initial", "iterate"] as const;
+const AGENT = [
+  ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
+] as const;
+const TOOL = ["description", "input", "inputSchema", "output", "effect", "retry", "approve", "execute"] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
 
-/** The definition itself, once it is known to be one. The types are those that are named: Json where none is. */
-export function defineAgent<State = Json, Input = Json>(
-  agent: AgentDefinition<NoInfer<State>, NoInfer<Input>>,
-): AgentDefinition<State, Input> {
+/**
+ * The definition itself, once it is known to be one. Types are inferred from validators and from the tools. Those that are named,
+ * `defineAgent<State, Input>({ … })`, are taken as they are; then the tools are not typed.
+ */
+export function defineAgent<
+  State = Json,
+  Input = Json,
+  Output = Json,
+  Accepted = Input,
+  Signals = UntypedSignals,
+  ModelName extends string = string,
+  ToolAccepted = UntypedTools,
+  ToolInputs = Readonly<Record<string, Json>>,
+  ToolOutputs = UntypedTools,
+  ToolReturned = UntypedTools,
+>(
+  agent: AgentSpec<
+    State,
+    Input,
+    Output,
+    Accepted,
+    Signals,
+    ModelName,
+    ToolAccepted,
+    ToolInputs,
+    ToolOutputs,
+    ToolReturned
+  >,
+): AgentDefinition<
+  State,
+  Input,
+  Output,
+  ToolCallsOf<ToolAccepted, ToolInputs, ToolOutputs, ToolReturned>,
+  Signals,
+  ModelName,
+  Accepted
+> {
   checkAgent(agent);
   return agent;
 }
 
 /** Whoever works on it knows no more of its state than that it is JSON. */
-export function checkAgent(agent: AnyAgent): AgentDefinition {
+export function checkAgent(agent: unknown): AgentDefinition {
   const given = checkRecord(agent, "agent", AGENT);
   checkId(given.id, "agent.id");
   checkId(given.version, "agent.version");
@@ -30,19 +68,28 @@ export function checkAgent(agent: AnyAgent): AgentDefinition {
   }
   for (const [name, tool] of Object.entries(checkRecord(given.tools, "agent.tools"))) {
     const what = `agent.tools.${checkId(name, "agent.tools")}`;
-    const { effect, execute, retry } = checkRecord(tool, what, ["description", "effect", "retry", "execute"]);
+    const { effect, execute, retry, approve } = checkRecord(tool, what, TOOL);
     if (typeof execute !== "function") throw invalid(`${what}.execute`, "a function", execute);
     if (effect !== undefined) checkOneOf(effect, `${what}.effect`, ["idempotent", "non-idempotent"]);
+    if (approve !== undefined && typeof approve !== "boolean" && typeof approve !== "function") {
+      throw invalid(`${what}.approve`, "true, false or a function", approve);
+    }
     checkRetry(retry, `${what}.retry`);
   }
   for (const [name, model] of Object.entries(checkRecord(given.models, "agent.models"))) {
-    const what = `agent.models.${checkId(name, "agent.models")}`;
-    const { call, retry } = checkRecord(model, what, ["provider", "model", "retry", "call"]);
-    if (typeof call !== "function") throw invalid(`${what}.call`, "a function", call);
-    checkRetry(retry, `${what}.retry`);
+    checkModel(model, `agent.models.${checkId(name, "agent.models")}`);
   }
   checkLimits(given.limits, "agent.limits");
   return agent as AgentDefinition;
+}
+
+export function checkModel(value: unknown, what: string): Model {
+  const { call, retry, model, provider } = checkRecord(value, what, ["provider", "model", "retry", "call"]);
+  if (typeof call !== "function") throw invalid(`${what}.call`, "a function", call);
+  checkOptionalId(model, `${what}.model`);
+  checkOptionalId(provider, `${what}.provider`);
+  checkRetry(retry, `${what}.retry`);
+  return value as Model;
 }
 
 function checkRetry(value: unknown, what: string): void {

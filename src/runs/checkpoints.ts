@@ -6,12 +6,14 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
+import type { AgentDefinition } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { decodeText } from "../core/bytes.ts";
 import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { type Entry, entryOf, payloadOf, readJournal, recordsOf } from "./journal.ts";
+import { type Entry, entryOf, payloadOf, type Record, readJournal, recordsOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -34,8 +36,23 @@ export function keptState(
   }
 }
 
-export function noState(what: string): HoldfastError {
+function noState(what: string): HoldfastError {
   return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
+}
+
+/** The state that the first iteration starts with; what the agent makes of its input may be none. */
+export function firstState(
+  agent: Pick<AgentDefinition, "initial">,
+  input: Json,
+): { readonly state: Json } | { readonly error: unknown } {
+  if (agent.initial === undefined) return { state: input };
+  try {
+    const made = agent.initial(input);
+    if (made === undefined) throw noState("initial() gave");
+    return { state: JSON.parse(decodeText(encodeJson(made, "state", "payloadBytes"))) as Json };
+  } catch (error) {
+    return { error };
+  }
 }
 
 /** The state that the next iteration starts with. */
@@ -113,6 +130,11 @@ export async function saveCheckpoint(
   });
 }
 
+/** Not ended: at work, in doubt, or waiting for a person. */
+function isPending({ status }: Record): boolean {
+  return status === "started" || status === "asked";
+}
+
 /** What was under way since is told by the journal: tools that were called and have not answered, the last answer. */
 export async function runCheckpoint(
   storage: Storage,
@@ -128,7 +150,7 @@ export async function runCheckpoint(
   const found = await checkpointOf(payloads, point);
   const journal = await readJournal(storage, row, row.first_seq);
   const tools = [...recordsOf(row.session, journal).values()].filter(({ kind }) => kind === "tool");
-  const open = tools.filter((one) => one.iteration === point.iteration + 1 && one.status === "started");
+  const open = tools.filter((one) => one.iteration === point.iteration + 1 && isPending(one));
   const last = tools.findLast((one) => one.iteration <= point.iteration && one.status === "done");
   const isLast = point.seq === row.checkpoint_seq;
   return {

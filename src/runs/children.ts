@@ -4,8 +4,9 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, RunResult, SpawnOptions } from "../contracts/runs.ts";
-import type { Commit, Storage } from "../contracts/storage.ts";
+import type { RunResult } from "../contracts/run-results.ts";
+import type { AgentDefinition, SpawnOptions } from "../contracts/runs.ts";
+import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
@@ -138,7 +139,7 @@ async function begin(
     const birth = past === undefined ? fresh : await inPlaceOf(storage, payloads, prepare, past, fresh);
     const since = past === undefined ? {} : { since: sinceIn(before) };
     const data = { ...steps.said(identity, attempt), run: id, ...since };
-    return writer.patiently(() =>
+    const begin = (held: readonly EventDraft[]) =>
       decide<number>(storage, async () => {
         const [known] = await storage.query("run.get", id);
         // The commit that was lost with its connection had happened after all.
@@ -155,12 +156,12 @@ async function begin(
             // At its version: a child that begins beside its parent's end would be nobody's.
             guards: [...[atEpoch(writer.row), atVersion(writer.row)], ...[...guards, ...(begun.commit.guards ?? [])]],
             // The invocation's event comes right before the intent.
-            events: [...events, draft, ...begun.events],
+            events: [...held, ...events, draft, ...begun.events],
           },
-          answer: (done) => done.events[events.length]?.seq ?? 0,
+          answer: (done) => done.events[held.length + events.length]?.seq ?? 0,
         };
-      }),
-    );
+      });
+    return writer.withHeld((held) => writer.patiently(() => begin(held)));
   });
   return { id, intent, since: past === undefined ? intent : sinceIn(before) };
 }

@@ -16,7 +16,8 @@ import { carried, carriedBlobs } from "./moves.ts";
 import { toolsetOf } from "./toolset.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
-const LEASE_MS = 30_000;
+/** Three signs of life fit into it; an event loop that is blocked longer may lose its runs. */
+const LEASE_MS = 10_000;
 const HOUR = 3_600_000;
 /** The session of a run that was deleted. */
 const DELETED = 0;
@@ -176,7 +177,7 @@ export async function refuseId(storage: Storage, id: string): Promise<void> {
 export async function refuseTaken(storage: Storage, { id, session, nested }: Birth): Promise<void> {
   await refuseId(storage, id);
   const [busy] = nested === 0 ? await storage.query("run.active", session) : [];
-  if (busy !== undefined) throw sessionBusy(session, busy.id);
+  if (busy !== undefined) throw sessionBusy(busy, storage.environment);
 }
 
 function runDeleted(id: string): HoldfastError {

@@ -1,6 +1,6 @@
 // What only a person can know of a run: asked once, answered once, and told afterwards, as the log has it.
 
-import type { Answer, AnswerInput, Decision } from "../contracts/decisions.ts";
+import type { Answer, AnswerInput, Decision, DecisionReason } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
@@ -12,10 +12,16 @@ import { parseRowId, rowId } from "../core/row-id.ts";
 import { eventOf } from "./checkpoints.ts";
 import { type Entry, entryOf, lastOf, payloadOf, recordsOf, stepOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
-import { refuseEnded, waitsFor } from "./rows.ts";
+import { refuseEnded } from "./rows.ts";
 import { moved } from "./verbs.ts";
+import { waitsFor } from "./waits.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
+const REASONS: readonly DecisionReason[] = ["in-doubt", "approval"];
+const DENIED: Readonly<Record<DecisionReason, string>> = {
+  "in-doubt": "a person said that it did not happen and shall not",
+  approval: "a person refused it",
+};
 const PAGE = 100;
 
 export async function answerDecision(
@@ -25,7 +31,8 @@ export async function answerDecision(
   input: AnswerInput,
 ): Promise<Run> {
   const { session, seq } = parseRowId(decision, "decision");
-  const given = checkRecord(input, "answer", ["verdict", "result", "by", "note"]);
+  const given = checkRecord(input, "answer", ["verdict", "result", "by", "note", "reason"]);
+  const reason = given.reason === undefined ? null : checkOneOf(given.reason, "answer.reason", REASONS);
   const verdict = checkOneOf(given.verdict, "answer.verdict", VERDICTS);
   const by = checkOptionalId(given.by, "answer.by") ?? null;
   const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
@@ -46,6 +53,7 @@ export async function answerDecision(
       const [asked = known] = await storage.query("decision.get", session, seq);
       refuseEnded(row, "there is nothing to decide any more");
       if (asked.answered_seq !== null) throw answered(decision);
+      if (reason !== null && reason !== reasonOf(asked)) throw otherQuestion(decision, reason, reasonOf(asked));
       const wakes = waitsFor(row, { kind: "decision", decision: rowId(session, seq) });
       return {
         ...{ type: "run/answered", at },
@@ -58,7 +66,7 @@ export async function answerDecision(
           ...(payload === null ? {} : carriedBlobs([payload])),
           guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
         },
-        after: endOf(row, seq, verdict, payload, at),
+        after: endOf(row, asked, verdict, payload, at),
       };
     });
   });
@@ -67,16 +75,29 @@ export async function answerDecision(
 /** The step's end as the person told it. */
 function endOf(
   { session, id }: RunRow,
-  step: number,
+  asked: DecisionRow,
   verdict: Answer["verdict"],
   payload: PreparedPayload | null,
   at: number,
 ): readonly EventDraft[] {
   const draft = { session, at, run: id };
+  const step = asked.step_seq;
   if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
   if (verdict === "retry") return [];
-  const error = { code: "Denied", message: "a person said that it did not happen and shall not" };
+  const error = { code: "Denied", message: DENIED[reasonOf(asked)] };
   return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
+}
+
+/** The intent of a step that asks for approval is the question itself. */
+function reasonOf({ seq, step_seq }: DecisionRow): DecisionReason {
+  return seq === step_seq ? "approval" : "in-doubt";
+}
+
+function otherQuestion(id: string, answered: DecisionReason, open: DecisionReason): HoldfastError {
+  return new HoldfastError("Conflict", `the open question about ${id} is ${open}, not ${answered}`, {
+    details: { kind: "decision", id, reason: open },
+    hint: "Read the question again with runs.pending(), then answer it.",
+  });
 }
 
 function noDecision(id: string): HoldfastError {
@@ -116,10 +137,13 @@ export async function decisionOf(storage: Storage, payloads: Payloads, asked: De
   const [answer, later] = await answerOf(storage, payloads, row, asked);
   const record = recordsOf(row.session, [intent, ...later]).get(asked.step_seq);
   if (record === undefined) throw notAsSaid(asked);
+  // In doubt: it was permitted and begun, between its intent and this question.
+  if (record.status === "asked" && reasonOf(asked) === "in-doubt") record.status = "started";
   return {
     id: rowId(asked.session, asked.step_seq),
     run: row.id,
     session: row.session,
+    reason: reasonOf(asked),
     step: stepOf(row.session, row.id, record),
     input: await payloadOf(payloads, row.session, intent),
     askedAt: (await eventOf(storage, row.session, asked.seq)).at,
@@ -141,24 +165,29 @@ async function answerOf(
   const name = { kind: "event", session: row.session, seq: event.seq };
   const { step, verdict, by, note } = decodeRow(name, event.data, ANSWER);
   if (event.type !== "run/answered" || step !== asked.step_seq) throw notAsSaid(asked);
-  const end = await endAfter(storage, row, asked.step_seq, event.seq);
+  const since = await eventsAfter(storage, row, asked.step_seq, event.seq);
   const answer = { verdict, by, note, at: event.at };
-  if (verdict !== "result") return [answer, end === null ? [] : [end]];
-  if (end === null) throw notAsSaid(asked);
-  return [{ ...answer, result: await payloadOf(payloads, row.session, end) }, [end]];
+  if (verdict !== "result") return [answer, since];
+  const end = since.at(-1);
+  if (end === undefined || !ENDS.has(end.type)) throw notAsSaid(asked);
+  return [{ ...answer, result: await payloadOf(payloads, row.session, end) }, since];
 }
 
-/** How the step ended after the answer; null: not yet, or nobody knows once more. */
-async function endAfter(storage: Storage, row: RunRow, step: number, after: number): Promise<Entry | null> {
+const ENDS: ReadonlySet<string> = new Set(["step/done", "step/failed"]);
+
+/** What became of the step after the answer, up to its end or the next question. */
+async function eventsAfter(storage: Storage, row: RunRow, step: number, after: number): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
   for (let last = after; ; ) {
     const page = await storage.query("run.journal", row.session_no, row.id, last, lastOf(row), PAGE);
     for (const one of page.map((event) => entryOf(row.session, event))) {
       if (one.data.step !== step) continue;
-      if (one.type === "step/asked") return null;
-      if (one.type === "step/done" || one.type === "step/failed") return one;
+      if (one.type === "step/asked") return found;
+      found.push(one);
+      if (ENDS.has(one.type)) return found;
     }
     last = page.at(-1)?.seq ?? last;
-    if (page.length < PAGE) return null;
+    if (page.length < PAGE) return found;
   }
 }
 

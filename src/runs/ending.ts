@@ -6,7 +6,8 @@ import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts"
 import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
 import { neededBy } from "./past.ts";
-import { isAtWork, waitsFor } from "./rows.ts";
+import { isAtWork } from "./rows.ts";
+import { waitsFor } from "./waits.ts";
 import type { Beside } from "./writer.ts";
 
 export interface Ended {

@@ -2,6 +2,8 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunError } from "../contracts/runs.ts";
+import { adviseRecordedReads, type DirectRead } from "../core/direct-reads.ts";
+import { rowId } from "../core/row-id.ts";
 
 /** Enough to know it by; never the whole of what a tool said. */
 const MOST_CHARS = 500;
@@ -11,7 +13,7 @@ export function errorOf(thrown: unknown): RunError {
 }
 
 /** Anything can be thrown, also what throws when it is looked at. */
-function looked<T>(look: () => T, otherwise: T): T {
+export function looked<T>(look: () => T, otherwise: T): T {
   try {
     return look();
   } catch {
@@ -97,13 +99,40 @@ export function leaseLost({ id, epoch }: Pick<RunRow, "id" | "epoch">): Holdfast
   });
 }
 
-export function nonDeterminism(run: string, where: string, then: string, now: string): HoldfastError {
+export function nonDeterminism(
+  run: string,
+  where: string,
+  then: string,
+  now: string,
+  directReads: ReadonlySet<DirectRead> = new Set(),
+): HoldfastError {
+  const advice = directReads.size === 0 ? "" : ` In this iteration ${adviseRecordedReads(directReads)}.`;
   return new HoldfastError(
     "NonDeterminism",
     `at ${where} the run ${JSON.stringify(run)} did ${then} before the interruption, and ${now} now`,
     {
-      details: { run, step: where, recorded: then, asked: now },
-      hint: "Let an iteration depend on its state, its input and the results of its steps only: use now() and random().",
+      details: {
+        ...{ run, step: where, recorded: then, asked: now },
+        ...(directReads.size === 0 ? {} : { directReads: [...directReads] }),
+      },
+      hint: `Let an iteration depend on its state, its input and the results of its steps only: use now() and random().${advice}`,
+    },
+  );
+}
+
+/** Of a message or of a value of the state that a recorded read gave. */
+export function contentErased(
+  { id, session: own }: Pick<RunRow, "id" | "session">,
+  step: string,
+  { session, seq, key }: { readonly session: string; readonly seq: number; readonly key?: string },
+): HoldfastError {
+  const what = key === undefined ? `message ${rowId(session, seq)}` : `the value of ${JSON.stringify(key)}`;
+  return new HoldfastError(
+    "ContentErased",
+    `at ${step} the run ${JSON.stringify(id)} read ${what} of ${JSON.stringify(own)}, which was erased since`,
+    {
+      details: { session, seq, run: id, step, ...(key === undefined ? {} : { key }) },
+      hint: `runs.resume(agent, ${JSON.stringify(id)}, { erased: "placeholder" }) goes on with a placeholder in its place; runs.cancel(${JSON.stringify(id)}) ends the run.`,
     },
   );
 }

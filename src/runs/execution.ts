@@ -4,15 +4,17 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, Iteration, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
+import type { AgentDefinition, Iteration, ResumeOptions, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
 import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
 import { linked } from "../core/abort.ts";
 import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
+import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
-import { headEvent, inheritedBy, type Prepared } from "../sessions/publish.ts";
-import { eventOf, keptState, loadState, noState } from "./checkpoints.ts";
+import { headEvent, inheritedBy, type Plan, type Prepared } from "../sessions/publish.ts";
+import { eventOf, firstState, keptState, loadState } from "./checkpoints.ts";
 import { spawnRun } from "./children.ts";
+import { compactSession } from "./compaction.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { type Ended, endingWith } from "./ending.ts";
 import { errorOf, isMistake, leaseLost, stepBehind } from "./errors.ts";
@@ -21,8 +23,9 @@ import { payloadOf, type Record } from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
-import { carriedBlobs, pausing } from "./moves.ts";
+import { carriedBlobs, carryJson, pausing } from "./moves.ts";
 import { chanceOf, recordsFor, retriedBy } from "./past.ts";
+import { RecordedReads } from "./reads.ts";
 import { type Outside, Steps } from "./steps.ts";
 import { Suspension } from "./suspension.ts";
 import type { Tokens } from "./tokens.ts";
@@ -35,6 +38,8 @@ export interface Host {
   readonly payloads: Payloads;
   readonly tokens: Tokens;
 }
+
+export type ExecutionOptions = Pick<ResumeOptions, "erased">;
 
 const NOTHING: Prepared = {
   ...{ final: null, vars: null, finalSummary: null, summary: null, fingerprint: null, cacheId: null },
@@ -70,8 +75,11 @@ export class Execution {
   /** The state that the last checkpoint was made of, as it would be read: nobody can have done anything since. */
   #next: { readonly checkpoint: number | null; readonly state: Json } | null = null;
 
+  readonly #options: ExecutionOptions;
+
   /** `row` as the lease was taken. */
-  constructor(host: Host, agent: AgentDefinition, row: RunRow) {
+  constructor(host: Host, agent: AgentDefinition, row: RunRow, options: ExecutionOptions = {}) {
+    this.#options = options;
     this.#host = host;
     this.#agent = agent;
     this.#writer = new Writer(host.storage, row);
@@ -195,15 +203,17 @@ export class Execution {
       return new Promise(() => {});
     };
     const suspension = new Suspension(this.#writer, leave, signal);
-    const { context, steps } = this.#context(iteration, records, suspension, leave, life);
-    this.#verdict(context, loaded.state, steps, suspension).then(left.resolve, left.reject);
+    const directReads = new Set<DirectRead>();
+    const { context, steps } = this.#context(iteration, records, suspension, leave, life, directReads);
+    const iterate = () => watchDirectReads(directReads, () => this.#agent.iterate(context, loaded.state));
+    this.#verdict(iterate, steps, suspension).then(left.resolve, left.reject);
     return left.promise;
   }
 
-  async #verdict(context: Iteration, state: Json, steps: Steps, suspension: Suspension): Promise<Verdict> {
+  async #verdict(iterate: () => Promise<Verdict> | Verdict, steps: Steps, suspension: Suspension): Promise<Verdict> {
     let verdict: Verdict;
     try {
-      verdict = checkVerdict(await this.#agent.iterate(context, state));
+      verdict = checkVerdict(await iterate());
     } catch (error) {
       verdict = { verdict: "fail", error };
     }
@@ -219,13 +229,14 @@ export class Execution {
     suspension: Suspension,
     leave: (error?: unknown) => Promise<never>,
     life: Life,
+    directReads: ReadonlySet<DirectRead>,
   ): { readonly context: Iteration; readonly steps: Steps } {
     const { storage, payloads, tokens } = this.#host;
     const writer = this.#writer;
     const { row } = writer;
     const { signal } = this.#abort;
     const outside: Outside = {
-      ...{ payloads, signal, leave, during: (work) => suspension.during(work) },
+      ...{ payloads, signal, leave, directReads, during: (work) => suspension.during(work) },
       isLeft: () => life.isLeft,
       ask: (record) =>
         askPerson(storage, suspension, steps, row, record, async () => {
@@ -238,16 +249,24 @@ export class Execution {
     this.#spending = spending;
     const before = () => (this.#reached() === null ? undefined : leave());
     const waiting = new Waiting(writer, steps, suspension, leave, signal);
-    const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own));
+    const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own, this.#options));
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
+    const { erased = "fail" } = this.#options;
+    const reads = new RecordedReads({ writer, payloads, steps, suspension, leave, erased });
+    const head = (at: number, compaction: NonNullable<Plan["compaction"]>) => this.#head(at, NOTHING, compaction);
     const context = createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
       chance: this.#chance,
       now: () => storage.environment.now(),
       isOver: () => suspension.isOver,
       isLeft: () => life.isLeft,
-      message: (asked, message) =>
-        suspension.during(() => appendMessage(writer, payloads, steps, leave, asked, message)),
+      message: (asked, message, call) =>
+        suspension.during(() => appendMessage({ writer, payloads, steps, leave }, asked, message, call)),
+      context: (asked, options) => reads.context(asked, options),
+      history: (asked, range) => reads.history(asked, range),
+      state: (asked) => reads.state(asked),
+      compact: (asked, compaction) =>
+        suspension.during(() => compactSession({ writer, payloads, steps, leave, head }, asked, compaction)),
       model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
       until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
       waitFor: (asked, name, timeoutMs) => waiting.waitFor(asked, name, timeoutMs),
@@ -261,14 +280,7 @@ export class Execution {
     const { storage, payloads } = this.#host;
     const { session, checkpoint_seq } = this.row;
     if (checkpoint_seq !== null) return { state: await loadState(storage, payloads, session, checkpoint_seq) };
-    if (this.#agent.initial === undefined) return { state: this.#input };
-    try {
-      const made = this.#agent.initial(this.#input);
-      if (made === undefined) throw noState("initial() gave");
-      return { state: JSON.parse(decodeText(encodeJson(made, "state", "payloadBytes"))) as Json };
-    } catch (error) {
-      return { error };
-    }
+    return firstState(this.#agent, this.#input);
   }
 
   /** The verdict that the run failed when its state cannot be kept. */
@@ -279,7 +291,7 @@ export class Execution {
     } catch (error) {
       return { verdict: "fail", error };
     }
-    await this.#carrying(kept.bytes, (payload) =>
+    await carryJson(this.#host.payloads, kept.bytes, (payload) =>
       this.#writer.move((row) => {
         const iteration = row.iteration + 1;
         const at = this.#host.storage.environment.now();
@@ -359,17 +371,10 @@ export class Execution {
     await (ended as Ended | null)?.afterwards(payloads, moved?.found ?? {});
   }
 
-  #head(at: number, prepared: Prepared): readonly EventDraft[] {
+  #head(at: number, prepared: Prepared, compaction?: Plan["compaction"]): readonly EventDraft[] {
     if (this.#session === null) throw new Error("bug: the session was not read");
-    return [headEvent({ session: this.#session, prepared, status: "complete", at }, this.#inherits)];
-  }
-
-  #carrying<T>(bytes: Uint8Array, then: (payload: PreparedPayload) => Promise<T>): Promise<T> {
-    const { payloads } = this.#host;
-    const short = payloads.short(bytes);
-    if (short !== null) return then(short);
-    const options = { media: "application/json", utf8: true, inRow: true, owned: true };
-    return payloads.preparing(async (prepare) => then(await prepare(bytes, options)));
+    const plan = { session: this.#session, prepared, status: "complete", at } as const;
+    return [headEvent(compaction === undefined ? plan : { ...plan, compaction }, this.#inherits)];
   }
 
   /** Signs of life, until the work ends; what the answer says is obeyed at once. */

@@ -1,16 +1,19 @@
 // What an iteration may do, each thing at a place of its own: counted in the order of the calls, branches of parallel work
 // for themselves.
 
+import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { RecordedReply } from "../contracts/replies.ts";
+import type { RunResult } from "../contracts/run-results.ts";
 import type {
   AgentDefinition,
   Iteration,
   Model,
-  ModelReply,
+  RecordedHistoryRange,
   RetryPolicy,
-  RunResult,
+  RunCompaction,
   SpawnOptions,
   StepCall,
   Verdict,
@@ -19,7 +22,9 @@ import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import { didYouMean } from "../core/distance.ts";
-import { checkAgent } from "./agents.ts";
+import { parseRowId } from "../core/row-id.ts";
+import { checkAgent, checkModel } from "./agents.ts";
+import { approvalOf } from "./approval.ts";
 import { type Asked, never, type Steps } from "./steps.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
@@ -28,7 +33,7 @@ const MINUTE = 60_000;
 /** What a step is given, in the words of who gave it; of others the kind says it. */
 const GIVEN: { readonly [K in Asked["kind"]]?: (name: string) => string } = {
   tool: (name) => `tool ${name}: input`,
-  model: (name) => `model ${name}: request`,
+  model: (name) => (name === "model" ? "model: request" : `model ${name}: request`),
 };
 const LONGEST_SLEEP = 366 * 24 * 60 * MINUTE;
 
@@ -48,8 +53,14 @@ export interface Setting {
   readonly isOver: () => boolean;
   /** The work on it has ended without one: whatever it asks for is never answered. */
   readonly isLeft: () => boolean;
-  readonly message: (asked: Asked, message: MessageInput) => Promise<Message>;
-  readonly model: (asked: Asked, name: string, model: Model) => Promise<ModelReply>;
+  /** `call`: seq of the model call that wrote it. */
+  readonly message: (asked: Asked, message: MessageInput, call: number | null) => Promise<Message>;
+  readonly context: (asked: Asked, options: ContextOptions | undefined) => Promise<Context>;
+  readonly history: (asked: Asked, range: RecordedHistoryRange | undefined) => Promise<readonly Message[]>;
+  readonly state: (asked: Asked) => Promise<JsonObject>;
+  readonly compact: (asked: Asked, compaction: RunCompaction) => Promise<void>;
+  /** `name` is null for a model that the agent does not list. */
+  readonly model: (asked: Asked, name: string | null, model: Model) => Promise<RecordedReply>;
   /** Until then; `lets go`: without holding on to the worker. */
   readonly until: (asked: Asked, ms: number, letsGo: boolean) => Promise<void>;
   readonly waitFor: (asked: Asked, signal: string, timeoutMs: number | undefined) => Promise<Json>;
@@ -71,26 +82,43 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   };
   const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
     setting.isLeft() ? never() : work(asked);
+  const callTool = <Out>(name: string, given?: unknown) =>
+    heard(async () => {
+      const tool = found(agent.tools, name, "tool");
+      const asked = ask("tool", name, given);
+      const mayRepeat = tool.effect === "idempotent";
+      const effect = (value: Json, call: StepCall) => tool.execute(value, call);
+      const around = approvalOf(tool, name);
+      return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
+    });
+  const names = Object.keys(agent.tools ?? {});
   return {
     ...{ run, session, iteration, input, signal },
-    tool: <Out>(name: string, given?: unknown) =>
+    tools: Object.fromEntries(names.map((name) => [name, (given?: unknown) => callTool(name, given)])),
+    tool: callTool,
+    model: (request, given) =>
       heard(async () => {
-        const tool = found(agent.tools, name, "tool");
-        const asked = ask("tool", name, given);
-        const mayRepeat = tool.effect === "idempotent";
-        const effect = (value: Json, call: StepCall) => tool.execute(value, call);
-        return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect))) as Out;
+        const { name, model } = chooseModel(agent, given);
+        return step(ask("model", name ?? "model", request), (asked) => setting.model(asked, name, model));
       }),
-    model: (request, name) =>
+    message: (message, options) =>
       heard(async () => {
-        const models = Object.keys(agent.models ?? {});
-        const chosen = name ?? (models.length === 1 ? models[0] : undefined);
-        if (chosen === undefined) throw unnamed(models);
-        const model = found(agent.models, chosen, "model");
-        return step(ask("model", chosen, request), (asked) => setting.model(asked, chosen, model));
+        const { call } = checkRecord(options, "options", ["call"]);
+        const seq = call === undefined ? null : ownCall(call, session);
+        const asked = ask("message", "message", seq === null ? message : { call: seq, message });
+        return step(asked, () => setting.message(asked, message, seq));
       }),
-    message: (message) =>
-      heard(async () => step(ask("message", "message", message), (asked) => setting.message(asked, message))),
+    context: (options) =>
+      heard(async () => {
+        // A function has no digest: that it is the same is the caller's word.
+        const { tokenizer: _tokenizer, ...rest } = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
+        return step(ask("read", "context", rest), (asked) => setting.context(asked, options));
+      }),
+    history: (range) =>
+      heard(async () => step(ask("read", "history", range ?? {}), (asked) => setting.history(asked, range))),
+    state: () => heard(async () => step(ask("read", "state", null), (asked) => setting.state(asked))),
+    compact: (compaction) =>
+      heard(async () => step(ask("compact", "compact", compaction), (asked) => setting.compact(asked, compaction))),
     now: () =>
       heard(async () => Number(await step(ask("now", "now", null), (asked) => steps.record(asked, setting.now)))),
     random() {
@@ -120,7 +148,7 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
         const definition = checkAgent(child);
         const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
         const asked = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
-        return step(asked, () => setting.spawn(asked, definition, options));
+        return step(asked, () => setting.spawn(asked, definition, options)) as Promise<RunResult<never>>;
       }),
     parallel: <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
@@ -155,6 +183,25 @@ function found<T>(all: Readonly<Record<string, T>> | undefined, name: string, wh
     details: { kind: what, id: asked },
     hint: known.length === 0 ? `Give it some: defineAgent({ ${what}s: … }).` : `It has ${all20}.`,
   });
+}
+
+/** A model that is given has no name of its own: another one at the same place of a replay gives the recorded reply. */
+function chooseModel(
+  agent: AgentDefinition,
+  given: string | Model | undefined,
+): { readonly name: string | null; readonly model: Model } {
+  if (typeof given === "object") return { name: null, model: checkModel(given, "model") };
+  const models = Object.keys(agent.models ?? {});
+  const name = given ?? (models.length === 1 ? models[0] : undefined);
+  if (name === undefined) throw unnamed(models);
+  return { name, model: found(agent.models, name, "model") };
+}
+
+/** The seq of a call of the run's own session. */
+function ownCall(call: unknown, session: string): number {
+  const found = parseRowId(call, "options.call");
+  if (found.session === session) return found.seq;
+  throw invalid("options.call", `a call of the session ${JSON.stringify(session)}`, call);
 }
 
 function unnamed(models: readonly string[]): HoldfastError {

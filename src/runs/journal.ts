@@ -4,10 +4,11 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { JournalRow, RunRow } from "../contracts/run-queries.ts";
-import type { RunError, Step, StepKind, StepStatus } from "../contracts/runs.ts";
+import type { ReadPosition, RunError, Step, StepKind, StepStatus } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVersion, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
+import { decodePosition } from "./position.ts";
 
 const PAGE = 1000;
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -98,11 +99,14 @@ export interface Record {
   end: End | null;
   /** A person said that it may be tried once more. */
   isAllowed: boolean;
-  /** A person was asked whether it happened, and has not answered. */
+  /** A person was asked whether it may be tried, or whether it happened, and has not answered. */
   isAsked: boolean;
   /** It failed in a run that this one takes up: tried again here, whatever was decided there. */
   isPast?: boolean;
 }
+
+/** Events of a step between its intent and its end. */
+const BETWEEN: ReadonlySet<string> = new Set(["step/asked", "step/again", "step/begun"]);
 
 const STEP = { iteration: whole, path: text, kind: text, name: text, attempt: whole, digest: text, key: text };
 
@@ -120,8 +124,9 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
     if (first !== undefined) {
       if (type === "step/asked") first.isAsked = true;
       // One permission, one try.
-      if (type === "step/again") first.isAllowed = false;
-      if (type === "step/asked" || type === "step/again") continue;
+      if (type === "step/again" || type === "step/begun") first.isAllowed = false;
+      if (type === "step/begun") first.status = "started";
+      if (BETWEEN.has(type)) continue;
       first.status = type === "step/failed" ? "failed" : "done";
       first.end = entry;
       continue;
@@ -133,12 +138,17 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
     records.set(seq, {
       ...found,
       kind: found.kind as StepKind,
-      ...{ seq, startedAt: at, data, isAllowed: false, isAsked: false },
-      status: type === "step/started" ? "started" : type === "step/failed" ? "failed" : "done",
+      ...{ seq, startedAt: at, data, isAllowed: false, isAsked: data.approval === true },
+      status: type === "step/started" ? intentStatus(data) : type === "step/failed" ? "failed" : "done",
       end: type === "step/started" ? null : entry,
     });
   }
   return records;
+}
+
+/** An intent that asks for approval is the question too: its effect waits for `step/begun`. */
+function intentStatus({ approval }: JsonObject): StepStatus {
+  return approval === true ? "asked" : "started";
 }
 
 export function stepOf(session: string, run: string, record: Record): Step {
@@ -155,7 +165,13 @@ export function stepOf(session: string, run: string, record: Record): Step {
     startedAt: record.startedAt,
     endedAt: record.end?.at ?? null,
     error: record.end?.type === "step/failed" ? errorIn(record.end.data) : null,
+    ...(record.kind === "read" ? { position: positionIn(session, record) } : {}),
   };
+}
+
+function positionIn(session: string, { seq, data }: Record): ReadPosition {
+  const { position, count } = decodePosition(session, seq, data);
+  return { branch: position.branch, seq: position.seq, count };
 }
 
 /** Code and the beginning of the message stand in the event, the rest is what it carries. */

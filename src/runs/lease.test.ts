@@ -61,7 +61,7 @@ for (const engine of ENGINES) {
         return ground.driver.read(sql, params);
       };
       const { runs } = await openOn({ ...bound(ground.driver), read }, {});
-      const late = runs.execute(pays, { session: "t", id: "late", leaseMs: 100 });
+      const late = runs.execute(pays, { session: "t", id: "late", leaseMs: 100 }, { wait: false });
       await expect(late).rejects.toMatchObject({ code: "LeaseLost" });
       held.open();
       expect(await working).toMatchObject({ status: "completed" });

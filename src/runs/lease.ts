@@ -1,5 +1,5 @@
-// Leases: who works on a run, and whether he is still there. A lease is taken only from who showed no sign of life for as
-// long as the run says, on the claimer's own clock; whoever had it before cannot commit any more.
+// Leases: which worker may write a run. A lease is claimed only from an owner that is gone (lease-watch.ts); after that the
+// old owner cannot commit, because its epoch is over.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
@@ -7,7 +7,9 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunError } from "../contracts/runs.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
+import { LeaseWatch } from "./lease-watch.ts";
 import { atVersion, moveRun } from "./moves.ts";
+import { ownerWords } from "./owner.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 import { endHeld } from "./verbs.ts";
 
@@ -100,19 +102,18 @@ export async function freeRun(
   return outcome.ok ? moved.row(outcome.events[0]?.seq ?? 0) : null;
 }
 
-/** The run once it can be claimed: nobody has it, or who has it is gone. null: he is alive, or it is not its time. */
+/** The run once it can be claimed; null when its owner is alive. */
 export async function awaitFree(storage: Storage, id: string, signal?: AbortSignal): Promise<RunRow | null> {
   const { environment } = storage;
-  const first = await existingRun(storage, id);
-  if (first.ended_at !== null || !isAtWork(first)) return first;
-  const since = environment.monotonic();
+  const watch = new LeaseWatch(environment);
   for (;;) {
-    await environment.sleep(beatMs(first) / 2, signal);
+    const row = await existingRun(storage, id);
+    if (row.ended_at !== null || !isAtWork(row)) return row;
+    if (watch.hasMoved(row)) return null;
+    const remaining = watch.remainingMs(row);
+    if (remaining <= 0) return row;
+    await environment.sleep(Math.min(remaining, beatMs(row) / 2), signal);
     if (signal?.aborted === true) return null;
-    const now = await existingRun(storage, id);
-    if (now.owner === null || now.ended_at !== null) return now;
-    if (now.epoch !== first.epoch || now.beat !== first.beat) return null;
-    if (environment.monotonic() - since >= now.lease_ms) return now;
   }
 }
 
@@ -132,9 +133,12 @@ export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadlin
 }
 
 export function atWork({ id, owner }: RunRow): HoldfastError {
-  return new HoldfastError("Conflict", `${JSON.stringify(owner)} is at work on the run ${JSON.stringify(id)}`, {
+  const worker = owner === null ? "another worker" : ownerWords(owner);
+  return new HoldfastError("Conflict", `${worker} works on the run ${JSON.stringify(id)}`, {
     retryable: true,
     details: { run: id, owner },
-    hint: "Let it go on, or cancel it; a run is taken over only when its worker shows no sign of life.",
+    hint:
+      `Wait for it with runs.execute() or runs.resume(…, { wait: true }), or end it with runs.cancel(${JSON.stringify(id)}). ` +
+      "A run is taken over only when its worker is gone.",
   });
 }

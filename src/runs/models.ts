@@ -2,12 +2,18 @@
 // nobody knows whether they were answered.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { RecordedReply } from "../contracts/replies.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Model, ModelReply, RetryPolicy } from "../contracts/runs.ts";
 import { decodeText } from "../core/bytes.ts";
+import { checkRef } from "../core/check.ts";
+import { rowId } from "../core/row-id.ts";
 import { checkOutcome, newCall } from "../sessions/calls.ts";
 import { preparePayloads } from "../sessions/payload-columns.ts";
-import type { Also, Asked, Steps } from "./steps.ts";
+import type { Also } from "./around.ts";
+import { modelFailure } from "./model-errors.ts";
+import type { Asked, Steps } from "./steps.ts";
 import type { Tokens } from "./tokens.ts";
 
 const PATIENT: RetryPolicy = { attempts: 4, backoffMs: 500 };
@@ -45,9 +51,16 @@ export interface Asking {
   readonly before: () => Promise<void> | undefined;
 }
 
-export async function askModel(asking: Asking, asked: Asked, name: string, model: Model): Promise<ModelReply> {
+/** `name`: of one of the agent's models; null: the model was given with the request. */
+export async function askModel(
+  asking: Asking,
+  asked: Asked,
+  name: string | null,
+  model: Model,
+): Promise<RecordedReply> {
   const { row, steps, spending, tokens, before } = asking;
   const about = { type: "leaf", model: model.model ?? name, provider: model.provider ?? null, turnSeq: null } as const;
+  let end = 0;
   const also: Also = async (prepare, end, at) => {
     const outcome = checkOutcome("error" in end ? { error: { ...end.error } } : outcomeOf(end.value as never));
     const request = JSON.parse(decodeText(asked.input)) as Json;
@@ -56,15 +69,33 @@ export async function askModel(asking: Asking, asked: Asked, name: string, model
     return { event: { ...event, run: row.id }, commit };
   };
   const perform = async (request: Json, call: Parameters<Model["call"]>[1]) =>
-    checkReply(await model.call(request, call), name);
+    checkReply(await model.call(request, call), name ?? model.model ?? "given");
   const reply = await steps.perform(
     ...([asked, model.retry ?? PATIENT, true] as const),
     (request, call) =>
-      perform(request, { ...call, token: (text) => tokens.say({ run: row.id, path: call.path, text }) }),
-    { also, before },
+      perform(request, {
+        ...call,
+        token: (text) => tokens.say({ run: row.id, path: call.path, text }),
+        readBlob: (ref) => readBlob(steps.payloads, ref),
+      }),
+    {
+      ...{ also, before, judge: modelFailure },
+      ended: (seq) => {
+        end = seq;
+      },
+    },
   );
   spending.add(reply as unknown as ModelReply);
-  return reply as unknown as ModelReply;
+  // The call follows the end of its step, in one commit: so it is known by its place, also in a replay.
+  const call = rowId(row.session, end + 1);
+  steps.calls.add(call);
+  return { ...(reply as unknown as ModelReply), call };
+}
+
+async function readBlob(payloads: Payloads, ref: string): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of payloads.stream(checkRef(ref, "ref"))) pieces.push(piece);
+  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
 }
 
 function outcomeOf({ output, inputTokens, outputTokens, cachedTokens, costUsd }: ModelReply) {

@@ -1,7 +1,7 @@
 // A change of a run's row: one event that says exactly which columns changed and to what, so that the row can be made again
 // from the log, and compared with it before anything is replayed.
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { PreparedPayload } from "../contracts/payloads.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
 import type { MOVABLE } from "../core/runs-said.ts";
@@ -88,6 +88,19 @@ export function carried(
 ): Pick<EventDraft, "journal" | "payloads"> {
   if (payload === undefined) return { journal: null };
   return { journal: payload[1], payloads: { [payload[0]]: payload[1] } };
+}
+
+/** JSON as a payload in the event's row, or beside it when it is long. */
+export function carryJson<T>(
+  payloads: Payloads,
+  bytes: Uint8Array,
+  then: (payload: PreparedPayload) => Promise<T>,
+): Promise<T> {
+  const short = payloads.short(bytes);
+  if (short !== null) return then(short);
+  return payloads.preparing(async (prepare) =>
+    then(await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })),
+  );
 }
 
 const NOTHING: Pick<Commit, "blobs" | "writes" | "uses"> = {};

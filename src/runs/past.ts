@@ -34,9 +34,12 @@ export async function recordsFor(
   const done = past.filter(({ type }) => type !== "step/asked" && type !== "run/answered");
   const records = [...recordsOf(row.session, [...done, ...own]).values()];
   // As that run left them: what it had in doubt may have an end by now.
-  const failed = failedAt([...recordsOf(row.session, done).values()], past);
+  const left = [...recordsOf(row.session, done).values()];
+  const failed = failedAt(left, past);
   for (const one of records) if (one.seq === failed?.seq) one.isPast = true;
-  return records.filter((one) => one.iteration === iteration);
+  // Nothing of a step that waited for its approval there has happened: this run begins it, and asks anew.
+  const unbegun = new Set(left.filter(({ status }) => status === "asked").map(({ seq }) => seq));
+  return records.filter((one) => one.iteration === iteration && !unbegun.has(one.seq));
 }
 
 /** The step that the run taken up failed at: as its end says, or the last thing it did. Any other failure was lived with. */

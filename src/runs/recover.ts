@@ -21,12 +21,16 @@ export async function examine(storage: Storage, row: RunRow, verify: Verified): 
   const records = await recordsFor(storage, row, created === undefined ? null : retriedBy(created));
   const step = (one: (typeof records)[number]) => stepOf(row.session, row.id, one);
   const open = records.filter(({ status, kind }) => status === "started" && (kind === "tool" || kind === "model"));
+  const asked = records.filter(({ status }) => status === "asked");
   return {
     run: runOf(row),
     resumeIteration: row.iteration + 1,
-    cached: records.filter(({ status }) => status !== "started").map(step),
+    cached: records.filter(({ status }) => status === "done" || status === "failed").map(step),
     inDoubt: open.map(step),
-    needsPerson: open.some(({ isAllowed, data }) => !isAllowed && data.repeatable !== true),
+    asked: asked.map(step),
+    needsPerson:
+      asked.some(({ isAllowed }) => !isAllowed) ||
+      open.some(({ isAllowed, data }) => !isAllowed && data.repeatable !== true),
   };
 }
 

@@ -16,6 +16,10 @@ const THEN: ReadonlySet<ErrorCode> = new Set([
   ...(["AlreadyExists", "NotFound", "SessionDeleted", "BlobNotFound", "BlobExpired"] as const),
 ]);
 
+export function isMistakeOfCaller(error: unknown): boolean {
+  return error instanceof HoldfastError && ALWAYS.has(error.code);
+}
+
 export interface Refusing {
   readonly writer: Writer;
   readonly steps: Steps;

@@ -1,8 +1,8 @@
 // What came of a run.
-import type { Json } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { ListedRunRow, RunRow } from "../contracts/run-queries.ts";
-import type { RunError, RunResult } from "../contracts/runs.ts";
+import type { RunResult } from "../contracts/run-results.ts";
+import type { RunError } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import { loadEventPayload } from "./checkpoints.ts";
@@ -11,10 +11,10 @@ import { runOf } from "./rows.ts";
 
 export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
   const error = await errorOf(storage, row);
-  const value: Json =
-    row.status === "completed" ? await loadEventPayload(storage, payloads, row.session, row.seq) : null;
-  const run = runOf(row, error);
-  return { run, status: run.status, value, error };
+  const run = runOf(row, error, storage.environment);
+  if (run.status !== "completed") return { run, status: run.status, value: null, error };
+  const value = await loadEventPayload(storage, payloads, row.session, row.seq);
+  return { run, status: run.status, value, error: null };
 }
 
 export async function errorOf(storage: Storage, row: RunRow): Promise<RunError | null> {

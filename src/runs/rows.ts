@@ -1,11 +1,15 @@
 // Runs as callers see them, made from their rows.
+import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Run, RunError, RunLimits, RunStatus, StopReason, Waits } from "../contracts/runs.ts";
+import type { Run, RunError, RunLimits, RunStatus, StopReason } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { encodeText, toHex } from "../core/bytes.ts";
-import { decodeRow, digest, json, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
+import { toHex } from "../core/bytes.ts";
+import { decodeRow, digest, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
 import { isHeld } from "../core/held.ts";
+import { idleReason } from "./idle.ts";
+import { describeOwner } from "./owner.ts";
+import { waitsOf } from "./waits.ts";
 
 export const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
@@ -18,9 +22,10 @@ const RUN = {
   ...{ created_at: whole, updated_at: whole, parent: optional(text), owner: optional(text), stop: optional(text) },
 };
 
-/** `error` stands in the log, with the event that ended it. */
-export function runOf(row: RunRow, error: RunError | null = null): Run {
+/** `error` stands in the log, with the event that ended it. `environment` tells whether its owner's process is gone. */
+export function runOf(row: RunRow, error: RunError | null = null, environment?: Environment): Run {
   const found = decodeRow({ kind: "run", id: row.id }, row, RUN);
+  const owner = found.owner === null ? null : describeOwner(found.owner);
   return {
     id: found.id,
     session: found.session,
@@ -31,7 +36,9 @@ export function runOf(row: RunRow, error: RunError | null = null): Run {
     status: found.status,
     version: found.version,
     epoch: found.epoch,
-    owner: found.owner,
+    owner: owner?.worker ?? null,
+    process: owner === null || owner.host === null || owner.pid === null ? null : { host: owner.host, pid: owner.pid },
+    idle: idleReason(row, error, environment),
     iteration: found.iteration,
     pausedUntil: found.status === "paused" ? row.wake_at : null,
     waitsFor: found.status === "waiting" ? waitsOf(row) : [],
@@ -55,38 +62,6 @@ export function runOf(row: RunRow, error: RunError | null = null): Run {
 /** Not to be looked at now; one that is running: not before then, for the last tries came to nothing. */
 function isAsleep({ status, wake_at, ended_at }: RunRow): boolean {
   return ended_at === null && (status === "waiting" || status === "paused" || (wake_at ?? 0) > 0);
-}
-
-/** In the row: a list of kinds and of what. When it ends by itself is `wake_at`. */
-export function encodeWaits(waits: readonly Waits[]): string | null {
-  return waits.length === 0 ? null : JSON.stringify(waits.map((one) => [one.kind, whatOf(one)]));
-}
-
-function whatOf(wait: Waits): string {
-  if (wait.kind === "signal") return wait.name;
-  return wait.kind === "decision" ? wait.decision : wait.run;
-}
-
-/** Whether this is one of what the run waits for. */
-export function waitsFor(row: RunRow, wait: Waits): boolean {
-  if (row.status !== "waiting") return false;
-  return waitsOf(row).some((one) => one.kind === wait.kind && whatOf(one) === whatOf(wait));
-}
-
-export function waitsOf({ waits, id }: Pick<RunRow, "waits" | "id">): readonly Waits[] {
-  if (waits === null) return [];
-  const listed = decodeRow({ kind: "run", id }, { waits: encodeText(waits) }, { waits: json }).waits;
-  return (Array.isArray(listed) ? listed : [null]).map((one): Waits => {
-    const [kind, what] = Array.isArray(one) ? one : [];
-    if (typeof what === "string") {
-      if (kind === "signal") return { kind, name: what };
-      if (kind === "decision") return { kind, decision: what };
-      if (kind === "run") return { kind, run: what };
-    }
-    throw new HoldfastError("StoreCorrupted", `the run ${JSON.stringify(id)} waits for something unknown`, {
-      details: { kind: "run", id },
-    });
-  });
 }
 
 export async function existingRun(storage: Storage, id: string): Promise<RunRow> {

@@ -1,21 +1,13 @@
 // Runs: begun, worked on, looked at, and told what to do.
 
 import type { Decision } from "../contracts/decisions.ts";
-import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
-import type {
-  AgentDefinition,
-  AnyAgent,
-  ResumeOptions,
-  RunFilter,
-  RunInput,
-  RunResult,
-  Runs,
-  WorkerOptions,
-} from "../contracts/runs.ts";
+import type { Listed, ListedRunRow } from "../contracts/run-queries.ts";
+import type { RunResult } from "../contracts/run-results.ts";
+import type { AgentDefinition, AnyAgent, ResumeOptions, RunFilter, Runs } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
+import type { WorkerOptions } from "../contracts/workers.ts";
 import {
   checkArray,
   checkBoolean,
@@ -28,93 +20,42 @@ import {
   invalid,
 } from "../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
-import { newId } from "../core/environment.ts";
-import { isHeld } from "../core/held.ts";
 import { eventOf } from "../log/log.ts";
-import { admitRun, lacksChild } from "./admit.ts";
-import { checkAgent, checkSame } from "./agents.ts";
+import { checkAgent } from "./agents.ts";
+import { findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
-import { createRun } from "./create.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
-import { leaseLost } from "./errors.ts";
-import { Execution, type Host } from "./execution.ts";
+import { checkErased, checkVerify, executeRun, resumeRun } from "./execute.ts";
 import { lastOf } from "./journal.ts";
-import { atWork, awaitFree, claimRun, releaseRun } from "./lease.ts";
+import { LocalWorkers } from "./local-workers.ts";
 import { namedRun } from "./naming.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
 import { endingOf, errorOf, resultOf } from "./results.ts";
-import { existingRun, refuseEnded, runOf, STATUSES } from "./rows.ts";
-import { Tokens } from "./tokens.ts";
+import { existingRun, runOf, STATUSES } from "./rows.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
-import { cancelRun, deliver, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
-import { type Verified, verifyRun } from "./verify.ts";
-import { RunWorker } from "./worker.ts";
+import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
+import type { Verified } from "./verify.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
-const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
-
-/** What this handle works on: told when something was asked of it, given back when the handle is closed. */
-class Shop {
-  readonly host: Host;
-  readonly owner: string;
-  readonly #executions = new Map<string, Execution>();
-  readonly #workers = new Set<RunWorker>();
-
-  constructor(storage: Storage, payloads: Payloads) {
-    this.host = { storage, payloads, tokens: new Tokens() };
-    this.owner = newId(storage.environment, "worker");
-  }
-
-  async work(agent: AgentDefinition, row: RunRow): Promise<RunResult> {
-    const { storage, payloads } = this.host;
-    const execution = new Execution(this.host, agent, row);
-    this.#executions.set(row.id, execution);
-    try {
-      await execution.work();
-    } finally {
-      this.#executions.delete(row.id);
-      await releaseRun(this.host, execution.row).catch((error: unknown) =>
-        storage.environment.log("warn", "runs.release", { run: row.id, error: String(error) }),
-      );
-    }
-    return resultOf(storage, payloads, await existingRun(storage, row.id));
-  }
-
-  worker(agents: readonly AgentDefinition[], settings: ConstructorParameters<typeof RunWorker>[3]): RunWorker {
-    const id = newId(this.host.storage.environment, "worker");
-    const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
-    this.#workers.add(worker);
-    return worker;
-  }
-
-  poke(run: string): void {
-    this.#executions.get(run)?.poke();
-    for (const worker of this.#workers) worker.poke(run);
-  }
-
-  async close(): Promise<void> {
-    for (const execution of this.#executions.values()) execution.stop();
-    await Promise.all([...this.#workers].map((worker) => worker.stop({ graceMs: 0 })));
-  }
-}
 
 export function createRuns(
   storage: Storage,
   payloads: Payloads,
 ): { readonly runs: Runs; readonly close: () => Promise<void> } {
-  const shop = new Shop(storage, payloads);
-  const { host } = shop;
+  const workers = new LocalWorkers(storage, payloads);
+  const { host } = workers;
   const named = (id: string) => namedRun(storage, id);
   const runs: Runs = {
-    execute: (agent, input) => execute(shop, agent, input),
+    execute: (agent, input, options) => executeRun(workers, agent, input, options) as Promise<RunResult<never>>,
     async start(agent, input) {
-      return runOf(await createRun(storage, payloads, checkAgent(agent), input, { owner: null }));
+      const { row } = await findOrCreateRun(host, checkAgent(agent), input, null);
+      return runOf(row, await errorOf(storage, row), storage.environment);
     },
-    resume: (agent, id, options) => resume(shop, agent, id, options),
+    resume: (agent, id, options) => resumeRun(workers, agent, id, options) as Promise<RunResult<never>>,
     async get(id) {
       const [row] = await storage.query("run.get", await named(id));
-      return row === undefined ? null : runOf(row, await errorOf(storage, row));
+      return row === undefined ? null : runOf(row, await errorOf(storage, row), storage.environment);
     },
     list: (filter) => list(storage, filter),
     async steps(id, range) {
@@ -138,7 +79,7 @@ export function createRuns(
     signal: async (id, name, payload) => signalRun(storage, payloads, await named(id), name, payload),
     async cancel(id) {
       const run = await cancelRun(storage, payloads, await named(id));
-      shop.poke(run.id);
+      workers.checkNow(run.id);
       return run;
     },
     pause: async (id, minutes) => pauseRun(storage, payloads, await named(id), minutes),
@@ -147,21 +88,21 @@ export function createRuns(
     fork: async (id, input) => forkRun(storage, payloads, await named(id), input),
     rewind: async (id, input) => rewindRun(storage, payloads, await named(id), input),
     delete: async (id) => deleteRun(storage, payloads, await named(id)),
-    recover: async (id, options) => recoverRun(storage, await named(id), checkVerify(options)),
-    recoverAll: async (options) => recoverAll(storage, checkVerify(options)),
+    recover: async (id, options) => recoverRun(storage, await named(id), verifyOf(options)),
+    recoverAll: async (options) => recoverAll(storage, verifyOf(options)),
     createWorker(options) {
       const given = checkRecord(options, "worker", [
-        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify"],
+        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify", "erased"],
       ]);
       const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AnyAgent[];
       const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
         given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
       const checked = agents.map(checkAgent);
       refuseTwice(checked);
-      return shop.worker(checked, {
+      return workers.createWorker(checked, {
         ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
-        ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify({ verify: given.verify as Verified }) },
-        watch: checkWatch(given.watch),
+        ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify(given.verify) },
+        ...{ watch: checkWatch(given.watch), erased: checkErased(given.erased) },
       });
     },
     tokens(options) {
@@ -186,72 +127,7 @@ export function createRuns(
     deleteCheckpoint: async (session, agent) =>
       deleteCheckpoint(storage, payloads, checkId(session, "session"), checkId(agent, "agent")),
   };
-  return { runs, close: () => shop.close() };
-}
-
-/** On a session whose run waits or is paused: what it is given is the input. */
-async function execute(shop: Shop, given: AnyAgent, input: RunInput): Promise<RunResult> {
-  const { storage, payloads } = shop.host;
-  const agent = checkAgent(given);
-  const session = checkId(checkRecord(input, "run").session, "run.session");
-  const [active] = await storage.query("run.active", session);
-  if (active !== undefined && isHeld(active)) throw runHeld(active);
-  const isAsleep = active !== undefined && (active.status === "waiting" || active.status === "paused");
-  // What is nested there works for a run that has ended: the session is not free before it has, too.
-  if (!isAsleep || active.nested !== 0) {
-    const row = await createRun(storage, payloads, agent, input, { owner: shop.owner });
-    const now = await existingRun(storage, row.id);
-    // Somebody may have taken it from a process that stood still since.
-    if (now.epoch !== row.epoch) throw leaseLost(row);
-    return shop.work(agent, now);
-  }
-  checkSame(active, agent, {});
-  const run = await deliver(storage, payloads, active, input.input);
-  if (run.status !== "running") return resultOf(storage, payloads, await existingRun(storage, run.id));
-  return resume(shop, agent, run.id, undefined);
-}
-
-/** A live run is never taken from who works on it. */
-async function resume(
-  shop: Shop,
-  definition: AnyAgent,
-  id: string,
-  options: ResumeOptions | undefined,
-): Promise<RunResult> {
-  const { storage, payloads } = shop.host;
-  const agent = checkAgent(definition);
-  const run = await namedRun(storage, id);
-  const given = checkRecord(options, "options", ["allowMismatch", "verify"]) as ResumeOptions;
-  const verify = checkVerify(given);
-  const first = await existingRun(storage, run);
-  refuseEnded(first, "there is nothing to resume");
-  checkSame(first, agent, given);
-  const row = await awaitFree(storage, run);
-  if (row === null) throw atWork(await existingRun(storage, run));
-  // Whoever was at work has ended it meanwhile.
-  if (row.ended_at !== null) return resultOf(storage, payloads, row);
-  // Before its time is believed, too: a run that seems to sleep forever would be lost.
-  await verifyRun(storage, row, verify);
-  if (isHeld(row)) await admitRun(storage, row);
-  const now = await existingRun(storage, run);
-  const isAsleep = now.wake_at === null || now.wake_at > storage.environment.now();
-  // One that is running is only left alone by workers for a while.
-  if (isAsleep && (now.status === "waiting" || now.status === "paused") && !(await lacksChild(storage, now))) {
-    return resultOf(storage, payloads, now);
-  }
-  // As it was verified, but for the mark that was taken off.
-  return shop.work(agent, await claimRun(storage, { ...row, beat: now.beat }, shop.owner));
-}
-
-function runHeld({ id, session }: RunRow): HoldfastError {
-  return new HoldfastError(
-    "SessionBusy",
-    `the run ${JSON.stringify(id)} of ${JSON.stringify(session)} came with an archive and is held`,
-    {
-      details: { kind: "run", id, session, held: true },
-      hint: "If it does not go on where it came from: runs.resume() or runs.unpause() lets it go on here; runs.cancel() ends it.",
-    },
-  );
+  return { runs, close: () => workers.close() };
 }
 
 function refuseTwice(agents: readonly AgentDefinition[]): void {
@@ -262,9 +138,8 @@ function refuseTwice(agents: readonly AgentDefinition[]): void {
   }
 }
 
-function checkVerify(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
-  const { verify } = checkRecord(options, "options");
-  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
+function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
+  return checkVerify(checkRecord(options, "options").verify);
 }
 
 function checkWatch(watch: unknown): WorkerOptions["watch"] {
@@ -306,7 +181,7 @@ async function list(storage: Storage, filter: RunFilter | undefined) {
   const rows = await chosen(storage, params as unknown as Listed, session, agent, status);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  const items = page.map((row) => runOf(row, endingOf(row)));
+  const items = page.map((row) => runOf(row, endingOf(row), storage.environment));
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
 

@@ -2,16 +2,21 @@
 // not is intended, done and recorded, in this order (rules RU4 to RU7).
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { RetryPolicy, RunError, StepCall, StepKind } from "../contracts/runs.ts";
-import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { RetryPolicy, StepCall, StepKind } from "../contracts/runs.ts";
+import type { EventDraft, WrittenEvent } from "../contracts/storage.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
+import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
 import { waitBefore } from "./agents.ts";
+import { insertDecision } from "./approval.ts";
+import type { Also, Around, Ending } from "./around.ts";
 import { errorOf, isFinal, nonDeterminism, StepFailed } from "./errors.ts";
 import { errorIn, payloadOf, type Record } from "./journal.ts";
-import { carried, carriedBlobs } from "./moves.ts";
+import type { Failure } from "./model-errors.ts";
+import { LOST } from "./model-errors.ts";
+import { carried, carriedBlobs, carryJson } from "./moves.ts";
 import type { Beside, Writer } from "./writer.ts";
 
 /** A thing to be done at a place. */
@@ -34,27 +39,14 @@ export interface Outside {
   readonly signal: AbortSignal;
   /** Ends the work on this iteration; what is asked for afterwards gets no answer. */
   readonly leave: (error?: unknown) => Promise<never>;
-  /** Asks a person whether a step happened; answered when the run is woken. */
+  /** Waits for a person to permit a step, or to say whether it happened; answered when the run is woken. */
   readonly ask: (record: Record) => Promise<Record>;
   /** Somebody else goes on, or the run has ended: nothing begins any more. */
   readonly isLeft: () => boolean;
   /** Counted as at work meanwhile. */
   readonly during: <T>(work: () => Promise<T>) => Promise<T>;
-}
-
-export type Ending = { readonly value: Json } | { readonly error: RunError };
-
-/** A row of another kind that the end of a step makes. */
-export type Also = (
-  prepare: Prepare,
-  end: Ending,
-  at: number,
-) => Promise<{ readonly event: EventDraft; readonly commit: Pick<Commit, "blobs" | "writes" | "uses"> }>;
-
-export interface Around {
-  readonly also?: Also;
-  /** Before it is intended. */
-  readonly before?: () => Promise<void> | undefined;
+  /** What the iteration read on a handle so far, past its recorded reads. */
+  readonly directReads: ReadonlySet<DirectRead>;
 }
 
 /** Turns of the event loop in which nothing more is asked for: what follows from one answer takes one, or two. */
@@ -73,9 +65,13 @@ export class Steps {
   readonly #records = new Map<string, Record>();
   /** What the journal has and nobody has asked for yet. What failed has happened to nobody. */
   readonly #unasked = new Map<string, Record>();
+  /** Ids of the model calls that the iteration has made or replayed here. */
+  readonly calls = new Set<string>();
   /** Payloads that are being read. */
   #reading = 0;
   #isClosing = false;
+  /** A recorded read could not give what it gave then: what follows from it may be asked for in other words. */
+  #acceptsOtherArguments = false;
 
   constructor(writer: Writer, outside: Outside, iteration: number, records: Iterable<Record>) {
     this.#writer = writer;
@@ -103,13 +99,19 @@ export class Steps {
       idle = this.#reading > 0 || this.#unasked.size < before ? 0 : idle + 1;
     }
     const [left] = this.#unasked.values();
-    if (left !== undefined) await this.#otherwise(left, "gives its verdict without that");
+    if (left !== undefined) await this.differs(left, "gives its verdict without that");
   }
 
-  #otherwise({ kind, name, path }: Record, now: string): Promise<never> {
-    return this.#outside.leave(
-      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, worded(kind, name), now),
+  /** NonDeterminism: what the iteration does now is not what the journal has at the place. */
+  differs({ kind, name, path }: Pick<Record, "kind" | "name" | "path">, now: string): Promise<never> {
+    const { leave, directReads } = this.#outside;
+    return leave(
+      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, worded(kind, name), now, directReads),
     );
+  }
+
+  acceptOtherArguments(): void {
+    this.#acceptsOtherArguments = true;
   }
 
   get payloads(): Payloads {
@@ -128,10 +130,10 @@ export class Steps {
     if (found === undefined) return undefined;
     const { kind, name, digest, path } = identity;
     this.#unasked.delete(path);
-    if (found.kind === kind && found.name === name && found.digest === digest) return found;
-    const now = worded(kind, name);
     const isOther = found.kind !== kind || found.name !== name;
-    return this.#otherwise(found, `does ${now}${isOther ? "" : " with other arguments"}`);
+    if (!isOther && (found.digest === digest || this.#acceptsOtherArguments)) return found;
+    const now = worded(kind, name);
+    return this.differs(found, `does ${now}${isOther ? "" : " with other arguments"}`);
   }
 
   key({ path, kind, name, digest }: Identity, attempt: number): string {
@@ -151,9 +153,20 @@ export class Steps {
     let record = this.#records.size === 0 ? undefined : await this.recorded(identity);
     // What was said when it was intended counts too: then somebody relied on it.
     const isSafe = mayRepeat && record?.data.repeatable === true;
-    if (record?.status === "started" && !isSafe && !record.isAllowed) record = await this.#outside.ask(record);
+    if (this.#needsApproval(identity, record, beside)) {
+      const attempt = (record?.attempt ?? 0) + 1;
+      record = await this.#outside.during(() => this.#intend(identity, attempt, mayRepeat, true));
+    }
+    const isOpen = record?.status === "asked" || (record?.status === "started" && !isSafe);
+    if (record !== undefined && isOpen && !record.isAllowed) record = await this.#outside.ask(record);
     const begun = record;
     return this.#outside.during(() => this.#try(identity, begun, policy, mayRepeat, effect, beside));
+  }
+
+  /** A step that is new, or that failed in a run which this one takes up: what was permitted there was permitted there. */
+  #needsApproval({ input }: Identity, record: Record | undefined, { needsApproval }: Around): boolean {
+    const isNew = record === undefined || (record.status === "failed" && record.isPast === true);
+    return isNew && needsApproval?.(parse(input)) === true;
   }
 
   async #try(
@@ -162,20 +175,24 @@ export class Steps {
     policy: RetryPolicy,
     mayRepeat: boolean,
     effect: (input: Json, call: StepCall) => unknown,
-    { also, before }: Around,
+    around: Around,
   ): Promise<Json> {
+    const { also, before, ended } = around;
     let record = found;
     for (;;) {
-      if (record?.status === "done") return this.payload(record);
+      if (record?.status === "done") {
+        ended?.(record.end?.seq ?? 0);
+        return this.payload(record);
+      }
       if (this.#outside.isLeft()) return never();
       const isOpen = record?.status === "started";
-      if (record !== undefined && isOpen) await this.#again(record);
+      if (record !== undefined && (isOpen || record.status === "asked")) await this.#begin(record, also);
       else {
         if (record !== undefined) await this.#mayRetry(record, policy);
         await before?.();
-        record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat);
+        record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat, false);
       }
-      const done = await this.#do(identity, record, isOpen, effect, also);
+      const done = await this.#do(identity, record, isOpen, effect, around);
       if ("value" in done) return done.value;
       record = done.record;
     }
@@ -189,7 +206,10 @@ export class Steps {
       throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`);
     }
     const { environment } = this.#writer.storage;
-    await environment.sleep(waitBefore(record.attempt + 1, policy), this.#outside.signal);
+    const after = typeof data.retryAfterMs === "number" ? data.retryAfterMs : 0;
+    // What has passed of it since the failure counts, also in another process.
+    const left = Math.min(after, (record.end?.at ?? 0) + after - environment.now());
+    await environment.sleep(Math.max(waitBefore(record.attempt + 1, policy), left), this.#outside.signal);
     if (this.#outside.signal.aborted) await this.#outside.leave();
   }
 
@@ -205,14 +225,19 @@ export class Steps {
 
   payload({ end }: Record): Promise<Json> {
     if (end === null) throw new Error("bug: a step without an end has no payload");
-    return this.#guarded(async () => {
-      this.#reading++;
-      try {
-        return await payloadOf(this.#outside.payloads, this.#writer.row.session, end);
-      } finally {
-        this.#reading--;
-      }
-    });
+    return this.#guarded(() =>
+      this.whileReading(() => payloadOf(this.#outside.payloads, this.#writer.row.session, end)),
+    );
+  }
+
+  /** A verdict given meanwhile waits for what follows from it. */
+  async whileReading<T>(read: () => Promise<T>): Promise<T> {
+    this.#reading++;
+    try {
+      return await read();
+    } finally {
+      this.#reading--;
+    }
   }
 
   /** Its end, with the intent it had or without one; `writes` go with the event. */
@@ -239,12 +264,7 @@ export class Steps {
 
   /** Bytes as a payload in the event's row, or beside it when they are many. */
   carry<T>(bytes: Uint8Array, then: (payload: PreparedPayload) => Promise<T>): Promise<T> {
-    const { payloads } = this.#outside;
-    const short = payloads.short(bytes);
-    if (short !== null) return then(short);
-    return payloads.preparing(async (prepare) =>
-      then(await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })),
-    );
+    return carryJson(this.#outside.payloads, bytes, then);
   }
 
   said(identity: Identity, attempt: number, key = this.key(identity, attempt)): JsonObject {
@@ -252,25 +272,35 @@ export class Steps {
     return { attempt, digest, iteration: this.#iteration, key, kind, name, path };
   }
 
-  /** `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. */
-  #intend(identity: Identity, attempt: number, mayRepeat: boolean): Promise<Record> {
+  /**
+   * `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. With `approval` the same event
+   * asks a person for permission: no effect follows before the answer.
+   */
+  #intend(identity: Identity, attempt: number, mayRepeat: boolean, approval: boolean): Promise<Record> {
     return this.#guarded(() =>
       this.carry(identity.input, async (payload) => {
         const key = this.key(identity, attempt);
-        const data = { ...this.said(identity, attempt, key), ...(mayRepeat ? { repeatable: true } : {}) };
+        const flags = { ...(approval ? { approval: true } : {}), ...(mayRepeat ? { repeatable: true } : {}) };
+        const data = { ...this.said(identity, attempt, key), ...flags };
         const draft = this.draft("step/started", data, ["input", payload]);
-        const [written] = await this.#writer.add([draft], carriedBlobs([payload]));
+        const asking = approval ? { writes: [insertDecision(this.#writer.row.id, { slot: "seq" })] } : {};
+        const [written] = await this.#writer.add([{ ...draft, ...asking }], carriedBlobs([payload]));
         const { kind, name, path, digest } = identity;
         return {
           ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
-          ...{ startedAt: draft.at, data, status: "started", end: null, isAllowed: false, isAsked: false },
+          ...{ startedAt: draft.at, data, end: null, isAllowed: false },
+          ...{ status: approval ? "asked" : "started", isAsked: approval },
         };
       }),
     );
   }
 
-  async #again(record: Record): Promise<void> {
-    await this.#guarded(() => this.#writer.add([this.draft("step/again", { step: record.seq })]));
+  /** A try of a step that has its intent already: the first one, once a person has permitted it, or one more. */
+  async #begin({ seq, status }: Record, also: Also | undefined): Promise<void> {
+    const type = status === "asked" ? "step/begun" : "step/again";
+    await this.#guarded(() =>
+      this.#end(this.draft(type, { step: seq }), [], status === "asked" ? undefined : also, { error: LOST }),
+    );
   }
 
   /** The effect, and what came of it: the value as it will be read back, or the failure. */
@@ -279,7 +309,7 @@ export class Steps {
     record: Record,
     again: boolean,
     effect: (input: Json, call: StepCall) => unknown,
-    also: Also | undefined,
+    { also, judge, ended }: Around,
   ): Promise<{ readonly value: Json } | { readonly record: Record }> {
     const { row } = this.#writer;
     const call: StepCall = {
@@ -292,16 +322,18 @@ export class Steps {
     try {
       const asked = record.attempt === 1 && !again ? first : parse(input);
       const what = `${kind} ${name}: result`;
-      value = copyJson(given(name, await effect(asked, call)), what, "payloadBytes");
+      value = copyJson(given(name, await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
       bytes = encodeCopy(value, what, "payloadBytes");
     } catch (error) {
-      return { record: await this.#failed(record, error, also) };
+      const failure = judge?.(error, this.#writer.storage.environment.now());
+      return { record: await this.#failed(record, error, also, failure) };
     }
-    await this.#guarded(() =>
+    const [written] = await this.#guarded(() =>
       this.carry(bytes, (payload) =>
         this.#end(this.draft("step/done", { step: record.seq }, ["result", payload]), [payload], also, { value }),
       ),
     );
+    ended?.(written?.seq ?? 0);
     return { value };
   }
 
@@ -324,8 +356,17 @@ export class Steps {
     });
   }
 
-  #failed(record: Record, thrown: unknown, also: Also | undefined): Promise<Record> {
-    const data = { step: record.seq, error: { ...errorOf(thrown) }, ...(isFinal(thrown) ? { final: true } : {}) };
+  #failed(
+    record: Record,
+    thrown: unknown,
+    also: Also | undefined,
+    { final, retryAfterMs }: Failure = { final: isFinal(thrown), retryAfterMs: null },
+  ): Promise<Record> {
+    const data = {
+      ...{ step: record.seq, error: { ...errorOf(thrown) } },
+      ...(final ? { final: true } : {}),
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    };
     return this.#guarded(async () => {
       const draft = this.draft("step/failed", data);
       const [written] = await this.#end(draft, [], also, { error: data.error });

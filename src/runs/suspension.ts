@@ -5,7 +5,7 @@
 import type { Waits } from "../contracts/runs.ts";
 import type { EventDraft, Guard } from "../contracts/storage.ts";
 import { linked } from "../core/abort.ts";
-import { encodeWaits } from "./rows.ts";
+import { encodeWaits } from "./waits.ts";
 import type { Change, Writer } from "./writer.ts";
 
 /** A place at which the iteration cannot go on by itself. */

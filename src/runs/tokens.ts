@@ -1,5 +1,5 @@
 // What models say while they are asked: shown to who listens in this process, never stored (rule RU8).
-import type { Token } from "../contracts/runs.ts";
+import type { Token } from "../contracts/workers.ts";
 
 /** What a listener that does not keep up loses, oldest first. */
 const MOST_WAITING = 10_000;

@@ -3,6 +3,10 @@
 import type { AgentDefinition } from "../contracts/runs.ts";
 import { encodeText, sameBytes, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
+import { asksForApproval } from "./approval.ts";
+
+/** Appended to the effect of a tool that asks for approval, so that agents without such tools keep their hash. */
+const APPROVED = ", approved";
 
 interface Toolset {
   readonly tools: Readonly<Record<string, string>>;
@@ -15,7 +19,12 @@ export function toolsetOf(agent: AgentDefinition): Uint8Array {
 
 function saidBy({ tools = {}, models = {} }: AgentDefinition): Toolset {
   return {
-    tools: Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect ?? "non-idempotent"])),
+    tools: Object.fromEntries(
+      Object.entries(tools).map(([name, tool]) => [
+        name,
+        `${tool.effect ?? "non-idempotent"}${asksForApproval(tool) ? APPROVED : ""}`,
+      ]),
+    ),
     models: Object.keys(models).sort(),
   };
 }
@@ -28,15 +37,19 @@ function hashOf(said: Toolset): Uint8Array {
 export function changeSince(recorded: Uint8Array, agent: AgentDefinition): string | null {
   const { tools, models } = saidBy(agent);
   const found = [
-    ...Object.entries(tools).flatMap(([name, effect]) => {
+    ...Object.entries(tools).flatMap(([name, declared]) => {
       const { [name]: _, ...others } = tools;
+      const isApproved = declared.endsWith(APPROVED);
+      const effect = isApproved ? declared.slice(0, -APPROVED.length) : declared;
       const other = effect === "idempotent" ? "non-idempotent" : "idempotent";
+      const tool = `the tool ${JSON.stringify(name)}`;
+      const as = (then: string) => ({ tools: { ...tools, [name]: then }, models });
       return [
-        [`without the tool ${JSON.stringify(name)}`, { tools: others, models }] as const,
-        [
-          `with the tool ${JSON.stringify(name)} declared ${other}, not ${effect}`,
-          { tools: { ...tools, [name]: other }, models },
-        ] as const,
+        [`without ${tool}`, { tools: others, models }] as const,
+        [`with ${tool} declared ${other}, not ${effect}`, as(`${other}${isApproved ? APPROVED : ""}`)] as const,
+        isApproved
+          ? ([`with ${tool} asking no person for approval`, as(effect)] as const)
+          : ([`with ${tool} asking a person for approval`, as(`${effect}${APPROVED}`)] as const),
       ];
     }),
     ...models.map((name) => {

@@ -5,7 +5,8 @@ import type { JsonObject } from "../contracts/json.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { ForkRunInput, RetryInput, RewindRunInput, Run, RunLimits } from "../contracts/runs.ts";
+import type { ForkRunInput, RetryInput, RewindRunInput } from "../contracts/run-travel.ts";
+import type { Run, RunLimits } from "../contracts/runs.ts";
 import type { EventDraft, Found, Storage, Write } from "../contracts/storage.ts";
 import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
@@ -240,7 +241,7 @@ export async function rewindRun(
       const row = await existingRun(storage, first.id);
       if (row.owner !== null) throw atWork(row);
       const [busy] = await storage.query("run.active", row.session);
-      if (busy !== undefined && busy.id !== row.id) throw sessionBusy(row.session, busy.id);
+      if (busy !== undefined && busy.id !== row.id) throw sessionBusy(busy, storage.environment);
       const session = await existingSession(storage, row.session);
       const head = (await placeOf(storage, row, iteration))?.head ?? null;
       if (head === null) throw noIteration(row, iteration);

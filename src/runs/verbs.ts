@@ -11,9 +11,11 @@ import { isHeld } from "../core/held.ts";
 import { admitRun } from "./admit.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { readJournal, recordsOf, stepOf } from "./journal.ts";
+import { isOwnerGone } from "./lease-watch.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
-import { existingRun, isAtWork, isOver, refuseEnded, runOf, waitsFor, waitsOf } from "./rows.ts";
+import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
 import { inTurn } from "./turns.ts";
+import { waitsFor } from "./waits.ts";
 import type { Beside } from "./writer.ts";
 
 export type Moving = (Move & Partial<Ended> & { readonly beside?: Beside }) | null;
@@ -71,12 +73,18 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
   });
 }
 
-/** At work: its worker is told at the next sign of life. Otherwise it ends at once. */
+/** At work: its worker is told at the next sign of life. Otherwise, also when its worker's process is gone, it ends at once. */
 export async function cancelRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
   return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
-    if (isAtWork(row)) return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
-    return { ...cancelled(at), ...(await endingWith(storage, row, at)) };
+    const isGone = isOwnerGone(storage.environment, row);
+    if (isAtWork(row) && !isGone) {
+      return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
+    }
+    const { changes, ...end } = cancelled(at);
+    // The old owner is fenced off, should it be alive after all.
+    const fenced = isGone ? { ...changes, epoch: row.epoch + 1 } : changes;
+    return { ...end, changes: fenced, ...(await endingWith(storage, row, at)) };
   });
 }
 
@@ -140,13 +148,6 @@ async function unpausing(storage: Storage, row: RunRow, at: number): Promise<Non
     ...{ type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } },
     after: asleep.map(({ seq }): EventDraft => ({ ...draft, data: { step: seq } })),
   };
-}
-
-/** What execute() does with a session whose run waits or is paused: the input is handed to it, and it can go on. */
-export async function deliver(storage: Storage, payloads: Payloads, row: RunRow, input: unknown): Promise<Run> {
-  const signal = waitsOf(row).find(({ kind }) => kind === "signal");
-  const run = await signalRun(storage, payloads, row.id, signal?.kind === "signal" ? signal.name : "input", input);
-  return run.status === "paused" ? unpauseRun(storage, payloads, row.id) : run;
 }
 
 export async function steps(storage: Storage, id: string, iteration: number | undefined) {

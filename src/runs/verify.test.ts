@@ -29,7 +29,7 @@ test("RU9 what the events of a run carry is not kept while the run is verified",
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs: 1000, environment });
   const { runs } = await openOn(driver, { durability: "normal" });
   const waits = agent(async (it) => it.done(await it.waitFor("never")));
-  await runs.execute(waits, { session: "s", id: "r" });
+  await runs.execute(waits, { session: "s", id: "r" }, { wait: false });
   for (let n = 0; n < SIGNALS; n++) await runs.signal("r", "n", randomBytes(BYTES).toString("base64"));
   const storage = new SqlStorage(driver, environment);
   const row = await existingRun(storage, "r");

@@ -3,6 +3,7 @@ import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { rowId } from "../core/row-id.ts";
+import { insertDecision } from "./approval.ts";
 import { entryOf, payloadOf, type Record } from "./journal.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Suspension, Waiter } from "./suspension.ts";
@@ -121,7 +122,7 @@ export class Waiting {
 }
 
 /**
- * Whether the step happened is for a person to say; asked once, however often the run is woken by something else. The
+ * Whether the step may begin, or has happened, is for a person to say; asked once, however often the run is woken by something else. The
  * iteration goes on with the step as it is then, beside whatever else of it is at work.
  */
 export function askPerson(
@@ -134,7 +135,7 @@ export function askPerson(
 ): Promise<Record> {
   const asked = (): EventDraft => ({
     ...steps.draft("step/asked", { step: seq }),
-    writes: [{ op: "insert", table: "decisions", row: { run: id, step_seq: seq } }],
+    writes: [insertDecision(id, seq)],
   });
   return new Promise((resolve) => {
     suspension.wait({

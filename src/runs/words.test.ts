@@ -54,7 +54,7 @@ test("RU8 other tools: the one change that explains it is named, and never a has
   const models = { m: { call: () => ({ output: 1 }) } };
   const waits: AgentDefinition["iterate"] = async (it) => it.done(await it.waitFor("go"));
   const begun = agent({ tools: { send: did, look: same }, iterate: waits });
-  const { run } = await hf.runs.execute(begun, { session: "s" });
+  const { run } = await hf.runs.execute(begun, { session: "s" }, { wait: false });
   const refused = async (given: Partial<AgentDefinition>) =>
     (await thrown(() => hf.runs.resume({ ...begun, ...given }, run.id))).message.split(" was begun ")[1];
   expect(await refused({ tools: { send: did, look: same, pay: did } })).toBe('without the tool "pay"');
@@ -68,12 +68,11 @@ test("RU8 other tools: the one change that explains it is named, and never a has
 });
 
 test("RU2 a session whose run nobody works on is not said to be at work", async () => {
-  const { run } = await hf.runs.execute(agent({ iterate: async (it) => it.done(await it.waitFor("go")) }), {
-    session: "s",
-  });
+  const waits = agent({ iterate: async (it) => it.done(await it.waitFor("go")) });
+  const { run } = await hf.runs.execute(waits, { session: "s" }, { wait: false });
   expect(await thrown(() => hf.runs.start(agent({}), { session: "s" }))).toEqual({
-    message: `"s" has a run that has not ended: "${run.id}"`,
-    hint: expect.stringContaining("runs.cancel()"),
+    message: `Session "s" has an unfinished run "${run.id}" (waiting). Run "${run.id}" waits for the signal "go".`,
+    hint: `Continue it with runs.resume(agent, "${run.id}"), or end it with runs.cancel("${run.id}").`,
   });
 });
 

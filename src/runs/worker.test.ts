@@ -39,7 +39,7 @@ test("RU13 a worker takes no child of a parent that has ended, and ends what was
     db.prepare(sql).run(id);
     db.close();
   };
-  await hf.runs.execute(parent, { session: "s", id: "top" });
+  await hf.runs.execute(parent, { session: "s", id: "top" }, { wait: false });
   const [child] = (await hf.runs.list({ agent: "kid" })).items;
   await hf.runs.signal(child?.id ?? "", "go", 1);
   change("UPDATE runs SET status = 'completed', ended_at = 1, wake_at = NULL, waits = NULL WHERE id = ?", "top");

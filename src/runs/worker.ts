@@ -1,12 +1,15 @@
 // A worker: claims runs that can go on, works on some at a time, and takes over those whose worker shows no sign of life.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions, Worker, WorkerNote } from "../contracts/runs.ts";
+import type { AgentDefinition, ResumeOptions } from "../contracts/runs.ts";
 import { DUE } from "../contracts/storage.ts";
+import type { Worker, WorkerNote } from "../contracts/workers.ts";
 import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
 import { claimRun, releaseRun } from "./lease.ts";
+import { LeaseWatch } from "./lease-watch.ts";
+import { ownerText } from "./owner.ts";
 import { errorOf as errorOfRun } from "./results.ts";
 import { existingRun, isOver, runOf } from "./rows.ts";
 import { cancelRun } from "./verbs.ts";
@@ -31,13 +34,6 @@ const OF_STORE: ReadonlySet<string> = new Set([
   ...["LeaseLost", "StoreBusy", "StoreUnreachable", "StoreFull", "Closed", "Aborted"],
 ]);
 
-/** A lease as it was seen, and since when by our own clock. */
-interface Seen {
-  readonly epoch: number;
-  readonly beat: number;
-  readonly since: number;
-}
-
 interface Working {
   readonly execution: Execution;
   readonly done: Promise<void>;
@@ -50,7 +46,9 @@ export class RunWorker implements Worker {
   readonly #settings: Settings;
   readonly #stop = new AbortController();
   readonly #working = new Map<string, Working>();
-  readonly #seen = new Map<string, Seen>();
+  readonly #leases: LeaseWatch;
+  /** As it stands in the rows that it claims. */
+  readonly #owner: string;
   /** Runs that cannot go on here; looked at again when they change. */
   readonly #refused = new Map<string, number>();
   /** How often in a row the work on a run came to nothing. */
@@ -64,6 +62,8 @@ export class RunWorker implements Worker {
     this.#gone = gone;
     this.#host = host;
     this.id = id;
+    this.#owner = ownerText(host.storage.environment, id);
+    this.#leases = new LeaseWatch(host.storage.environment);
     this.#agents = new Map(agents.map((agent) => [agent.id, agent]));
     this.#settings = settings;
   }
@@ -153,19 +153,12 @@ export class RunWorker implements Worker {
   }
 
   #forget(there: ReadonlySet<string>): void {
-    for (const known of [this.#seen, this.#refused])
-      for (const id of known.keys()) if (!there.has(id)) known.delete(id);
+    this.#leases.forgetAllBut(there);
+    for (const id of this.#refused.keys()) if (!there.has(id)) this.#refused.delete(id);
   }
 
-  /** Nobody has it, or whoever has it showed no sign of life for the length of its lease, by our clock alone. */
-  #isFree({ id, owner, epoch, beat, version, lease_ms }: RunRow): boolean {
-    if (this.#refused.get(id) === version) return false;
-    if (owner === null) return true;
-    const now = this.#host.storage.environment.monotonic();
-    const seen = this.#seen.get(id);
-    if (seen !== undefined && seen.epoch === epoch && seen.beat === beat) return now - seen.since >= lease_ms;
-    this.#seen.set(id, { epoch, beat, since: now });
-    return false;
+  #isFree(row: RunRow): boolean {
+    return this.#refused.get(row.id) !== row.version && this.#leases.isClaimable(row);
   }
 
   /** false when somebody else was faster, or it cannot go on here. */
@@ -177,12 +170,12 @@ export class RunWorker implements Worker {
     try {
       checkSame(seen, agent, this.#settings);
       await verifyRun(storage, seen, this.#settings.verify ?? "whole");
-      row = await claimRun(storage, seen, this.id);
+      row = await claimRun(storage, seen, this.#owner);
     } catch (error) {
       this.#refuse(seen, error);
       return false;
     }
-    const execution = new Execution(this.#host, agent, row);
+    const execution = new Execution(this.#host, agent, row, this.#settings);
     const done = this.#work(execution).finally(() => this.#working.delete(row.id));
     this.#working.set(row.id, { execution, done });
     this.#tell({ kind: "begun", run: runOf(row) });

@@ -41,6 +41,10 @@ export interface Change extends Move {
 export class Writer {
   readonly storage: Storage;
   #row: RunRow;
+  /** Events of recorded reads, which go with the next commit. */
+  #held: readonly EventDraft[] = [];
+  /** Ends with the commit that takes them along. */
+  #taking: Promise<void> | null = null;
 
   constructor(storage: Storage, row: RunRow) {
     this.storage = storage;
@@ -52,11 +56,46 @@ export class Writer {
   }
 
   /** Events of steps. */
-  async add(events: readonly EventDraft[], beside?: Beside): Promise<readonly WrittenEvent[]> {
-    this.#refuseEnded();
-    const outcome = await this.#commit(this.#commitOf(events, beside, [atEpoch(this.#row)]));
-    if (!outcome.ok) throw this.#refused(outcome.refused);
-    return outcome.events;
+  add(events: readonly EventDraft[], beside?: Beside): Promise<readonly WrittenEvent[]> {
+    return this.withHeld(async (held) => {
+      this.#refuseEnded();
+      const all = held.length === 0 ? events : [...held, ...events];
+      const outcome = await this.#commit(this.#commitOf(all, beside, [atEpoch(this.#row)]));
+      if (!outcome.ok) throw this.#refused(outcome.refused);
+      return held.length === 0 ? outcome.events : outcome.events.slice(held.length);
+    });
+  }
+
+  /** An event that nothing relies on yet: written in front of the next ones, in their commit. */
+  hold(event: EventDraft): void {
+    this.#held = [...this.#held, event];
+  }
+
+  /**
+   * For every commit of the run: `commit` writes the events that are held in front of its own. Whatever another branch of the
+   * iteration does next may follow from them, so its commit waits for the one that takes them along; when that one comes
+   * to nothing (it throws, or is not `isWritten`), they are held again.
+   */
+  async withHeld<T>(
+    commit: (held: readonly EventDraft[]) => Promise<T>,
+    isWritten: (result: T) => boolean = () => true,
+  ): Promise<T> {
+    while (this.#taking !== null) await this.#taking;
+    const held = this.#held;
+    if (held.length === 0) return commit(held);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#taking = promise;
+    this.#held = [];
+    let isTaken = false;
+    try {
+      const result = await commit(held);
+      isTaken = isWritten(result);
+      return result;
+    } finally {
+      if (!isTaken) this.#held = [...held, ...this.#held];
+      this.#taking = null;
+      resolve();
+    }
   }
 
   /**
@@ -70,23 +109,37 @@ export class Writer {
       const row = this.#row;
       const change = await make(row);
       if (change === null) return null;
-      // Who looked meanwhile may have read another: what was decided on this one is decided anew.
-      if (this.#row.version !== row.version) continue;
-      this.#refuseEnded();
-      const moved = moveRun(this.#row, change);
-      const events = [...(change.before ?? []), moved.event, ...(change.after ?? [])];
-      // The epoch too: then the steps that follow need not ask for it again.
-      const asked = [atVersion(this.#row), atEpoch(this.#row)];
-      const commit = this.#commitOf(events, change.beside, asked, moved.holds);
-      const outcome = await this.#commit(commit);
-      if (outcome.ok) {
-        this.#row = moved.row(outcome.events[change.before?.length ?? 0]?.seq ?? 0);
-        return { ...moved, found: outcome.found ?? {} };
-      }
-      const { refused } = outcome;
-      if (refused.reason !== "guard" || !ASKED_AGAIN.has(refused.guard.check)) throw this.#refused(refused);
-      await this.reload();
+      const moved = await this.withHeld(
+        (held) => this.#tryMove(row, change, held),
+        (done) => done !== null,
+      );
+      if (moved !== null) return moved;
     }
+  }
+
+  /** null: it was decided on a row that others have changed since, and is decided anew. */
+  async #tryMove(
+    row: RunRow,
+    change: Change,
+    held: readonly EventDraft[],
+  ): Promise<(Moved & { readonly found: Found }) | null> {
+    // Who looked meanwhile may have read another.
+    if (this.#row.version !== row.version) return null;
+    this.#refuseEnded();
+    const moved = moveRun(this.#row, change);
+    const { before = [], after = [] } = change;
+    const events = [...held, ...before, moved.event, ...after];
+    // The epoch too: then the steps that follow need not ask for it again.
+    const asked = [atVersion(this.#row), atEpoch(this.#row)];
+    const outcome = await this.#commit(this.#commitOf(events, change.beside, asked, moved.holds));
+    if (outcome.ok) {
+      this.#row = moved.row(outcome.events[held.length + before.length]?.seq ?? 0);
+      return { ...moved, found: outcome.found ?? {} };
+    }
+    const { refused } = outcome;
+    if (refused.reason !== "guard" || !ASKED_AGAIN.has(refused.guard.check)) throw this.#refused(refused);
+    await this.reload();
+    return null;
   }
 
   /** It has written the end itself: what an iteration that was left still asks for is not to follow it. */

@@ -18,7 +18,7 @@ import {
   invalid,
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { type Column, decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
+import { type Column, decodeRow, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
@@ -113,6 +113,14 @@ export function createCalls(storage: Storage, payloads: Payloads): Calls {
     async get(id) {
       const { session, seq } = parseRowId(id, "call");
       const [row] = await storage.query("call.get", session, seq);
+      return row === undefined ? null : callOf(row);
+    },
+    async findByMessage(message) {
+      const { session, seq } = parseRowId(message, "message");
+      const [event] = await storage.query("events.read", session, seq - 1, 1);
+      if (event?.seq !== seq || event.type !== "message/added") throw noRow("message", message);
+      const call = plainObject.read(jsonObject.read(event.body)?.data)?.call;
+      const [row] = typeof call === "number" ? await storage.query("call.get", session, call) : [];
       return row === undefined ? null : callOf(row);
     },
   };

@@ -6,7 +6,7 @@ import type { Compaction, Head } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Guard, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkRecord, invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
@@ -14,7 +14,7 @@ import { rootOf } from "../core/head.ts";
 import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { appendCommit, prepareMessage } from "../history/append.ts";
-import { readyMessage } from "../history/content.ts";
+import { type ReadyMessage, readyMessage } from "../history/content.ts";
 import { compactionNow } from "./context.ts";
 import { onHead } from "./guards.ts";
 import { decideHead, prepareHead } from "./publish.ts";
@@ -38,10 +38,7 @@ export async function compact(storage: Storage, prepare: Prepare, id: string, in
   const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "upTo", "expect"]);
   const agent = checkId(given.agent, "agent");
   const asked = askedFor(given);
-  // A context would begin with nothing in place of all that the summary stands for.
-  const isBlank = typeof given.summary === "string" && given.summary.trim() === "";
-  if (isBlank) throw invalid("summary", "what says in short what came before", given.summary);
-  const summary = readyMessage({ role: "user", content: given.summary, metadata: { compaction: true } } as never);
+  const summary = readySummary(given.summary);
   const first = await existingSession(storage, id);
   const boundary = await boundaryOf(storage, first, asked);
   const message = await prepareMessage(summary, prepare);
@@ -56,6 +53,28 @@ export async function compact(storage: Storage, prepare: Prepare, id: string, in
     const guards = [onHead(session)];
     return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, compacts }, guards });
   });
+}
+
+/** The message that stands for what came before. */
+export function readySummary(summary: unknown): ReadyMessage {
+  // A context would begin with nothing in place of all that the summary stands for.
+  const isBlank = typeof summary === "string" && summary.trim() === "";
+  if (isBlank) throw invalid("summary", "what says in short what came before", summary);
+  return readyMessage({ role: "user", content: summary, metadata: { compaction: true } } as never);
+}
+
+/** What a summary up to a message stands for, decided anew on the session as it is each time it is asked. */
+export async function coverageUpTo(
+  storage: Storage,
+  id: string,
+  upTo: unknown,
+): Promise<() => Promise<{ readonly compacts: Omit<Compaction, "summary">; readonly guards: readonly Guard[] }>> {
+  const named = { keep: 0, upTo: parseRowId(upTo, "upTo") };
+  const boundary = await boundaryOf(storage, await existingSession(storage, id), named);
+  return async () => {
+    const session = await existingSession(storage, id);
+    return { compacts: await covering(storage, session, boundary), guards: [onHead(session)] };
+  };
 }
 
 function askedFor({ keep, upTo }: Readonly<Record<string, unknown>>): Asked {

@@ -3,7 +3,7 @@
 import type { Compaction } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { isHidden, type Segment } from "../core/lineage.ts";
+import { isHidden, NOW, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { readAll } from "./view-messages.ts";
 
@@ -18,21 +18,28 @@ export interface Behind {
   readonly over: readonly string[];
   /** Only this agent's. */
   readonly agent: string | undefined;
+  /** Messages that were erased after the end of the lineage are still among them, without their content. */
+  readonly keepsErased: boolean;
 }
 
 /** The message a compaction stands for need not be there any more. */
-export function behind(lineage: readonly Segment[], compaction: Compaction | null, agent: string | undefined): Behind {
+export function behind(
+  lineage: readonly Segment[],
+  compaction: Compaction | null,
+  agent: string | undefined,
+  keepsErased: boolean,
+): Behind {
   const from = compaction === null ? null : parseRowId(compaction.upTo, "compaction.upTo");
   // Of the stretches of its session, the oldest that reaches so far holds it.
   const oldest =
     from === null ? -1 : lineage.findLastIndex(({ session, upTo }) => session === from.session && from.seq <= upTo);
   const reached = lineage.slice(0, oldest === -1 ? undefined : oldest + 1);
   const stretches = reached.map((segment, i) => ({ segment, after: i === oldest ? (from?.seq ?? 0) : 0 }));
-  return { stretches, agent, summary: compaction?.summary, over: compaction?.over ?? [] };
+  return { stretches, agent, summary: compaction?.summary, over: compaction?.over ?? [], keepsErased };
 }
 
-function isWanted({ agent, summary, over }: Behind, row: MessageAtRow): boolean {
-  if (row.erased_seq !== null || (agent !== undefined && row.agent !== agent)) return false;
+function isWanted({ agent, summary, over, keepsErased }: Behind, row: MessageAtRow): boolean {
+  if ((row.erased_seq !== null && !keepsErased) || (agent !== undefined && row.agent !== agent)) return false;
   const id = rowId(row.session, row.seq);
   return id !== summary && !over.includes(id);
 }
@@ -48,7 +55,8 @@ async function rowAt(storage: Storage, asked: Behind, id: string): Promise<Messa
     if (segment.session !== session || seq > segment.upTo || seq <= after) continue;
     const { no, branch, horizon } = segment;
     const [row] = await storage.query("messages.at", no, branch, seq - 1, seq, horizon, 1);
-    if (row !== undefined && row.erased_seq === null && !isHidden(segment, row)) return row;
+    const isThere = row !== undefined && (row.erased_seq === null || asked.keepsErased);
+    if (isThere && !isHidden(segment, row)) return row;
   }
   return undefined;
 }
@@ -83,11 +91,12 @@ export async function countRows(storage: Storage, asked: Behind): Promise<number
   let count = 0;
   for (const { segment, after } of asked.stretches) {
     const { no, branch, upTo, hides } = segment;
+    const erasedAfter = asked.keepsErased ? segment.horizon : NOW;
     // Runs matter only where somebody cleared what this stretch holds.
     const groups =
       hides.length === 0
-        ? await storage.query("messages.count", no, branch, after, upTo)
-        : await storage.query("messages.countRuns", no, branch, after, upTo);
+        ? await storage.query("messages.count", no, branch, after, upTo, erasedAfter)
+        : await storage.query("messages.countRuns", no, branch, after, upTo, erasedAfter);
     for (const { agent, run, n } of groups) {
       const isAsked = asked.agent === undefined || asked.agent === agent;
       if (isAsked && !isHidden(segment, { agent, run })) count += n;

@@ -9,7 +9,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
-import { readRows } from "../history/messages.ts";
+import { erasedMessage, readRows } from "../history/messages.ts";
 import { cut, type Made, sum, type Tokenizer } from "./context-cut.ts";
 import { allRows, type Behind, behind, countRows, pagesBack, summaryRow } from "./context-read.ts";
 import { repair } from "./context-repair.ts";
@@ -25,22 +25,76 @@ export async function contextAt(
   { session, head }: Found,
   options: ContextOptions | undefined,
 ): Promise<Context> {
-  const given = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
-  const agent = checkOptionalId(given.agent, "agent");
-  const budget = given.budget === undefined ? null : checkInt(given.budget, "budget", 0, Number.MAX_SAFE_INTEGER);
-  const count = checkTokenizer(given.tokenizer);
+  const checked = checkContextOptions(options);
   const at = head === null ? session : { no: session.no, branch: head.branch, seq: head.seq };
   const lineage = await lineageAt(storage, at);
-  const made = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
-  const row = await summaryRow(storage, behind(lineage, made, agent));
+  const compaction = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
+  return contextOf(
+    storage,
+    (rows) => readMessages(rows, payloads),
+    { lineage, compaction, keepsErased: false },
+    checked,
+  );
+}
+
+/**
+ * As it was at the end of the lineage: what was erased later is still among it. `erased` gets the rows of those that were
+ * read, shown or not; a text that says so stands in their place.
+ */
+export async function contextThen(
+  storage: Storage,
+  payloads: Payloads,
+  lineage: readonly Segment[],
+  options: CheckedContextOptions,
+  erased: MessageAtRow[],
+): Promise<Context> {
+  const compaction = await compactionNow(storage, lineage);
+  const read = async (rows: readonly MessageAtRow[]) => {
+    const gone = rows.filter((row) => row.erased_seq !== null);
+    erased.push(...gone);
+    return gone.length === 0 ? readMessages(rows, payloads) : readWithPlaceholders(rows, payloads);
+  };
+  return contextOf(storage, read, { lineage, compaction, keepsErased: true }, options);
+}
+
+export interface CheckedContextOptions {
+  readonly agent: string | undefined;
+  readonly budget: number | null;
+  readonly count: Tokenizer;
+}
+
+export function checkContextOptions(options: ContextOptions | undefined): CheckedContextOptions {
+  const given = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
+  return {
+    agent: checkOptionalId(given.agent, "agent"),
+    budget: given.budget === undefined ? null : checkInt(given.budget, "budget", 0, Number.MAX_SAFE_INTEGER),
+    count: checkTokenizer(given.tokenizer),
+  };
+}
+
+type ReadMessages = (rows: readonly MessageAtRow[]) => Promise<readonly ContextMessage[]>;
+
+interface ContextSource extends Pick<Behind, "keepsErased"> {
+  readonly lineage: readonly Segment[];
+  /** The one that holds at the end of the lineage. */
+  readonly compaction: Compaction | null;
+}
+
+async function contextOf(
+  storage: Storage,
+  read: ReadMessages,
+  { lineage, compaction: made, keepsErased }: ContextSource,
+  { agent, budget, count }: CheckedContextOptions,
+): Promise<Context> {
+  const row = await summaryRow(storage, behind(lineage, made, agent, keepsErased));
   // A summary that was erased stands for nothing: what there is of it is shown again.
   const compaction = row === undefined ? null : made;
-  const asked = behind(lineage, compaction, agent);
-  const [summary] = await read(row === undefined ? [] : [row], payloads);
+  const asked = behind(lineage, compaction, agent, keepsErased);
+  const [summary] = await read(row === undefined ? [] : [row]);
   const shown =
     budget === null
-      ? await whole(storage, payloads, asked)
-      : await tail(storage, payloads, asked, budget - tokensOf(summary, count), count);
+      ? await whole(storage, read, asked)
+      : await tail(storage, read, asked, budget - tokensOf(summary, count), count);
   return { ...joined(summary, shown, count), compaction };
 }
 
@@ -52,9 +106,24 @@ export async function compactionNow(storage: Storage, lineage: readonly Segment[
   return null;
 }
 
-async function read(rows: readonly MessageAtRow[], payloads: Payloads): Promise<readonly ContextMessage[]> {
+async function readMessages(rows: readonly MessageAtRow[], payloads: Payloads): Promise<readonly ContextMessage[]> {
   const messages: readonly Message[] = await readRows(rows as readonly MessageRow[], payloads);
   return messages.map(({ id, agent, role, content }) => ({ id, agent, role, content, repaired: false }));
+}
+
+async function readWithPlaceholders(
+  rows: readonly MessageAtRow[],
+  payloads: Payloads,
+): Promise<readonly ContextMessage[]> {
+  const messages: ContextMessage[] = [];
+  for (const row of rows) {
+    if (row.erased_seq === null) messages.push(...(await readMessages([row], payloads)));
+    else {
+      const { id, agent, role, content } = erasedMessage(row);
+      messages.push({ id, agent, role, content, repaired: true });
+    }
+  }
+  return messages;
 }
 
 function joined(summary: ContextMessage | undefined, { messages, leftOut }: Made, count: Tokenizer) {
@@ -66,8 +135,8 @@ function tokensOf(summary: ContextMessage | undefined, count: Tokenizer): number
   return summary === undefined ? 0 : count(summary);
 }
 
-async function whole(storage: Storage, payloads: Payloads, asked: Behind): Promise<Made> {
-  const messages = await read(await allRows(storage, asked), payloads);
+async function whole(storage: Storage, read: ReadMessages, asked: Behind): Promise<Made> {
+  const messages = await read(await allRows(storage, asked));
   return { messages: repair(messages).flat(), leftOut: 0 };
 }
 
@@ -78,7 +147,7 @@ async function whole(storage: Storage, payloads: Payloads, asked: Behind): Promi
  */
 async function tail(
   storage: Storage,
-  payloads: Payloads,
+  read: ReadMessages,
   asked: Behind,
   room: number,
   count: Tokenizer,
@@ -86,7 +155,7 @@ async function tail(
   const pages: (readonly ContextMessage[])[] = [];
   let [size, tokens, enough] = [0, 0, 1];
   for await (const rows of pagesBack(storage, asked)) {
-    const page = await read(rows, payloads);
+    const page = await read(rows);
     pages.push(page);
     size += page.length;
     tokens += sum(page, count);

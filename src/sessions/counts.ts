@@ -38,5 +38,5 @@ export async function shownMessages(storage: Storage, { id, messages }: SessionR
 /** Those of a lineage that are still there. */
 export function countMessages(storage: Storage, lineage: readonly Segment[]): Promise<number> {
   const stretches = lineage.map((segment) => ({ segment, after: 0 }));
-  return countRows(storage, { stretches, summary: undefined, over: [], agent: undefined });
+  return countRows(storage, { stretches, summary: undefined, over: [], agent: undefined, keepsErased: false });
 }

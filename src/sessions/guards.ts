@@ -1,7 +1,12 @@
 // What decisions about a session rely on. Never on the length of its log: somebody always adds to it.
+import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { SessionRow } from "../contracts/queries.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
+import { isHeld } from "../core/held.ts";
+import { idleReason } from "../runs/idle.ts";
+import { ownerWords } from "../runs/owner.ts";
 
 /** The session is still on the branch that the row says. */
 export function onBranch({ id, branch }: SessionRow): Guard {
@@ -16,20 +21,24 @@ export function onHead({ id, head }: SessionRow): Guard {
 /** Holds always, and makes those who rely on it in one store wait for each other until each is done. */
 export const IN_TURN: Guard = { check: "store.turn", key: ["store_id"], expect: "store_id" };
 
-/** No run is at work in the session (rule RU2): only it moves heads and clears messages meanwhile. */
+/** No run is unfinished in the session (rule RU2): only it moves heads and clears messages meanwhile. */
 export async function whileIdle(storage: Storage, session: string): Promise<Guard> {
   const [busy] = await storage.query("run.active", session);
-  if (busy !== undefined) throw sessionBusy(session, busy.id);
+  if (busy !== undefined) throw sessionBusy(busy, storage.environment);
   return { check: "run.active", key: [session], expect: null };
 }
 
-export function sessionBusy(session: string, run: string): HoldfastError {
+export function sessionBusy(run: RunRow, environment?: Environment): HoldfastError {
+  const { id, session, status, owner } = run;
+  const idle = idleReason(run, null, environment);
+  const why = idle?.message ?? (owner === null ? "" : `Its worker is ${ownerWords(owner)}.`);
+  const name = JSON.stringify(id);
   return new HoldfastError(
     "SessionBusy",
-    `${JSON.stringify(session)} has a run that has not ended: ${JSON.stringify(run)}`,
+    `Session ${JSON.stringify(session)} has an unfinished run ${name} (${status}). ${why}`,
     {
-      details: { session, run },
-      hint: "Let it end: a worker goes on with it, as soon as what it waits for is there. Or end it with runs.cancel().",
+      details: { session, run: id, status, ...(isHeld(run) ? { held: true } : {}) },
+      hint: `Continue it with runs.resume(agent, ${name}), or end it with runs.cancel(${name}).`,
     },
   );
 }

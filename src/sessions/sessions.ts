@@ -22,6 +22,7 @@ import {
 } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
+import { noteDirectRead } from "../core/direct-reads.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
 import { removeAlias, setAlias } from "./aliases.ts";
@@ -71,6 +72,7 @@ export function createSessions(
     },
     removeAlias: async (name) => removeAlias(storage, checkId(name, "alias")),
     async at(at) {
+      noteDirectRead("hf.sessions.at()");
       const found = await findAt(storage, await locate(at));
       return viewAt(storage, payloads, await withAliases(storage, found.session), found);
     },
@@ -82,7 +84,10 @@ export function createSessions(
       const caller = await callerOf(standing, input.caller);
       return startAttach(storage, await locate(at), caller, attachment);
     },
-    context: async (at, options) => contextAt(storage, payloads, await findAt(storage, await locate(at)), options),
+    async context(at, options) {
+      noteDirectRead("hf.sessions.context()");
+      return contextAt(storage, payloads, await findAt(storage, await locate(at)), options);
+    },
     delete: async (id, options) => {
       const everywhere = checkRecord(options, "options", ["everywhere"]).everywhere;
       const all = everywhere !== undefined && checkBoolean(everywhere, "everywhere");

@@ -51,7 +51,7 @@ export async function readKey(storage: Storage, session: string, key: string): P
   return undefined;
 }
 
-function isAlive({ given, expires_at }: StateRow, now: number): boolean {
+export function isAlive({ given, expires_at }: StateRow, now: number): boolean {
   return given === 1 && (expires_at === null || expires_at > now);
 }
 

@@ -6,6 +6,7 @@ import type { State, Versioned } from "../contracts/state.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
 import { decide, refusalError } from "../core/decide.ts";
+import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
 import { Turns } from "../core/turns.ts";
 import { type Called, SHOWN_AT } from "../sessions/locate.ts";
@@ -21,9 +22,16 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
   const idToRead = (session: string) => called(checkId(session, "session"), "state is read", SHOWN_AT);
   // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
   return {
-    get: async (session) => (await current(storage, payloads, await idToRead(session))).value,
-    getVersioned: async (session) => current(storage, payloads, await idToRead(session)),
+    async get(session) {
+      noteDirectRead("hf.state.get()");
+      return (await current(storage, payloads, await idToRead(session))).value;
+    },
+    async getVersioned(session) {
+      noteDirectRead("hf.state.getVersioned()");
+      return current(storage, payloads, await idToRead(session));
+    },
     async getKey(session, key) {
+      noteDirectRead("hf.state.getKey()");
       const asked = checkId(key, "key");
       const id = await idToRead(session);
       const row = await readKey(storage, id, asked);

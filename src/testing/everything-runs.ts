@@ -49,12 +49,12 @@ async function fillWaiting(runs: Runs): Promise<void> {
     },
     { initial: () => 1 },
   );
-  await runs.execute(waits, { session: "waits", id: "run-waits" });
+  await runs.execute(waits, { session: "waits", id: "run-waits" }, { wait: false });
   await runs.signal("run-waits", "go", 1);
   await runs.resume(waits, "run-waits");
   await runs.signal("run-waits", "other", { long: LONG });
   const pauses = agent(async (it) => it.done(await it.pause(30)));
-  await runs.execute(pauses, { session: "pauses", id: "run-pauses" });
+  await runs.execute(pauses, { session: "pauses", id: "run-pauses" }, { wait: false });
 }
 
 /** Asked twice about the same step, answered once. */

@@ -44,3 +44,21 @@ export const stubborn = defineAgent({
   },
   iterate: async (it) => it.done(await it.tool("hang")),
 });
+
+/** Its one tool, which may be repeated, takes so long. */
+export const slow = (ms: number) =>
+  defineAgent({
+    id: "slow",
+    version: "1",
+    tools: {
+      slow: {
+        effect: "idempotent",
+        execute: async (_input, { run, signal }) => {
+          if (world !== "") appendFileSync(world, `${JSON.stringify({ tool: "slow", run })}\n`);
+          await sleep(ms, undefined, { signal });
+          return null;
+        },
+      },
+    },
+    iterate: async (it) => it.done(await it.tool("slow")),
+  });

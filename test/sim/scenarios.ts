@@ -87,7 +87,11 @@ const handoff: Scenario = {
       for (let i = 0; i < 5; i++) await first.store.history.append(scope, { role: "user", content: `message ${i}` });
       await first.store.state.set(SESSION, { v: seed });
       await first.store.runs.saveCheckpoint({ ...scope, iteration: 7, state: { at: seed } });
-      const before = await first.store.runs.execute(client.agent("waiter"), { session: SESSION, id: "run" });
+      const before = await first.store.runs.execute(
+        client.agent("waiter"),
+        { session: SESSION, id: "run" },
+        { wait: false },
+      );
       client.expect(before.status === "waiting", `the run is ${before.status}`);
       first.kill();
       const second = await client.open("second");

@@ -18,8 +18,10 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
       .map((n) => `${n}/`),
     may: ["contracts", "core", "nouns"],
   },
+  models: { of: ["models/"], may: ["contracts", "core", "models"] },
+  loop: { of: ["loop/"], may: ["contracts", "core", "nouns", "models", "loop"] },
   open: { of: ["open.ts", "lifetime.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
-  index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "open"] },
+  index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "models", "loop", "open"] },
   coding: { of: ["coding/"], may: ["contracts", "core", "coding"] },
   doors: {
     of: ["adapters/", "cli/", "client/", "mcp/", "server/"],

@@ -1,8 +1,10 @@
-// holdfast runs pending, approve, deny: what only a person can know of a run, asked and answered.
+// holdfast runs pending, approve, deny: what runs ask people, and the answers.
 
-import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
+import type { AnswerInput, Decision, DecisionReason } from "../../contracts/decisions.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Run } from "../../contracts/runs.ts";
+import { parseRowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
@@ -13,8 +15,9 @@ import { verdictWords } from "../timeline.ts";
 import { formatAge, formatTime, plural } from "../units.ts";
 
 const ANSWERS =
-  "There are three answers. `approve` means: do it again, under the same idempotency key. `approve --result JSON` means: " +
-  "it happened, and gave this. `deny` means: it did not happen, and shall not; the agent sees the step fail.";
+  "There are three answers. To a step that waits for approval, `approve` means: go ahead; `approve --result JSON`: do not do it, " +
+  "and take this as its result; `deny`: refused. To a step in doubt, `approve` means: do it again, under the same idempotency key; " +
+  "`approve --result JSON`: it happened, and gave this; `deny`: it did not happen, and shall not. After `deny` the agent sees the step fail.";
 
 const WHICH = `DECISION is its id, as holdfast runs pending prints it (chat-1#33), or a run that asks only one thing. ${RUN_HELP}`;
 
@@ -23,8 +26,9 @@ export const pending: Command = {
   summary: "list what people are asked",
   usage: ["runs pending [RUN] [--limit N]", "runs pending [RUN] --answered [--limit N] [--cursor C]"],
   description:
-    "Lists the steps nobody knows the end of: their worker died between doing them and saying so, and they are not " +
-    `declared safe to do twice. Find out in the world whether it happened (its key may help), then answer. ${ANSWERS} With --answered: ` +
+    "Lists two kinds of questions. Approval: a tool asks before it is tried for the first time; nothing has happened yet. In doubt: " +
+    "a worker died between doing a step and recording it, and the tool is not declared safe to do twice: find out whether it " +
+    `happened (its key may help), then answer. ${ANSWERS} With --answered: ` +
     "what was decided before, by whom and when, as the log has it: session by session, in the order in which each asked.",
   options: {
     answered: { type: "flag", summary: "what was answered, instead of what waits for an answer" },
@@ -69,7 +73,14 @@ const ANSWERED: readonly Column<Decision>[] = [
   { title: "STEP", cell: ({ step }) => step.name, shrink: 2 },
   { title: "ANSWERED", cell: ({ answer }) => formatTime(answer?.at ?? 0), keep: true },
   { title: "BY", cell: ({ answer }) => answer?.by ?? "", shrink: 1 },
-  { title: "SAID", cell: ({ answer }) => verdictWords(answer?.verdict), keep: true, wrap: true, shrink: 3, min: 12 },
+  {
+    title: "SAID",
+    cell: ({ answer, reason }) => verdictWords(answer?.verdict, reason),
+    keep: true,
+    wrap: true,
+    shrink: 3,
+    min: 12,
+  },
   { title: "NOTE", cell: ({ answer }) => answer?.note ?? "", wrap: true, shrink: 4, min: 0 },
   { title: "RUN", cell: ({ run }) => run, shrink: 5, min: 0 },
 ];
@@ -80,25 +91,54 @@ const NAMES = 10;
 /** Longer inputs are cut on a terminal: --json has all of it. */
 const INPUT_CHARS = 600;
 
-function decisionLines({ id, step, input, run, session, askedAt }: Decision, { output }: Context): string[] {
+interface Wording {
+  readonly question: (tool: string) => string;
+  readonly begun: (at: number) => string;
+  readonly retry: string;
+  readonly result: string;
+  readonly fail: string;
+}
+
+/** How each kind of question is put, and its answers. */
+const WORDING: Readonly<Record<DecisionReason, Wording>> = {
+  "in-doubt": {
+    question: (tool) => `did ${tool} happen?`,
+    begun: (at) => `${formatTime(at)}, by a worker that died before it could tell`,
+    retry: "do it again",
+    result: "it happened, and gave this",
+    fail: "it did not happen, and shall not",
+  },
+  approval: {
+    question: (tool) => `may ${tool} go ahead?`,
+    begun: () => "",
+    retry: "go ahead",
+    result: "use this result instead",
+    fail: "refuse",
+  },
+};
+
+function decisionLines(decision: Decision, { output }: Context): string[] {
+  const { id, reason, step, input, run, session, askedAt } = decision;
+  const words = WORDING[reason];
   const { style, frame } = output;
   const text = jsonLine(input, output.width - NAMES);
   const tries = step.attempt === 1 ? "" : `, try ${step.attempt}`;
   const answers: readonly (readonly [string, string])[] = [
-    [`runs approve ${quoted(id)}`, "do it again"],
-    [`runs approve ${quoted(id)} --result JSON`, "it happened, and gave this"],
-    [`runs deny ${quoted(id)}`, "it did not happen, and shall not"],
+    [`runs approve ${quoted(id)}${reason === "in-doubt" ? " --retry" : ""}`, words.retry],
+    [`runs approve ${quoted(id)} --result JSON`, words.result],
+    [`runs deny ${quoted(id)}`, words.fail],
   ];
   const lines = answers.map(([command, does]) => [output.commandLine(command), does] as const);
   const column = Math.max(...lines.map(([command]) => command.length)) + 2;
   const width = 4 + column + Math.max(...lines.map(([, does]) => does.length));
   return [
-    ...wrap(safe`${id}  did ${step.name} happen?`, frame.width).map((line) => style.strong(line)),
+    ...wrap(safe`${id}  ${words.question(step.name)}`, frame.width).map((line) => style.strong(line)),
     ...facts(
       [
+        ["reason", reason],
         ["input", output.interactive ? truncate(text, INPUT_CHARS) : text],
         ["place", `session ${session}, iteration ${step.iteration}, step ${step.path}${tries}`],
-        ["begun", `${formatTime(step.startedAt)}, by a worker that died before it could tell`],
+        ["begun", words.begun(step.startedAt)],
         ["asked", formatAge(askedAt, Date.now())],
         ["key", step.idempotencyKey],
         ["run", run],
@@ -119,17 +159,21 @@ const BY = {
 
 export const approve: Command = {
   name: "approve",
-  summary: 'answer "do it again", or "it happened, and gave this"',
+  summary: 'answer "go ahead", "do it again", or "it happened, and gave this"',
   usage: ["runs approve DECISION [--retry] [--by NAME] [--note TEXT]", "runs approve DECISION --result JSON"],
   description: `Answers what a run asks. ${ANSWERS} Who answered, and what, stays in the log. ${WHICH}`,
   options: {
-    retry: { type: "flag", summary: "do it again, under the same key; what approve means when nothing is said" },
-    result: { type: "text", value: "JSON", summary: "it happened, and gave this; - reads it from standard input" },
+    retry: {
+      type: "flag",
+      summary: "of a step in doubt: do it again, under the same key (the default, unless it was approved before)",
+    },
+    result: { type: "text", value: "JSON", summary: "take this as its result; - reads it from standard input" },
     ...BY,
   },
   operands: [{ name: "DECISION", need: "one" }],
   examples: [
-    { command: "holdfast runs approve chat-1#33", does: "the payment did not arrive: pay" },
+    { command: "holdfast runs approve chat-1#21", does: "a tool asked for approval: go ahead" },
+    { command: "holdfast runs approve chat-1#33 --retry", does: "the payment did not arrive: pay" },
     {
       command: `holdfast runs approve chat-1#33 --result '{"receipt": 7}'`,
       does: "it did arrive: go on with this receipt",
@@ -141,40 +185,67 @@ export const approve: Command = {
     if (result !== undefined && context.args.flag("retry")) {
       throw new UsageError("--retry means that it did not happen, --result that it did: give one of them");
     }
-    if (result === undefined) return answer(context, { verdict: "retry" }, "do it again");
+    if (result === undefined) return answer(context, { verdict: "retry" });
     const value = readJson(await readTextOperand(result, context.io), "--result");
-    return answer(context, { verdict: "result", result: value }, "it happened");
+    return answer(context, { verdict: "result", result: value });
   },
 };
 
 export const deny: Command = {
   name: "deny",
-  summary: 'answer "it did not happen, and shall not"',
+  summary: 'answer "refused", or "it did not happen, and shall not"',
   usage: ["runs deny DECISION [--by NAME] [--note TEXT]"],
   description:
     "Answers what a run asks: the step fails, and the agent goes on with that. It is this run's step that is not done: when the " +
-    "run fails of it and is taken up with `holdfast runs retry`, the step is done anew, under a new key, and nobody is asked. " +
+    "run fails of it and is taken up with `holdfast runs retry`, the step is done anew, under a new key; a tool that needs approval asks " +
+    "again then, any other does not. " +
     `${ANSWERS} ${WHICH}`,
   options: BY,
   operands: [{ name: "DECISION", need: "one" }],
   examples: [{ command: "holdfast runs deny chat-1#33 --note 'no longer wanted'", does: "it is not done" }],
   next: NEXT_WORKER,
-  run: (context) => answer(context, { verdict: "fail" }, "it shall not happen"),
+  run: (context) => answer(context, { verdict: "fail" }),
 };
 
-async function answer(context: Context, given: AnswerInput, said: string): Promise<undefined> {
+interface OpenQuestion {
+  readonly reason: DecisionReason;
+  /** Its step was approved, begun, and is in doubt now. */
+  readonly wasApproved: boolean;
+}
+
+/** null: none of the run that began the step is open; `runs.answer` says what is the matter. */
+async function findQuestion(holdfast: Holdfast, decision: string): Promise<OpenQuestion | null> {
+  const { session, seq } = parseRowId(decision, "decision");
+  const [intent] = await holdfast.log.read(session, { after: seq - 1, limit: 1 }).catch(() => []);
+  if (intent?.seq !== seq || typeof intent.run !== "string") return null;
+  const open = await holdfast.runs.pending({ run: intent.run, limit: LIMITS.page }).catch(() => []);
+  const reason = open.find(({ id }) => id === decision)?.reason;
+  if (reason === undefined) return null;
+  return { reason, wasApproved: reason === "in-doubt" && intent.data.approval === true };
+}
+
+async function answer(context: Context, given: AnswerInput): Promise<undefined> {
   const { args, io, output } = context;
   const holdfast = await context.open();
   const decision = await needDecision(holdfast, args.operand(0));
   const by = args.text("by") ?? (io.env.USER || io.env.LOGNAME || undefined);
   const note = args.text("note");
+  const question = await findQuestion(holdfast, decision);
+  // Who answers may still have the first question in mind.
+  if (question?.wasApproved === true && given.verdict === "retry" && !args.flag("retry")) {
+    throw new UsageError(
+      `${decision} was approved, and began, but its worker died: it may have happened. Give --retry to do it again, or --result`,
+    );
+  }
+  const reason = question?.reason ?? "in-doubt";
   const run = await holdfast.runs.answer(decision, {
     ...given,
+    ...(question === null ? {} : { reason }),
     ...(by === undefined ? {} : { by }),
     ...(note === undefined ? {} : { note }),
   });
   await output.answer({ decision, verdict: given.verdict, by: by ?? null, run }, () => [
-    safe`${decision}: ${said}${by === undefined ? "" : `, says ${by}`}`,
+    safe`${decision}: ${verdictWords(given.verdict, reason)}${by === undefined ? "" : `, says ${by}`}`,
     ...wrap(safe`run ${run.id} ${what(run)}`, output.width),
   ]);
   return undefined;

@@ -4,7 +4,8 @@ import type { Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
-import type { Run, RunResult } from "../../contracts/runs.ts";
+import type { RunResult } from "../../contracts/run-results.ts";
+import type { Run } from "../../contracts/runs.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { iterationWords, needRun, type Placed, placed, RUN_HELP, whyOf } from "../runs.ts";
@@ -100,7 +101,7 @@ function describe(
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
       ["hint", run.error?.hint ?? ""],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],
-      ["worker", run.owner ?? ""],
+      ["worker", workerWords(run)],
       ["iteration", iterationWords(run)],
       ["tokens", run.tokens === 0 ? "" : formatCount(run.tokens)],
       ["cost", run.costUsd === null ? "" : formatUsd(run.costUsd)],
@@ -114,9 +115,14 @@ function describe(
 }
 
 /** Who, what and when. */
-function decided({ id, step, askedAt, answer }: Decision): string {
+function decided({ id, step, reason, askedAt, answer }: Decision): string {
   const about = `${step.name} (${id})`;
   if (answer === null) return `on ${about}: asked ${formatTime(askedAt)}, not answered`;
   const note = answer.note === null ? "" : `, "${answer.note}"`;
-  return `on ${about}: ${verdictWords(answer.verdict)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
+  return `on ${about}: ${verdictWords(answer.verdict, reason)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
+}
+
+function workerWords({ owner, process }: Run): string {
+  if (owner === null) return "";
+  return process === null ? owner : `${owner} (process ${process.pid} on ${process.host})`;
 }

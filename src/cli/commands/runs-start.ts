@@ -1,6 +1,7 @@
 // holdfast runs start: begins a run of an agent that a module exports.
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { AgentDefinition, RunInput, RunResult } from "../../contracts/runs.ts";
+import type { RunResult } from "../../contracts/run-results.ts";
+import type { AgentDefinition, RunInput, RunWait } from "../../contracts/runs.ts";
 import { didYouMean } from "../../core/distance.ts";
 import { AGENTS_HELP, loadAgents } from "../agents.ts";
 import type { Command, Context } from "../command.ts";
@@ -9,17 +10,20 @@ import { UsageError } from "../failure.ts";
 import { readJson, readObject, readTextOperand } from "../input.ts";
 import { NEXT_WORKER, whyOf } from "../runs.ts";
 import { safe, truncate, wrap } from "../terminal.ts";
+import { formatSpan } from "../units.ts";
 
 export const start: Command = {
   name: "start",
   summary: "begin a run of an agent",
   usage: [
-    "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] [--lease SECONDS] [--now]",
+    "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] [--lease SECONDS] [--wait | --now]",
   ],
   description:
-    `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that is not there ` +
-    "is made; one that has a run at work is refused (exit 4). With --now it is worked on here until it ends, or has to " +
-    "wait: then its result is printed, and a run that fails is exit 1. A worker goes on with it when this process dies.",
+    `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that does not exist ` +
+    "is created; one with an unfinished run is refused (exit 4). --wait works on the run here until it has ended, prints " +
+    "what it waits for meanwhile, and then its result; a run that fails is exit 1. --now does the same and returns as soon as " +
+    "the run waits. With --id the command can be repeated: it continues the run where it was, or prints what came of it; the " +
+    "same id with another agent, session or input is refused.",
   options: {
     module: { type: "text", value: "FILE", summary: "the module that exports the agent" },
     session: { type: "text", value: "ID", summary: "the session it works in" },
@@ -29,16 +33,17 @@ export const start: Command = {
     limits: { type: "text", value: "JSON", summary: 'such as \'{"iterations": 100, "costUsd": 5}\'' },
     lease: {
       ...{ type: "number", value: "SECONDS", min: 1, max: 3600 },
-      summary: "others take it over when its worker shows no sign of life for so long (default 30)",
+      summary: "another machine takes over when its worker shows no sign of life for so long (default 10)",
     },
-    now: { type: "flag", summary: "work on it here" },
+    wait: { type: "flag", summary: "work on it here until it has ended" },
+    now: { type: "flag", summary: "work on it here until it ends or waits" },
   },
   operands: [{ name: "AGENT", need: "one" }],
   examples: [
     { command: "holdfast runs start support --module agents.ts --session chat-1", does: "a worker takes it" },
     {
-      command: `holdfast runs start support --module agents.ts --session chat-2 --input '{"mail": 7}' --now`,
-      does: "here, at once",
+      command: `holdfast runs start support --module agents.ts --session chat-2 --id mail-7 --input '{"mail": 7}' --wait`,
+      does: "here; run it again after a crash, and it continues",
     },
   ],
   next: NEXT_WORKER,
@@ -49,14 +54,16 @@ export const start: Command = {
     const input = await inputOf(context);
     const agent = agentOf(await loadAgents([file], io), args.operand(0), file);
     const holdfast = await context.open();
-    if (args.flag("now")) {
-      const result = await holdfast.runs.execute(agent, input);
+    if (args.flag("wait") && args.flag("now")) throw new UsageError("give --wait or --now, not both");
+    if (args.flag("wait") || args.flag("now")) {
+      const onWait = (wait: RunWait) => void output.note(waitWords(wait));
+      const result = await holdfast.runs.execute(agent, input, { wait: args.flag("wait"), onWait });
       await output.answer(result, () => told(result, context));
       return result.status === "failed" || result.status === "cancelled" ? EXIT.error : undefined;
     }
     const run = await holdfast.runs.start(agent, input);
-    const said = safe`run ${run.id} in session ${run.session} begins as soon as a worker takes it`;
-    await output.answer(run, () => wrap(said, output.width));
+    const said = run.version === 1 && run.owner === null ? "begins as soon as a worker takes it" : `is ${run.status}`;
+    await output.answer(run, () => wrap(safe`run ${run.id} in session ${run.session} ${said}`, output.width));
     return undefined;
   },
 };
@@ -89,11 +96,29 @@ function agentOf(agents: readonly AgentDefinition[], id: string, file: string): 
 /** Longer values are cut on a terminal: --json has all of it. */
 const VALUE_CHARS = 400;
 
+/** Whom a call waits for, and how long at most, with the command that helps. */
+function waitWords({ run, reason, owner, waitsFor, atMostMs }: RunWait): string {
+  const most = atMostMs === null ? "" : `, at most ${formatSpan(atMostMs)}`;
+  if (reason === "owner") {
+    const where = owner?.pid == null ? "" : ` (process ${owner.pid} on ${owner.host})`;
+    return safe`run ${run} has a worker: ${owner?.worker ?? "?"}${where}; waiting until it ends, or shows no sign of life${most}`;
+  }
+  if (reason === "paused") return safe`run ${run} is paused${most}; holdfast runs unpause ${run} continues it now`;
+  const [wait] = waitsFor;
+  if (wait?.kind === "signal") {
+    return safe`run ${run} waits for the signal ${wait.name}${most}: holdfast runs signal ${run} ${wait.name} JSON`;
+  }
+  if (wait?.kind === "decision") return safe`run ${run} waits for a person: holdfast runs pending`;
+  return safe`run ${run} waits for run ${wait?.run ?? "?"}`;
+}
+
 function told({ run, status, value }: RunResult, { output }: Context): string[] {
   const why = whyOf(run);
   const text = JSON.stringify(value);
+  const isRetryable = status === "failed" || status === "cancelled";
   return [
     ...wrap(safe`run ${run.id} is ${status}${why === "" ? "" : `: ${why}`}`, output.width),
+    ...(isRetryable ? [safe`holdfast runs retry ${run.id} continues it from the step it ended at`] : []),
     ...(status === "completed" ? [safe`${output.interactive ? truncate(text, VALUE_CHARS) : text}`] : []),
   ];
 }

@@ -1,6 +1,7 @@
 // holdfast runs retry, fork, rewind: going on from where a run stood, or stood once.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { ForkRunInput, RetryInput, RewindRunInput, Run } from "../../contracts/runs.ts";
+import type { ForkRunInput, RetryInput, RewindRunInput } from "../../contracts/run-travel.ts";
+import type { Run } from "../../contracts/runs.ts";
 import type { Arguments } from "../arguments.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";

@@ -126,7 +126,7 @@ describe("runs", () => {
     expect(await run("runs")).toBe("no runs\n");
     await hf.runs.execute(counts, { session: "a", id: "run_first" });
     await hf.runs.execute(counts, { session: "b", id: "run_second", limits: { iterations: 1 } });
-    await hf.runs.execute(waits, { session: "c", id: "run_third" });
+    await hf.runs.execute(waits, { session: "c", id: "run_third" }, { wait: false });
     const all = await run("runs");
     expect(all.split("\n").map((line) => line.split(/\s+/)[0])).toEqual([
       "RUN",
@@ -173,7 +173,7 @@ describe("runs", () => {
   test("tells the iteration a run is in or ended in, beside those that are complete", async () => {
     const ended = await hf.runs.execute(counts, { session: "a" });
     const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
-    const waiting = await hf.runs.execute(waits, { session: "c" });
+    const waiting = await hf.runs.execute(waits, { session: "c" }, { wait: false });
     const { id: never } = await hf.runs.start(counts, { session: "d" });
     await hf.runs.cancel(never);
     const asked = await inDoubt();
@@ -202,7 +202,11 @@ describe("runs", () => {
       id: "parent",
       iterate: async (it) => it.done((await it.spawn(waits)).value),
     });
-    const { run: made } = await hf.runs.execute(parent, { session: "a-session-with-quite-a-long-name" });
+    const { run: made } = await hf.runs.execute(
+      parent,
+      { session: "a-session-with-quite-a-long-name" },
+      { wait: false },
+    );
     const [child = ""] = made.waitsFor.map((wait) => (wait.kind === "run" ? wait.run : ""));
     const ids = async (...argv: string[]) => (await json("runs", ...argv)).items.map(({ id }: { id: string }) => id);
     expect(await ids()).toEqual([made.id]);
@@ -218,7 +222,7 @@ describe("runs", () => {
     expect((await json("runs", "show", child.slice(0, 12))).run.id).toBe(child);
     // A page is filled with those that are shown.
     await hf.runs.execute(counts, { session: "older" });
-    await hf.runs.execute(parent, { session: "newer" });
+    await hf.runs.execute(parent, { session: "newer" }, { wait: false });
     expect((await ids("--limit", "2")).length).toBe(2);
     expect((await json("runs", "--limit", "3")).next).toBe(null);
   });
@@ -229,7 +233,7 @@ describe("runs", () => {
       ...waits,
       iterate: async (it) => it.done({ found, said: await it.waitFor("go", { timeoutMs: 3_600_000 }) }),
     });
-    const { run: made } = await hf.runs.execute(agent, { session: "a" });
+    const { run: made } = await hf.runs.execute(agent, { session: "a" }, { wait: false });
     expect(await run("runs", "show", made.id)).toMatch(/ wait go +waiting for signal go until 20\d\d-/);
     await hf.runs.signal(made.id, "go", 1);
     await hf.runs.resume(agent, made.id);
@@ -290,7 +294,10 @@ describe("runs", () => {
     expect(await run(...begin, "c", "--input", '{"n":1}', "--now")).toMatch(/^run run_\w+ is completed\n\{"n":1\}\n$/);
     expect(await json(...begin, "d", "--input", "7", "--now")).toMatchObject({ status: "completed", value: 7 });
     const bad = await cli([...begin, "e", "--input", '"bad"', "--now"]);
-    expect([bad.code, bad.stdout]).toEqual([1, expect.stringMatching(/ is failed: no\n$/)]);
+    expect([bad.code, bad.stdout]).toEqual([
+      1,
+      expect.stringMatching(/ is failed: no\nholdfast runs retry run_\w+ continues it from the step it ended at\n$/),
+    ]);
     const waiting = ["runs", "start", "waits", "--module", "agents.mjs", "--session", "f", "--now"];
     expect(await run(...waiting)).toContain("is waiting: signal go");
     const stdin = await cli([...begin, "g", "--input", "-", "--now", "--json"], { stdin: typed("[1]\n") });
@@ -366,7 +373,7 @@ describe("people", () => {
     ["approve", [], 2, { paid: { eur: 5 } }, "do it again"],
     ["approve", ["--retry"], 2, { paid: { eur: 5 } }, "do it again"],
     ["approve", ["--result", '{"receipt":7}'], 1, { receipt: 7 }, "it happened"],
-    ["deny", [], 1, "a person said that it did not happen and shall not", "it shall not happen"],
+    ["deny", [], 1, "a person said that it did not happen and shall not", "it did not happen, and shall not"],
   ])("%s %j", async (verb, flags, times, value, said) => {
     const { agent, id, paid } = await inDoubt();
     const answer = await cli(["runs", verb, id, ...flags], { env: { USER: "eve" } });
@@ -376,6 +383,52 @@ describe("people", () => {
     const [audit] = await hf.log.read("desk", { types: ["run/answered"] });
     expect(audit?.data.by).toBe("eve");
     expect(await refused(3, "runs", verb, id)).toContain("asks nothing");
+  });
+
+  test("are asked before a tool that needs approval, and told when its permission is used up", async () => {
+    const reached = Promise.withResolvers<void>();
+    let done = 0;
+    const careful = defineAgent({
+      id: "careful",
+      version: "1",
+      tools: {
+        refund: {
+          approve: true,
+          execute: () => {
+            reached.resolve();
+            return ++done === 1 ? new Promise(() => {}) : { refunded: done };
+          },
+        },
+      },
+      iterate: async (it) => it.done(await it.tool("refund", { order: 7 })),
+    });
+    const { run: made } = await hf.runs.execute(careful, { session: "desk" });
+    const { decisions } = await json("runs", "pending");
+    const [{ id }] = decisions;
+    expect(decisions).toMatchObject([{ reason: "approval", input: { order: 7 }, step: { status: "asked" } }]);
+    const asked = await run("runs", "pending");
+    expect(asked).toContain(`${id}  may refund go ahead?\n`);
+    expect(asked).toMatch(/reason +approval\n +input +\{"order":7\}/);
+    expect(asked).toMatch(/runs approve '\S+' +go ahead\n/);
+    expect(asked).toMatch(/runs deny '\S+' +refuse\n/);
+    expect(asked).not.toContain("worker that died");
+    expect(await run("runs", "show", made.id)).toContain("waits for approval");
+    expect(await run("runs", "approve", id, "--by", "eve")).toContain(`${id}: go ahead, says eve\n`);
+    const worker = hf.runs.createWorker({ agents: [careful] });
+    await worker.look();
+    await reached.promise;
+    await worker.stop({ graceMs: 0 });
+    await hf.runs.resume(careful, made.id);
+    expect(await run("runs", "pending")).toMatch(/did refund happen\?\n +reason +in-doubt\n/);
+    expect(await refused(2, "runs", "approve", id)).toContain("it may have happened. Give --retry");
+    expect(await run("runs", "approve", id, "--retry")).toContain("do it again");
+    expect((await hf.runs.resume(careful, made.id)).value).toEqual({ refunded: 2 });
+    const shown = await run("runs", "show", made.id);
+    expect(shown).toMatch(/eve decided on tool refund after .*: go ahead/);
+    const { run: other } = await hf.runs.execute(careful, { session: "other" });
+    expect(await run("runs", "deny", other.id, "--by", "bob")).toContain(": refused, says bob\n");
+    expect((await hf.runs.resume(careful, other.id)).error?.message).toBe("a person refused it");
+    expect((await run("runs", "pending", "--answered")).replaceAll(/\s+/g, " ")).toMatch(/eve go ahead.*bob refused/);
   });
 
   test("cannot answer twice, nor what nobody asked, nor both ways", async () => {
@@ -393,7 +446,7 @@ describe("people", () => {
 
 describe("verbs", () => {
   test("signal wakes what waits for it, and is kept for what does not", async () => {
-    const { run: made } = await hf.runs.execute(waits, { session: "c" });
+    const { run: made } = await hf.runs.execute(waits, { session: "c" }, { wait: false });
     expect(await run("runs", "signal", made.id, "other", "1")).toContain("keeps other: it waits for signal go\n");
     expect(await run("runs", "signal", made.id, "go", '{"yes":1}')).toContain("as soon as a worker takes it");
     expect((await hf.runs.resume(waits, made.id)).value).toEqual({ yes: 1 });
@@ -451,14 +504,14 @@ describe("verbs", () => {
   });
 
   test("what is refused because the session has a run says which, and what to do about it", async () => {
-    const { run: waiting } = await hf.runs.execute(waits, { session: "a" });
+    const { run: waiting } = await hf.runs.execute(waits, { session: "a" }, { wait: false });
     const { run: failed } = await hf.runs.execute(counts, { session: "b", limits: { iterations: 1 } });
-    await hf.runs.execute(waits, { session: "b" });
+    await hf.runs.execute(waits, { session: "b" }, { wait: false });
     const busy = await refused(4, "runs", "retry", failed.id, "--limits", '{"iterations": 9}');
-    expect(busy).toContain('"b" has a run that has not ended');
-    expect(busy).toContain("let it end: `holdfast worker --agents FILE` goes on with it");
+    expect(busy).toContain('Session "b" has an unfinished run');
+    expect(busy).toContain("let it end: run its program again, or `holdfast worker --agents FILE`");
     expect(busy).toContain("holdfast runs cancel run_");
-    expect(busy).not.toContain("signal");
+    expect(busy).not.toContain("runs.resume");
     const taken = await refused(4, "runs", "fork", failed.id, "--session", "a");
     expect(taken).toContain("Take another id, or leave it out");
     expect(await refused(4, "runs", "rm", waiting.id, "--yes")).not.toContain("show delete");
@@ -560,7 +613,7 @@ describe("verbs", () => {
     const working = hf.runs.execute(given.agent, { session: "desk", leaseMs: 200 });
     await given.reached;
     const [alive] = (await hf.runs.list({ session: "desk" })).items;
-    expect(await refused(4, "runs", "recover", alive?.id ?? "")).toContain("is at work on the run");
+    expect(await refused(4, "runs", "recover", alive?.id ?? "")).toContain("works on the run");
     given.open();
     await working;
     const { id } = await inDoubt("other");
@@ -574,7 +627,7 @@ describe("verbs", () => {
 
   test("AR7 runs ls and show say that a run is held, and unpause lets it go on", async () => {
     const source = await open(":memory:");
-    const { run: there } = await source.runs.execute(waits, { session: "far" });
+    const { run: there } = await source.runs.execute(waits, { session: "far" }, { wait: false });
     await hf.import(source.export("far"));
     await source.close();
     expect(await run("runs")).toMatch(/held: it came/);

@@ -1,7 +1,9 @@
 // The live display of the demo: follows a session's log, as any other process could, and prints each step when it is over.
+
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
+import { describeOwner } from "../../runs/owner.ts";
 import type { Output } from "../output.ts";
 import { padEnd, padStart, safe, truncate } from "../terminal.ts";
 import { formatSpan } from "../units.ts";
@@ -120,7 +122,7 @@ export class Live {
     if (type === "message/added") await this.#line(`  ${style.faint(await this.#said(seq))}`);
     if (type === "run/claimed") {
       const how = data.status === "recovering" ? style.warn("took the run over") : "took the run";
-      await this.#line(`${style.name(String(data.owner))} ${how}`);
+      await this.#line(`${style.name(describeOwner(String(data.owner)).worker)} ${how}`);
     }
     if (begun !== undefined && type === "step/asked") {
       begun.isAsked = true;

@@ -37,7 +37,7 @@ function messagesAt(order: string): string {
 function countedBy(run: string, group: string): string {
   return (
     `SELECT a.id AS agent, c.run, c.n FROM (SELECT e.agent_no, ${run} AS run, count(*) AS n FROM events e WHERE ` +
-    `${STRETCH("e")} AND e.agent_no IS NOT NULL AND e.erased_seq IS NULL GROUP BY ${group}) c JOIN agents a ON a.no = c.agent_no`
+    `${STRETCH("e")} AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > ?) GROUP BY ${group}) c JOIN agents a ON a.no = c.agent_no`
   );
 }
 
@@ -148,9 +148,10 @@ export const queries = {
     "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
-  // Of those that are still there, whose they are and how many: what a context leaves out is counted, not read.
+  // Of those that were there, whose they are and how many: what a context leaves out is counted, not read.
   "messages.count": countedBy("CAST(NULL AS TEXT)", "e.agent_no"),
   "messages.countRuns": countedBy("e.run", "e.agent_no, e.run"),
+  "messages.erasedUpTo": `SELECT max(e.erased_seq) AS value FROM events e WHERE ${STRETCH("e")} AND e.agent_no IS NOT NULL`,
   "lineage.counts":
     `SELECT ${COUNTS} FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, ` +
     "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",

@@ -110,6 +110,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["the last messages at a head", QUERIES["messages.lastAt"]],
   ["how many messages there are", QUERIES["messages.count"]],
   ["how many messages of which run there are", QUERIES["messages.countRuns"]],
+  ["the last erasure of a stretch", QUERIES["messages.erasedUpTo"]],
   ["what a head counts", QUERIES["lineage.counts"]],
   ["what a head to be published counts", QUERIES["branch.standing"]],
   ["a head by id", QUERIES["head.get"]],

@@ -1,7 +1,7 @@
 // The deterministic scheduler: simulated processes on one virtual clock. Whatever a process waits for (a timer, its turn at
 // the store, a tool) waits here; one thing at a time goes on, and which of those that are ready does, the seed says.
 import { setImmediate as macrotask } from "node:timers/promises";
-import type { Environment, LogLevel } from "../../contracts/environment.ts";
+import type { Environment, LogLevel, Processes } from "../../contracts/environment.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
 import { xorshift128 } from "../environment.ts";
 
@@ -46,6 +46,8 @@ export class Scheduler {
   readonly #kills: (process: Process, what: string) => boolean;
   /** What happened, in words; the newest of it. */
   readonly log: string[] = [];
+  /** Every process that ever was, by its pid. */
+  readonly #enrolled: Process[] = [];
 
   constructor(seed: number, kills: (process: Process, what: string) => boolean = () => false) {
     this.seed = seed;
@@ -138,6 +140,22 @@ export class Scheduler {
     this.#ready = this.#ready.filter((one) => one.process !== process);
     this.#sleeping = this.#sleeping.filter((one) => one.process !== process);
   }
+
+  /** The processes that one of them sees on its machine: there are two machines, so some deaths are known and others are not. */
+  processesOf(process: Process): Processes {
+    const host = `machine-${(process.name.codePointAt(process.name.length - 1) ?? 0) % 2}`;
+    this.#enrolled.push(process);
+    const identity = `${host}/${this.#enrolled.length}/0/0/0/${this.seed}`;
+    return {
+      self: () => identity,
+      liveness: (other) => {
+        const [where, pid] = other.split("/");
+        const found = this.#enrolled[Number(pid) - 1];
+        if (where !== host || found === undefined) return "unknown";
+        return found.isDead ? "gone" : "alive";
+      },
+    };
+  }
 }
 
 /** Once no promise has anything to do any more: Node sees to ticks after all of them, and much sooner than to its event loop. */
@@ -170,6 +188,7 @@ export class Process {
       sleep: (ms, signal) => scheduler.sleep(this, ms, signal),
       defer: (run) => scheduler.ready({ process: this, what: "macrotask", go: run }),
       log: (level, event, fields) => this.#log(level, event, fields),
+      processes: scheduler.processesOf(this),
     };
   }
 

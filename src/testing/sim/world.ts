@@ -1,6 +1,7 @@
 // The world outside the store, as the tools and models of agents change it: it counts what was really done under each key,
 // and makes them fail.
 import type { Json } from "../../contracts/json.ts";
+import type { RunResult } from "../../contracts/run-results.ts";
 import type {
   AgentDefinition,
   AnyAgent,
@@ -84,7 +85,7 @@ export class World {
     return {
       ...iteration,
       spawn: (child, ...[options]: readonly [options?: SpawnOptions]) =>
-        iteration.spawn(this.agentIn(process, child as AnyAgent), options),
+        iteration.spawn(this.agentIn(process, child), options) as Promise<RunResult<never>>,
       parallel: <T extends readonly unknown[]>(
         ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
       ) => {

@@ -27,7 +27,7 @@ export const familyCases: readonly Case[] = [
       ["same", { sameSession: true, forget: true }],
     ] as const) {
       const parent = agent(async (it) => it.done((await it.spawn(kid, options)).status));
-      await runs.execute(parent, { session: id, id });
+      await runs.execute(parent, { session: id, id }, { wait: false });
       const child = await kidOf(runs, id);
       assert.equal((await runs.cancel(child.id)).status, "cancelled");
       assert.equal((await runs.get(id))?.status, "running", "woken");
@@ -53,7 +53,7 @@ export const familyCases: readonly Case[] = [
         ).length,
       ),
     );
-    const { run } = await runs.execute(parent, { session: "s", id: "top" });
+    const { run } = await runs.execute(parent, { session: "s", id: "top" }, { wait: false });
     assert.equal(run.waitsFor.length, 2);
     const all = (await runs.list()).items;
     assert.deepEqual(
@@ -126,7 +126,7 @@ export const familyCases: readonly Case[] = [
       const head = await given.lineage.heads.publish("s");
       await given.history.append({ session: "s", agent: "x" }, { role: "user", content: "two" });
       await given.lineage.heads.publish("s");
-      await runs.execute(parent, { session: "s", id: "top", leaseMs: 3000 });
+      await runs.execute(parent, { session: "s", id: "top", leaseMs: 3000 }, { wait: false });
       const { id } = await kidOf(runs, "top");
       await runs.signal(id, "go");
       const working = elsewhere.resume(child, id);
@@ -156,7 +156,7 @@ export const familyCases: readonly Case[] = [
       },
       { initial: () => 0 },
     );
-    await runs.execute(parent, { session: "s", id: "one" });
+    await runs.execute(parent, { session: "s", id: "one" }, { wait: false });
     const child = await kidOf(runs, "one");
     await runs.rewind("one", { iteration: 1, id: "two" });
     assert.deepEqual(await stateOf(runs, "one", child.id), ["cancelled", "cancelled"]);
@@ -191,7 +191,7 @@ export const familyCases: readonly Case[] = [
     async (given) => {
       const { runs } = given;
       const parent = agent(async (it) => it.done((await it.spawn(kid)).value));
-      await runs.execute(parent, { session: "s", id: "one" });
+      await runs.execute(parent, { session: "s", id: "one" }, { wait: false });
       const first = await kidOf(runs, "one");
       await runs.cancel("one");
       await runs.retry("one", { id: "two" });

@@ -405,7 +405,7 @@ export const leftCases: readonly Case[] = [
           { id: "helper", tools: { pay: world.tool("pay", (n) => (n === 2 ? held.pass() : n)) } },
         );
         const asks = agent(async (it) => it.done((await it.spawn(helps, { sameSession, forget: sameSession })).value));
-        const working = runs.execute(asks, { session: "s", id: "r1", leaseMs: 300 });
+        const working = runs.execute(asks, { session: "s", id: "r1", leaseMs: 300 }, { wait: false });
         await held.reached;
         await runs.cancel("r1");
         const first = await working;

@@ -175,7 +175,7 @@ export const travelCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const { run } = await runs.execute(counts, { session: "s" });
+      const { run } = await runs.execute(counts, { session: "s" }, { wait: false });
       const back = await runs.rewind(run.id, { iteration: 1, state: { n: 7, by: 1 } });
       assert.deepEqual(await texts(given, "s"), ["at 1"]);
       assert.equal((await runs.resume(counts, back.id)).value, 7);
@@ -188,7 +188,7 @@ export const travelCases: readonly Case[] = [
         },
         { initial: () => 0 },
       );
-      const { run: asleep } = await runs.execute(waits, { session: "t" });
+      const { run: asleep } = await runs.execute(waits, { session: "t" }, { wait: false });
       const again = await runs.rewind(asleep.id, { iteration: 1 });
       assert.equal((await runs.get(asleep.id))?.status, "cancelled");
       assert.deepEqual([again.iteration, await texts(given, "t")], [1, ["w0"]]);
@@ -210,8 +210,8 @@ export const travelCases: readonly Case[] = [
       { tools: { t: { execute: () => secret } } },
     );
     const waits = agent(async (it) => it.done(await it.waitFor("go")), { id: "bob" });
-    const { run } = await runs.execute(works, { session: "s", input: { secret } });
-    const { run: asleep } = await runs.execute(waits, { session: "t" });
+    const { run } = await runs.execute(works, { session: "s", input: { secret } }, { wait: false });
+    const { run: asleep } = await runs.execute(waits, { session: "t" }, { wait: false });
     await refuses("InvalidTransition", () => runs.delete(asleep.id));
     await runs.signal(asleep.id, "go", { secret });
     const ended = await runs.cancel(asleep.id);
@@ -276,7 +276,7 @@ export const travelCases: readonly Case[] = [
   prove("RU2 a session is not deleted under a run that has not ended", NEEDS, async (given) => {
     const { runs, sessions, log } = given;
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
-    const { run } = await runs.execute(waits, { session: "s" });
+    const { run } = await runs.execute(waits, { session: "s" }, { wait: false });
     const { hint } = await refuses("SessionBusy", () => sessions.delete("s"));
     assert.ok(hint?.includes("cancel"));
     assert.equal((await log.verify("s")).ok, true);

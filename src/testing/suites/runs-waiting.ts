@@ -24,7 +24,7 @@ export const waitingCases: readonly Case[] = [
         },
         { tools: { t: world.tool("t") } },
       );
-      const { run, status } = await runs.execute(pauses, { session: "s" });
+      const { run, status } = await runs.execute(pauses, { session: "s" }, { wait: false });
       assert.deepEqual([status, run.owner, run.waitsFor], ["paused", null, []]);
       const until = present(run.pausedUntil);
       assert.ok(Math.abs(until - clock.now() - 5 * MINUTE) < 5000);
@@ -34,7 +34,7 @@ export const waitingCases: readonly Case[] = [
       const done = await runs.resume(pauses, run.id);
       assert.deepEqual([done.status, done.value, world.count("t")], ["completed", "after", 2]);
       await endedOnce(given, done.run);
-      const second = await runs.execute(pauses, { session: "s" });
+      const second = await runs.execute(pauses, { session: "s" }, { wait: false });
       const awake = await runs.unpause(second.run.id);
       assert.equal(awake.status, "running");
       assert.equal((await runs.resume(pauses, awake.id)).status, "completed", "and does not go to sleep again");
@@ -43,12 +43,14 @@ export const waitingCases: readonly Case[] = [
         const bad = await runs.execute(
           agent(async (it) => it.done(await it.pause(minutes))),
           { session: "t" },
+          { wait: false },
         );
         assert.equal(bad.error?.code, "InvalidArgument", `${minutes} minutes`);
       }
-      const third = await runs.execute(pauses, { session: "u" });
-      const given_input = await runs.execute(pauses, { session: "u", input: "go on" });
-      assert.deepEqual([given_input.run.id, given_input.status], [third.run.id, "completed"], "RU2");
+      const third = await runs.execute(pauses, { session: "u" }, { wait: false });
+      await refuses("SessionBusy", () => runs.execute(pauses, { session: "u", input: "go on" }));
+      const waited = await runs.execute(pauses, { session: "u" }, { wait: false });
+      assert.deepEqual([waited.run.id, waited.status], [third.run.id, "paused"], "RU2: a rerun is no wake-up");
     },
   ),
   prove(
@@ -64,7 +66,7 @@ export const waitingCases: readonly Case[] = [
         },
         { initial: () => 0, tools: { t: { execute: () => held.pass().then(() => 1) } } },
       );
-      const working = runs.execute(works, { session: "s", id: "r" });
+      const working = runs.execute(works, { session: "s", id: "r" }, { wait: false });
       await held.reached;
       assert.ok(present(await runs.pause("r", 3)).pauseRequested !== null);
       held.open();
@@ -73,7 +75,7 @@ export const waitingCases: readonly Case[] = [
       await runs.unpause("r");
       assert.equal((await runs.resume(works, "r")).status, "completed");
       const waits = agent(async (it) => it.done(await it.waitFor("go")));
-      const { run: asleep } = await runs.execute(waits, { session: "t" });
+      const { run: asleep } = await runs.execute(waits, { session: "t" }, { wait: false });
       assert.equal((await runs.pause(asleep.id)).status, "paused");
       await runs.signal(asleep.id, "go", "kept");
       await runs.unpause(asleep.id);
@@ -93,7 +95,7 @@ export const waitingCases: readonly Case[] = [
           ),
         ),
       );
-      const { run } = await runs.execute(waits, { session: "s" });
+      const { run } = await runs.execute(waits, { session: "s" }, { wait: false });
       await runs.pause(run.id);
       await runs.unpause(run.id);
       await runs.signal(run.id, "go", 1);
@@ -119,7 +121,7 @@ export const waitingCases: readonly Case[] = [
         },
         { tools: { t: { execute: () => held.pass().then(() => 1) } } },
       );
-      const working = runs.execute(waits, { session: "s", id: "r" });
+      const working = runs.execute(waits, { session: "s", id: "r" }, { wait: false });
       await held.reached;
       await runs.signal("r", "a", 1);
       held.open();
@@ -164,7 +166,7 @@ export const waitingCases: readonly Case[] = [
           ),
         { tools: { slow: world.tool("slow", () => held.pass().then(() => "done")) } },
       );
-      const working = runs.execute(wide, { session: "s", id: "r" });
+      const working = runs.execute(wide, { session: "s", id: "r" }, { wait: false });
       await held.reached;
       held.open();
       const { run } = await working;
@@ -346,7 +348,7 @@ export const waitingCases: readonly Case[] = [
     const { runs } = given;
     const child = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
     const parent = agent(async (it) => it.done((await it.spawn(child, { session: "kid" })).value));
-    const { run } = await runs.execute(parent, { session: "s" });
+    const { run } = await runs.execute(parent, { session: "s" }, { wait: false });
     const [kid] = (await runs.list({ agent: "kid" })).items;
     assert.deepEqual(run.waitsFor, [{ kind: "run", run: present(kid).id }]);
     await runs.signal(present(kid).id, "go", "now");
@@ -384,7 +386,7 @@ export const waitingCases: readonly Case[] = [
         await it.sleep(30 * MINUTE);
         return it.done("rested");
       });
-      const { run } = await runs.execute(sleeps, { session: "s" });
+      const { run } = await runs.execute(sleeps, { session: "s" }, { wait: false });
       assert.equal(run.status, "paused");
       await clock.advance(30 * MINUTE);
       const { status, value } = await runs.resume(sleeps, run.id);

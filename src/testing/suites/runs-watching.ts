@@ -1,6 +1,6 @@
 // What others see of runs: the trace of why something happened, and what a worker says of its work.
 import assert from "node:assert/strict";
-import type { WorkerNote } from "../../contracts/runs.ts";
+import type { WorkerNote } from "../../contracts/workers.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, gate, NEEDS, World } from "./runs-agents.ts";

@@ -3,10 +3,15 @@ import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
+import { executeCases } from "./runs-execute.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
+import { modelCases } from "./runs-models.ts";
 import { peopleCases } from "./runs-people.ts";
+import { readCases } from "./runs-reads.ts";
+import { erasedReadCases } from "./runs-reads-erased.ts";
 import { replayCases } from "./runs-replay.ts";
 import { travelCases } from "./runs-travel.ts";
 import { waitingCases } from "./runs-waiting.ts";
@@ -23,10 +28,15 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...travelCases,
       ...watchingCases,
       ...replayCases,
+      ...approvalCases,
+      ...modelCases,
       ...peopleCases,
       ...leftCases,
+      ...executeCases,
       ...boundsCases,
       ...familyCases,
+      ...readCases,
+      ...erasedReadCases,
     ],
     make,
     options,
@@ -77,7 +87,7 @@ const loopCases: readonly Case[] = [
   prove("RU2 one root run at a time: others are told that the session is busy", NEEDS, async (given) => {
     const { runs, history, lineage } = given;
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
-    const { run, status } = await runs.execute(waits, { session: "s" });
+    const { run, status } = await runs.execute(waits, { session: "s" }, { wait: false });
     assert.deepEqual([status, run.waitsFor], ["waiting", [{ kind: "signal", name: "go" }]]);
     await refuses("SessionBusy", () => runs.start(waits, { session: "s" }));
     await refuses("SessionBusy", () => lineage.heads.publish("s"));
@@ -85,12 +95,10 @@ const loopCases: readonly Case[] = [
     await refuses("SessionBusy", () => history.clear({ session: "s", agent: "bob" }));
     const head = await lineage.heads.list("s");
     assert.equal(head.items.length, 0);
-    const done = await runs.execute(waits, { session: "s", input: { hello: 1 } });
-    assert.deepEqual(
-      [done.run.id, done.status, done.value],
-      [run.id, "completed", { hello: 1 }],
-      "its input is the signal",
-    );
+    await refuses("SessionBusy", () => runs.execute(waits, { session: "s", input: { hello: 1 } }));
+    await runs.signal(run.id, "go", { hello: 2 });
+    const done = await runs.execute(waits, { session: "s" });
+    assert.deepEqual([done.run.id, done.status, done.value], [run.id, "completed", { hello: 2 }]);
     await history.clear({ session: "s", agent: "bob" });
     await endedOnce(given, done.run);
   }),
@@ -117,11 +125,11 @@ const loopCases: readonly Case[] = [
     failures = 5;
     const bad = await runs.execute(flaky, { session: "s" });
     assert.deepEqual(
-      [bad.status, bad.error, bad.run.stopReason],
+      [bad.status, bad.run.error, bad.run.stopReason],
       [...["failed", { code: "Error", message: "not today" }, "failed"]],
     );
     assert.equal(world.count("flaky"), 6);
-    assert.deepEqual((await runs.get(bad.run.id))?.error, bad.error);
+    assert.deepEqual((await runs.get(bad.run.id))?.error, bad.run.error);
     await endedOnce(given, bad.run);
     // One that the iteration lives with.
     const patient = agent(
@@ -315,7 +323,7 @@ const loopCases: readonly Case[] = [
     await refuses("NotFound", () => runs.signal("nobody", "x"));
     await refuses("InvalidTransition", () => runs.signal(state.run.id, "x"));
     await refuses("InvalidTransition", () => runs.cancel(state.run.id));
-    await refuses("AlreadyExists", () =>
+    await refuses("Conflict", () =>
       runs.start(
         agent((it) => it.done()),
         { session: "z", id: state.run.id },
@@ -454,7 +462,7 @@ const doubtCases: readonly Case[] = [
     const world = new World();
     const waits = (version: string, tools = { t: world.tool("t") }) =>
       agent(async (it) => it.done(await it.waitFor("go")), { version, tools });
-    const { run } = await runs.execute(waits("1"), { session: "s" });
+    const { run } = await runs.execute(waits("1"), { session: "s" }, { wait: false });
     await runs.signal(run.id, "go", 1);
     await refuses("AgentMismatch", () => runs.resume(waits("2"), run.id));
     await refuses("AgentMismatch", () =>
@@ -530,7 +538,7 @@ const verbCases: readonly Case[] = [
         },
       },
     });
-    const working = runs.execute(works, { session: "s", id: "r" });
+    const working = runs.execute(works, { session: "s", id: "r" }, { wait: false });
     await held.reached;
     const asked = await runs.cancel("r");
     assert.deepEqual([asked.status, asked.cancelRequested], ["running", true]);
@@ -538,7 +546,7 @@ const verbCases: readonly Case[] = [
     assert.deepEqual([status, error?.code, run.stopReason], ["cancelled", "Aborted", "cancelled"]);
     await endedOnce(given, run);
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
-    const { run: asleep } = await runs.execute(waits, { session: "t" });
+    const { run: asleep } = await runs.execute(waits, { session: "t" }, { wait: false });
     const cancelled = await runs.cancel(asleep.id);
     assert.deepEqual([cancelled.status, (await runs.result(asleep.id))?.error?.code], ["cancelled", "Aborted"]);
     await endedOnce(given, cancelled);

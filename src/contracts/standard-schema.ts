@@ -1,0 +1,37 @@
+// Validators: whatever implements Standard Schema (https://standardschema.dev), as zod, valibot and arktype do. The interfaces
+// are written down here because Holdfast depends on no package; they match what those libraries declare.
+import type { JsonObject } from "./json.ts";
+
+/** A validator: `Input` is what it accepts, `Output` is what it makes of it. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": StandardSchemaProperties<Input, Output>;
+}
+
+export interface StandardSchemaProperties<Input = unknown, Output = Input> {
+  readonly version: 1;
+  readonly vendor: string;
+  readonly validate: (value: unknown) => ValidationResult<Output> | Promise<ValidationResult<Output>>;
+  /** For the compiler only. */
+  readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+}
+
+export type ValidationResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly ValidationIssue[] };
+
+export interface ValidationIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** A validator that can also describe what it accepts as JSON Schema (Standard JSON Schema), as those of zod and arktype can. */
+export interface StandardJsonSchema<Input = unknown, Output = Input> {
+  readonly "~standard": StandardSchemaProperties<Input, Output> & {
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: "draft-07" | "draft-2020-12" }) => Record<string, unknown>;
+    };
+  };
+}
+
+/** A JSON Schema as it stands in a request to a model. */
+export type JsonSchema = JsonObject;

@@ -1,0 +1,39 @@
+// Workers: they take runs of their agents from a store and work on them.
+import type { AnyAgent, ResumeOptions, Run, RunError } from "./runs.ts";
+
+export interface WorkerOptions extends ResumeOptions {
+  readonly agents: readonly AnyAgent[];
+  /** Runs at a time; 16. */
+  readonly concurrency?: number;
+  /** How often it looks for work when nobody tells it; 1 s. */
+  readonly pollMs?: number;
+  /** Told of every run it takes, leaves or cannot go on with. */
+  readonly watch?: (note: WorkerNote) => void;
+}
+
+/**
+ * begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given back.
+ * refused: it cannot go on here, or its work came to nothing and is tried again at `run.wakesAt`.
+ */
+export type WorkerNote =
+  | { readonly kind: "begun" | "left"; readonly run: Run }
+  | { readonly kind: "refused"; readonly run: Run; readonly error: RunError };
+
+/** Works on runs of its agents until it is stopped. */
+export interface Worker {
+  readonly id: string;
+  /** Runs it works on right now. */
+  readonly working: readonly string[];
+  start(): void;
+  /** Looks for work once; how many were begun. */
+  look(): Promise<number>;
+  /** Takes nothing new; those at work get so long to reach the end of their iteration, 10 s, and are given back then. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/** What is said of a run while it works; nothing of it is stored. */
+export interface Token {
+  readonly run: string;
+  readonly path: string;
+  readonly text: string;
+}

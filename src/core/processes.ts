@@ -1,0 +1,134 @@
+// The processes of this machine, as Linux tells of them. A lease names the process of its owner, so that a worker that was
+// killed is known to be gone at once, and nothing has to wait for the lease to end (rule RU3).
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import type { Processes } from "../contracts/environment.ts";
+
+/** Everything that must be equal before two processes may judge each other. */
+interface Machine {
+  readonly host: string;
+  /** A new one with every boot. */
+  readonly boot: string;
+  /** Pids have a meaning only within their namespace. */
+  readonly pidNamespace: string;
+  /** Start times are told in the clock of the reader's own time namespace. */
+  readonly timeNamespace: string;
+}
+
+interface ProcessStat {
+  readonly isDead: boolean;
+  /** Clock ticks since boot; with the pid it names a process for as long as the machine runs. */
+  readonly startTime: string;
+}
+
+const SEPARATOR = "/";
+const FIELDS = 5;
+
+export function machineProcesses(): Processes {
+  let own: string | null | undefined;
+  return {
+    self: () => {
+      if (own === undefined) own = identifySelf();
+      return own;
+    },
+    liveness: (process) => {
+      const named = parse(process);
+      const machine = readMachine();
+      if (named === null || machine === null || !isSame(named.machine, machine)) return "unknown";
+      return livenessOf(named.pid, named.startTime);
+    },
+  };
+}
+
+/** What people want to know of a process that self() named. */
+export function describeProcess(process: string): { readonly host: string; readonly pid: number } | null {
+  const named = parse(process);
+  return named === null ? null : { host: named.machine.host, pid: named.pid };
+}
+
+function identifySelf(): string | null {
+  const machine = readMachine();
+  const stat = readStat("self");
+  if (machine === null || stat === null) return null;
+  const { host, boot, pidNamespace, timeNamespace } = machine;
+  return [host, process.pid, stat.startTime, pidNamespace, timeNamespace, boot].join(SEPARATOR);
+}
+
+function parse(text: string): { readonly machine: Machine; readonly pid: number; readonly startTime: string } | null {
+  const parts = text.split(SEPARATOR);
+  if (parts.length <= FIELDS) return null;
+  const [pid = "", startTime = "", pidNamespace = "", timeNamespace = "", boot = ""] = parts.slice(-FIELDS);
+  if (!/^[1-9]\d{0,9}$/.test(pid)) return null;
+  const host = parts.slice(0, -FIELDS).join(SEPARATOR);
+  return { machine: { host, boot, pidNamespace, timeNamespace }, pid: Number(pid), startTime };
+}
+
+function isSame(one: Machine, other: Machine): boolean {
+  return (
+    one.host === other.host &&
+    one.boot === other.boot &&
+    one.pidNamespace === other.pidNamespace &&
+    one.timeNamespace === other.timeNamespace
+  );
+}
+
+let machine: Machine | null | undefined;
+
+function readMachine(): Machine | null {
+  if (machine === undefined) machine = loadMachine();
+  return machine;
+}
+
+/** null where the platform does not tell: then a lease ends by time alone. */
+function loadMachine(): Machine | null {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    if (!/^[0-9a-f-]{36}$/.test(boot)) return null;
+    return {
+      host: hostname(),
+      boot,
+      pidNamespace: namespaceOf("pid"),
+      timeNamespace: namespaceOf("time"),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** The inode: "pid:[4026531836]" is 4026531836. Kernels before 5.6 have no time namespaces. */
+function namespaceOf(kind: "pid" | "time"): string {
+  try {
+    return /\[(\d+)\]/.exec(readlinkSync(`/proc/self/ns/${kind}`))?.[1] ?? "";
+  } catch (error) {
+    if (kind === "time" && (error as NodeJS.ErrnoException).code === "ENOENT") return "0";
+    throw error;
+  }
+}
+
+function livenessOf(pid: number, startTime: string): "alive" | "gone" | "unknown" {
+  // Asked of the kernel first: /proc may hide the processes of other users, which are there all the same.
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ESRCH") return "gone";
+    if (code !== "EPERM") return "unknown";
+  }
+  const stat = readStat(String(pid));
+  if (stat === null) return "unknown";
+  return stat.isDead || stat.startTime !== startTime ? "gone" : "alive";
+}
+
+/** Of /proc/PID/stat: the name of the program stands in parentheses and may contain anything. */
+function readStat(pid: string): ProcessStat | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const [state = "", threads = "", startTime = ""] = [fields[0], fields[17], fields[19]];
+    if (!/^\d+$/.test(startTime)) return null;
+    // A zombie waits for its parent to read its exit code; while other threads of it run, it does not count as dead.
+    return { isDead: (state === "Z" || state === "X") && Number(threads) <= 1, startTime };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,79 @@
+// The messages of a lineage as they were at its end, chosen like a range of history. Those that were erased later are among
+// them, without their content: whoever reads decides what stands in their place.
+import type { MessageAtRow } from "../contracts/lineage-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { isHidden, type Segment, type Stretch, stretchesBehind } from "../core/lineage.ts";
+import type { CheckedRange } from "./read.ts";
+
+const PAGE = 5000;
+/** From the newest back: few at first, because mostly the last few are asked for. */
+const FIRST_PAGE = 64;
+
+interface Chosen {
+  readonly session: string;
+  /** Only this agent's; undefined: every agent's. */
+  readonly agent: string | undefined;
+  readonly range: CheckedRange;
+}
+
+/** Oldest first. */
+export async function historyRowsAt(
+  storage: Storage,
+  lineage: readonly Segment[],
+  { session, agent, range }: Chosen,
+): Promise<readonly MessageAtRow[]> {
+  const { after, run, since, last } = range;
+  const stretches = stretchesBehind(lineage, session, after);
+  const isChosen = (segment: Segment, row: MessageAtRow) =>
+    (agent === undefined || row.agent === agent) &&
+    (run === undefined || row.run === run) &&
+    row.at >= since &&
+    !isHidden(segment, row);
+  return last === undefined
+    ? readForward(storage, stretches, range, isChosen)
+    : readBack(storage, stretches, last, isChosen);
+}
+
+type IsChosen = (segment: Segment, row: MessageAtRow) => boolean;
+
+async function readForward(
+  storage: Storage,
+  stretches: readonly Stretch[],
+  { limit, offset }: CheckedRange,
+  isChosen: IsChosen,
+): Promise<readonly MessageAtRow[]> {
+  const found: MessageAtRow[] = [];
+  for (const { segment, after: first } of stretches.toReversed()) {
+    const { no, branch, upTo, horizon } = segment;
+    for (let after = first; ; ) {
+      const size = Math.min(PAGE, Math.max(FIRST_PAGE, limit + offset - found.length));
+      const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, size);
+      for (const row of rows) if (isChosen(segment, row)) found.push(row);
+      if (found.length >= limit + offset) return found.slice(offset, offset + limit);
+      if (rows.length < size) break;
+      after = rows.at(-1)?.seq ?? after;
+    }
+  }
+  return found.slice(offset);
+}
+
+async function readBack(
+  storage: Storage,
+  stretches: readonly Stretch[],
+  last: number,
+  isChosen: IsChosen,
+): Promise<readonly MessageAtRow[]> {
+  let found: readonly MessageAtRow[] = [];
+  let size = Math.min(PAGE, Math.max(FIRST_PAGE, last));
+  for (const { segment, after } of stretches) {
+    const { no, branch, horizon } = segment;
+    for (let { upTo } = segment; found.length < last; ) {
+      const rows = await storage.query("messages.lastAt", no, branch, after, upTo, horizon, size);
+      found = [...rows.filter((row) => isChosen(segment, row)), ...found];
+      if (rows.length < size) break;
+      upTo = (rows[0]?.seq ?? 1) - 1;
+      size = Math.min(PAGE, size * 2);
+    }
+  }
+  return found.slice(-last);
+}

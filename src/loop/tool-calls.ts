@@ -1,0 +1,77 @@
+// The tool calls of one reply. Whatever goes wrong with a call is told to the model as the call's result: it can do something
+// about it, and the run goes on.
+import type { Json } from "../contracts/json.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
+import { invalidTextOf } from "../models/tool-input.ts";
+import { StepFailed } from "../runs/errors.ts";
+import type { LoopIteration } from "./tool-loop.ts";
+
+type ToolUse = Extract<ContentBlock, { type: "tool_use" }>;
+type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;
+
+/** Results in the order of the calls. */
+export async function callTools(
+  it: LoopIteration,
+  uses: readonly ToolUse[],
+  names: readonly string[],
+  most = uses.length,
+): Promise<readonly ToolResult[]> {
+  const lanes = Array.from({ length: Math.min(most, uses.length) }, (_, lane) =>
+    uses.filter((_use, i) => i % most === lane),
+  );
+  // Each lane has a place of its own, so that a replay finds each call again, whichever is faster.
+  const results = await it.parallel(
+    ...lanes.map((lane) => async (branch: LoopIteration) => {
+      const done: ToolResult[] = [];
+      for (const use of lane) done.push(await callTool(branch, use, names));
+      return done;
+    }),
+  );
+  return uses.flatMap((_, i) => results[i % most]?.[Math.floor(i / most)] ?? []);
+}
+
+async function callTool(it: LoopIteration, use: ToolUse, names: readonly string[]): Promise<ToolResult> {
+  const answer = (content: ToolResult["content"], isError = false): ToolResult => ({
+    ...{ type: "tool_result", toolUseId: use.id, content, ...(isError ? { isError } : {}) },
+  });
+  if (!names.includes(use.name)) return answer(unknownTool(use.name, names), true);
+  const written = invalidTextOf(use.input);
+  if (written !== undefined) return answer(`The arguments are not a JSON object: ${written}`, true);
+  try {
+    return answer(contentOf(await it.tool(use.name, use.input)));
+  } catch (error) {
+    return answer(messageOf(error), true);
+  }
+}
+
+function unknownTool(name: string, names: readonly string[]): string {
+  const known = names.length === 0 ? "There are no tools." : `The tools are: ${names.join(", ")}.`;
+  return `There is no tool ${JSON.stringify(name)}. ${known}`;
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof StepFailed && error.code === "Denied") return `Denied by a person, and not done: ${message}`;
+  return error instanceof StepFailed ? `${error.code}: ${message}` : message;
+}
+
+/** A text as it is, content blocks as blocks, anything else as JSON. */
+function contentOf(result: Json): ToolResult["content"] {
+  if (typeof result === "string") return result;
+  return isContent(result) ? (result as unknown as readonly ContentBlock[]) : JSON.stringify(result);
+}
+
+function isContent(result: Json): boolean {
+  return Array.isArray(result) && result.length > 0 && result.every(isBlock);
+}
+
+function isBlock(value: unknown): boolean {
+  const { type, text, source } = fieldsOf(value);
+  if (type === "text") return typeof text === "string";
+  const { ref, url } = fieldsOf(source);
+  return (type === "image" || type === "document") && (typeof ref === "string" || typeof url === "string");
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

@@ -1,0 +1,150 @@
+// A tool loop: an ordinary agent that asks a model, calls the tools it asks for, and goes on until the model has ended its
+// turn. One iteration is one model call with its tool calls; whatever is interrupted goes on where it was.
+import type { ToolWithSchema } from "../contracts/agent-types.ts";
+import type { ChatFinish, ChatModel, ChatReply } from "../contracts/chat.ts";
+import type { Context, ContextOptions } from "../contracts/context.ts";
+import type { Json } from "../contracts/json.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
+import type { RecordedReply } from "../contracts/replies.ts";
+import type { AgentDefinition, Iteration, Model, RunLimits, Tool, Verdict } from "../contracts/runs.ts";
+import type { DescribedTool } from "../contracts/tool-schemas.ts";
+import { sha256Hex } from "../core/bytes.ts";
+import { canonicalJson } from "../core/canonical.ts";
+import { checkInt, checkRecord, invalid } from "../core/check.ts";
+import { type AnyChatModel, chatModelOf } from "../models/any.ts";
+import { defineAgent } from "../runs/agents.ts";
+import { toolSchemas } from "../runs/tool-schemas.ts";
+import { shape } from "../runs/tools.ts";
+import { describeContext, readLoopContext } from "./context.ts";
+import { inputSchema, type LoopInput, messagesOf } from "./input.ts";
+import { type Summarize, summarizerOf } from "./summary.ts";
+import { callTools } from "./tool-calls.ts";
+
+export interface ToolLoopOptions {
+  readonly id: string;
+  readonly version: string;
+  /** A chat model (anthropicModel(), openaiChatModel(), …), a language model of the AI SDK, or a function. */
+  readonly model: AnyChatModel;
+  /** The system prompt, or what makes it of the run's input. */
+  readonly system?: string | ((input: LoopInput) => string);
+  /** Each with an `input` validator that knows its JSON Schema, or with an `inputSchema`. */
+  readonly tools?: Readonly<Record<string, ToolWithSchema>>;
+  /** The most tokens of the messages that a model call is given; the oldest are left out, or summarised. */
+  readonly contextTokens?: number;
+  /** Counts the tokens of a message; an estimate when not given. */
+  readonly tokenizer?: ContextOptions["tokenizer"];
+  /** Makes a summary of messages that have no room any more: a model, or a function that gives the text. */
+  readonly summarize?: Summarize;
+  /** Gives the model only messages of this agent; those of the whole session when not given. */
+  readonly ownMessagesOnly?: boolean;
+  /** Tool calls of one reply at a time; all of them when not given. */
+  readonly maxParallelTools?: number;
+  /** 100 iterations when not given. */
+  readonly limits?: RunLimits;
+}
+
+export interface LoopOutput {
+  /** The text of the model's last message. */
+  readonly text: string;
+  readonly finish: ChatFinish;
+}
+
+export interface LoopState {
+  /** The input is in the session. */
+  readonly begun: boolean;
+}
+
+export type ToolLoop = AgentDefinition<LoopState, LoopInput, LoopOutput>;
+export type LoopIteration = Iteration<LoopState, LoopInput, LoopOutput>;
+
+const OPTIONS = [
+  ...["id", "version", "model", "system", "tools", "contextTokens", "tokenizer", "summarize", "ownMessagesOnly"],
+  ...["maxParallelTools", "limits"],
+];
+const LIMITS: RunLimits = { iterations: 100 };
+/** What all providers take. */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+export function toolLoop(options: ToolLoopOptions): ToolLoop {
+  const { id, version, tools = {}, limits = LIMITS } = checkOptions(options);
+  const model = chatModelOf(options.model);
+  const described = toolSchemas(tools, "json-schema");
+  const summarizer = options.summarize === undefined ? undefined : summarizerOf(options.summarize);
+  return defineAgent({
+    ...{ id, version, limits, input: inputSchema, state: shape<LoopState>(), output: shape<LoopOutput>() },
+    tools: tools as Readonly<Record<string, Tool>>,
+    initial: (): LoopState => ({ begun: false }),
+    async iterate(it: LoopIteration, { begun }: LoopState): Promise<Verdict> {
+      if (!begun) for (const message of messagesOf(it.input)) await it.message(message);
+      const context = await readLoopContext(it, options, summarizer);
+      const reply = await askModel(it, options, model, described, context);
+      await it.message({ role: "assistant", content: reply.content }, { call: reply.call });
+      const uses = reply.content.filter((block) => block.type === "tool_use");
+      if (uses.length > 0) {
+        const content = await callTools(it, uses, Object.keys(tools), options.maxParallelTools);
+        await it.message({ role: "tool", content });
+      } else if (reply.finish !== "continue") {
+        return it.done({ text: textOf(reply.content), finish: reply.finish });
+      }
+      return it.next({ begun: true });
+    },
+  }) as ToolLoop;
+}
+
+interface LoopReply extends Pick<ChatReply, "content" | "finish"> {
+  readonly call: string;
+}
+
+/**
+ * What is recorded of the request is where its messages are, not the messages: they are in the session. What else was sent is
+ * recorded with the reply, so that an edited system prompt is no reason to refuse what was said under the former one.
+ */
+async function askModel(
+  it: LoopIteration,
+  { system }: ToolLoopOptions,
+  chat: ChatModel,
+  tools: readonly DescribedTool[],
+  { messages, ...context }: Context,
+): Promise<LoopReply> {
+  const model: Model = {
+    ...{ provider: chat.provider, model: chat.model, ...(chat.retry === undefined ? {} : { retry: chat.retry }) },
+    async call(_, call) {
+      const prompt = typeof system === "function" ? system(it.input) : system;
+      const { content, finish, ...usage } = await chat.generate({ system: prompt, messages, tools }, call);
+      const sent = { system: digestOf(prompt ?? null), tools: digestOf(tools as unknown as Json) };
+      return { output: { content, finish, sent } as unknown as Json, ...usage };
+    },
+  };
+  const reply = await it.model(describeContext({ messages, ...context }), model);
+  return { ...replyIn(reply), call: reply.call };
+}
+
+/** As askModel() recorded it. */
+function replyIn({ output }: RecordedReply): Pick<ChatReply, "content" | "finish"> {
+  return output as unknown as Pick<ChatReply, "content" | "finish">;
+}
+
+function digestOf(value: Json): string {
+  return sha256Hex(canonicalJson(value));
+}
+
+function textOf(content: readonly ContentBlock[]): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+}
+
+function checkOptions(options: ToolLoopOptions): ToolLoopOptions {
+  const given = checkRecord(options, "toolLoop", OPTIONS);
+  for (const name of ["contextTokens", "maxParallelTools"]) {
+    if (given[name] !== undefined) checkInt(given[name], `toolLoop.${name}`, 1, Number.MAX_SAFE_INTEGER);
+  }
+  const { system } = given;
+  if (system !== undefined && typeof system !== "string" && typeof system !== "function") {
+    throw invalid("toolLoop.system", "a text or a function", system);
+  }
+  for (const name of Object.keys(checkRecord(given.tools, "toolLoop.tools"))) {
+    if (!TOOL_NAME.test(name)) {
+      throw invalid("toolLoop.tools", "named with up to 64 letters, digits, _ or -, as providers want it", name);
+    }
+  }
+  return options;
+}

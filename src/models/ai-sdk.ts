@@ -1,0 +1,203 @@
+// A language model of the AI SDK as a chat model: the specification versions v2, v3 and v4, by way of doStream, which does
+// not retry by itself.
+import type { ChatContent, ChatFinish, ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { ModelCall } from "../contracts/runs.ts";
+import { copyJson } from "../core/check.ts";
+import { renderPrompt, type SpecificationVersion } from "./ai-sdk-prompt.ts";
+import { isJsonObject, keepBlock, keepFields } from "./content.ts";
+import { failureOf, ModelError, streamCut, withFailures } from "./failure.ts";
+import { readToolInput } from "./tool-input.ts";
+import { usageOf } from "./usage.ts";
+
+/** As far as it is used: `anthropic("…")`, `openai("…")` and all other language models of the AI SDK. */
+export interface AiSdkLanguageModel {
+  readonly specificationVersion: SpecificationVersion;
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls:
+    | PromiseLike<Readonly<Record<string, readonly RegExp[]>>>
+    | Readonly<Record<string, readonly RegExp[]>>;
+  doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: AiSdkStream }>;
+}
+
+/** A ReadableStream. */
+export interface AiSdkStream {
+  getReader(): {
+    read(): Promise<{ readonly done: boolean; readonly value?: AiSdkStreamPart | undefined }>;
+    cancel(): Promise<void>;
+  };
+}
+
+export interface AiSdkCallOptions {
+  readonly prompt: readonly object[];
+  readonly tools?: readonly object[];
+  readonly abortSignal?: AbortSignal;
+}
+
+export interface AiSdkStreamPart {
+  readonly type: string;
+}
+
+export interface AiSdkOptions extends ChatModelOptions {
+  /** Further call options, as the AI SDK names them: `maxOutputTokens`, `temperature`, `providerOptions`, … */
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+export function aiSdkModel(model: AiSdkLanguageModel, { price, retry, params = {} }: AiSdkOptions = {}): ChatModel {
+  const { provider, modelId } = model;
+  return {
+    ...{ provider, model: modelId, ...(retry === undefined ? {} : { retry }) },
+    generate: (request, call) =>
+      withFailures(provider, call.signal, async () => {
+        const tools = request.tools.map(({ name, description, inputSchema }) => ({
+          ...{ type: "function", name, inputSchema, ...(description === undefined ? {} : { description }) },
+        }));
+        const { stream } = await model.doStream({
+          ...params,
+          prompt: await renderPrompt(request, model, tagOf(provider), call),
+          ...(tools.length === 0 ? {} : { tools, toolChoice: { type: "auto" } }),
+          abortSignal: call.signal,
+        });
+        return gather(stream, call, provider, price);
+      }),
+  };
+}
+
+/** Content of one provider means nothing to another, nor to an adapter that speaks with the provider itself. */
+function tagOf(provider: string): string {
+  return `ai-sdk:${provider}`;
+}
+
+/** A part of the stream with every field that one of its types has. */
+type AnyPart = AiSdkStreamPart & Readonly<Record<string, unknown>>;
+
+/** Text or thinking while it comes in, or anything else whole. */
+interface Entry {
+  readonly kind: "text" | "reasoning" | "whole";
+  text: string;
+  metadata: unknown;
+  readonly part: AnyPart;
+}
+
+async function gather(
+  stream: AiSdkStream,
+  call: ModelCall,
+  provider: string,
+  price: ChatModelOptions["price"],
+): Promise<ChatReply> {
+  const entries: Entry[] = [];
+  const open = new Map<unknown, Entry>();
+  let finish: AnyPart | undefined;
+  for await (const part of partsOf(stream)) {
+    if (part.type === "error") throw failureOf(provider, part.error);
+    else if (part.type === "finish") finish = part;
+    else if (part.type === "text-delta" && typeof part.delta === "string" && part.delta !== "") call.token(part.delta);
+    addPart(entries, open, part);
+  }
+  if (finish === undefined) throw streamCut(provider);
+  const usage = usageOf(countsOf(finish.usage), price);
+  return {
+    content: entries.flatMap((one) => contentOf(one, tagOf(provider))),
+    finish: finishOf(finish, provider, usage),
+    ...usage,
+  };
+}
+
+async function* partsOf(stream: AiSdkStream): AsyncGenerator<AnyPart> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      if (value !== undefined) yield value as AnyPart;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+const WHOLE: ReadonlySet<string> = new Set(["tool-call", "tool-result", "file", "reasoning-file", "custom", "source"]);
+
+/** What belongs together has the same id; a text and a thought may have the same. */
+function addPart(entries: Entry[], open: Map<unknown, Entry>, part: AnyPart): void {
+  const [, kind, step] = /^(text|reasoning)-(start|delta|end)$/.exec(part.type) ?? [];
+  if (kind === "text" || kind === "reasoning") {
+    const key = `${kind} ${String(part.id)}`;
+    const entry = open.get(key) ?? { kind, text: "", metadata: undefined, part };
+    if (!open.has(key)) entries.push(entry);
+    open.set(key, entry);
+    if (typeof part.delta === "string") entry.text += part.delta;
+    entry.metadata = part.providerMetadata ?? entry.metadata;
+    if (step === "end") open.delete(key);
+  } else if (WHOLE.has(part.type)) {
+    entries.push({ kind: "whole", text: "", metadata: part.providerMetadata, part });
+  }
+}
+
+function contentOf({ kind, text, metadata, part }: Entry, from: string): readonly ChatContent[] {
+  const adds = keepFields(from, metadata === undefined ? {} : { providerOptions: copyJson(metadata, "metadata") });
+  if (kind === "text") return text === "" ? [] : [{ type: "text", text: text.toWellFormed() }, ...adds];
+  if (kind === "reasoning") {
+    return text === "" && adds.length === 0 ? [] : [{ type: "thinking", thinking: text }, ...adds];
+  }
+  if (part.type === "tool-call" && part.providerExecuted !== true) {
+    const { toolCallId, toolName, input } = part;
+    const use = { type: "tool_use", id: String(toolCallId), name: String(toolName) } as const;
+    return [{ ...use, input: readToolInput(String(input)) }, ...adds];
+  }
+  const block = plainJson(part);
+  return isJsonObject(block) ? [keepBlock(from, block)] : [];
+}
+
+/** Bytes as base64, URLs as text. */
+function plainJson(value: unknown): Json {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (value instanceof URL) return value.href;
+  if (Array.isArray(value)) return value.map(plainJson);
+  if (typeof value !== "object" || value === null) return copyJson(value ?? null, "part");
+  const fields = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(fields.map(([name, one]) => [name, plainJson(one)]));
+}
+
+const FINISH: Readonly<Record<string, ChatFinish>> = {
+  stop: "stop",
+  length: "length",
+  "tool-calls": "tools",
+  "content-filter": "refusal",
+};
+
+/** A stream that was cut ends as "interrupted" in v4; before, with a reason of the SDK's own making and without usage. */
+function finishOf({ finishReason }: AnyPart, provider: string, { outputTokens }: Partial<ChatReply>): ChatFinish {
+  const { unified, raw } = reasonOf(finishReason);
+  if (unified === "error") throw new ModelError("error", `${provider}: the reply ended with an error`);
+  if (unified === "interrupted") throw streamCut(provider);
+  const isMadeUp = (unified === "other" || unified === "unknown") && raw === undefined;
+  if (isMadeUp && outputTokens === undefined) throw streamCut(provider);
+  if (raw === "pause_turn") return "continue";
+  return FINISH[unified] ?? "other";
+}
+
+/** A text in v2, an object since. */
+function reasonOf(value: unknown): { readonly unified: string; readonly raw: unknown } {
+  if (typeof value === "string") return { unified: value, raw: undefined };
+  const { unified, raw } = fieldsOf(value);
+  return { unified: String(unified), raw };
+}
+
+/** Numbers in v2, objects since. */
+function countsOf(value: unknown): { input?: number; output?: number; cached?: number; written?: number } {
+  const { inputTokens, outputTokens, cachedInputTokens } = fieldsOf(value);
+  const [input, output] = [fieldsOf(inputTokens), fieldsOf(outputTokens)];
+  const counts = {
+    input: input.total ?? inputTokens,
+    output: output.total ?? outputTokens,
+    cached: input.cacheRead ?? cachedInputTokens,
+    written: input.cacheWrite,
+  };
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => typeof count === "number"));
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as JsonObject) : {};
+}

@@ -1,0 +1,119 @@
+// What adapters share in turning stored content into a provider's own: what belongs to whom, bytes, and what stands in for
+// content that a provider does not take.
+import type { ProviderContent } from "../contracts/chat.ts";
+import type { ContextMessage } from "../contracts/context.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
+import type { ModelCall } from "../contracts/runs.ts";
+
+export type BlockOf<T extends ContentBlock["type"]> = Extract<ContentBlock, { type: T }>;
+export type MediaBlock = BlockOf<"image" | "audio" | "document">;
+
+export function keepBlock(from: string, block: JsonObject): BlockOf<"opaque"> {
+  return { type: "opaque", value: { from, block } satisfies ProviderContent };
+}
+
+/** Fields that the block before it had besides; nothing when there are none. */
+export function keepFields(from: string, adds: JsonObject): readonly BlockOf<"opaque">[] {
+  return Object.keys(adds).length === 0 ? [] : [{ type: "opaque", value: { from, adds } satisfies ProviderContent }];
+}
+
+export interface OwnBlock {
+  readonly block: ContentBlock;
+  /** Fields that it had besides when this interface gave it. */
+  readonly adds: JsonObject;
+}
+
+/** The blocks that this interface can be given: opaque ones only where they came from it. */
+export function ownBlocks(content: readonly ContentBlock[], from: string): readonly OwnBlock[] {
+  return content.flatMap((block, i): readonly OwnBlock[] => {
+    if (block.type !== "opaque") {
+      const next = content[i + 1];
+      const kept = next?.type === "opaque" ? providerContent(next.value, from) : undefined;
+      return [{ block, adds: kept !== undefined && "adds" in kept ? kept.adds : {} }];
+    }
+    const kept = providerContent(block.value, from);
+    return kept !== undefined && "block" in kept ? [{ block, adds: kept.block }] : [];
+  });
+}
+
+function providerContent(value: Json, from: string): ProviderContent | undefined {
+  if (!isJsonObject(value) || value.from !== from) return undefined;
+  const { block, adds } = value;
+  if (block !== undefined && isJsonObject(block)) return { from, block };
+  return adds !== undefined && isJsonObject(adds) ? { from, adds } : undefined;
+}
+
+export function isJsonObject(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Messages of the role "tool", and those a user wrote, are the same side of the conversation. */
+export function isAssistant({ role }: ContextMessage): boolean {
+  return role === "assistant";
+}
+
+export type MediaContent =
+  | { readonly url: string; readonly mediaType: string | undefined }
+  | { readonly bytes: Uint8Array; readonly base64: string; readonly mediaType: string };
+
+const DEFAULT_MEDIA: Readonly<Record<MediaBlock["type"], string>> = {
+  image: "image/png",
+  audio: "audio/wav",
+  document: "application/pdf",
+};
+
+/** The bytes of the blob a block refers to, or its URL. */
+export async function loadMedia({ type, source }: MediaBlock, call: ModelCall): Promise<MediaContent> {
+  if (source.ref === undefined) return { url: source.url, mediaType: source.mediaType };
+  const bytes = await call.readBlob(source.ref);
+  return { bytes, base64: toBase64(bytes), mediaType: source.mediaType ?? DEFAULT_MEDIA[type] };
+}
+
+function toBase64({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+}
+
+export function dataUrl({ mediaType, base64 }: { readonly mediaType: string; readonly base64: string }): string {
+  return `data:${mediaType};base64,${base64}`;
+}
+
+/** What a model reads in place of content that its interface does not take there. */
+export function describeMedia(block: MediaBlock): string {
+  const about = block.type === "image" ? block.alt : block.type === "audio" ? block.transcript : block.title;
+  const where = block.source.ref === undefined ? block.source.url : undefined;
+  return `[${[block.type, about, where].filter((one) => one !== undefined).join(": ")}]`;
+}
+
+/** A tool result as plain text, for interfaces that take no more. */
+export function resultText({ content, isError }: BlockOf<"tool_result">): string {
+  const text = typeof content === "string" ? content : content.map(blockText).join("\n");
+  return isError === true ? `Error: ${text}` : text;
+}
+
+function blockText(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "image":
+    case "audio":
+    case "document":
+      return describeMedia(block);
+    case "thinking":
+      return "";
+    case "tool_result":
+      return resultText(block);
+    case "tool_use":
+      return JSON.stringify(block.input);
+    case "opaque":
+      return JSON.stringify(block.value);
+  }
+}
+
+export function mediaIn({ content }: BlockOf<"tool_result">): readonly MediaBlock[] {
+  return typeof content === "string" ? [] : content.filter(isMedia);
+}
+
+export function isMedia(block: ContentBlock): block is MediaBlock {
+  return block.type === "image" || block.type === "audio" || block.type === "document";
+}

@@ -1,0 +1,121 @@
+// What an SDK throws, in the words that a run's retries understand: status, when to try again, whether to try again.
+import type { ModelFailure } from "../contracts/chat.ts";
+
+export class ModelError extends Error implements ModelFailure {
+  /** The provider's own word for it ("rate_limit_error"), or what the connection failed of ("ECONNRESET"). */
+  readonly code: string;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+  readonly retryable: boolean;
+
+  constructor(code: string, message: string, { retryable = true, ...rest }: ModelFailure & { cause?: unknown } = {}) {
+    super(message, rest.cause === undefined ? {} : { cause: rest.cause });
+    this.name = "ModelError";
+    this.code = code;
+    this.retryable = retryable;
+    if (rest.status !== undefined) this.status = rest.status;
+    if (rest.retryAfterMs !== undefined) this.retryAfterMs = rest.retryAfterMs;
+  }
+}
+
+/** The reply stopped before its end: what there is of it counts for nothing. */
+export function streamCut(provider: string): ModelError {
+  return new ModelError("StreamCut", `${provider}: the reply ended before it was complete`);
+}
+
+/** Statuses that say nothing against another try, 5xx aside. */
+const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+
+/** Codes with which another try would fail likewise, whatever the status, or where there is none (errors in a stream). */
+const FINAL: ReadonlySet<string> = new Set([
+  ...["invalid_request_error", "authentication_error", "permission_error", "not_found_error", "request_too_large"],
+  ...["billing_error", "insufficient_quota", "invalid_prompt", "context_length_exceeded", "content_policy_violation"],
+  ...["AI_LoadAPIKeyError", "AI_InvalidPromptError", "AI_InvalidArgumentError", "AI_UnsupportedFunctionalityError"],
+]);
+
+interface SdkError {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly code?: unknown;
+  readonly type?: unknown;
+  readonly status?: unknown;
+  readonly statusCode?: unknown;
+  readonly headers?: unknown;
+  readonly responseHeaders?: unknown;
+  readonly cause?: unknown;
+  readonly data?: unknown;
+  readonly error?: unknown;
+}
+
+/** Throws what `work` throws as a ModelError; what was stopped by the signal stays as it is. */
+export async function withFailures<T>(provider: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof ModelError || signal.aborted) throw thrown;
+    throw failureOf(provider, thrown);
+  }
+}
+
+export function failureOf(provider: string, thrown: unknown): ModelError {
+  const error: SdkError = isObject(thrown) ? thrown : { message: String(thrown) };
+  const code = codeOf(error);
+  // What was answered well and broke off later has a status that says nothing about it.
+  const status = [error.status, error.statusCode].filter(isNumber).find((one) => one >= 400);
+  const headers = headersOf(error.headers ?? error.responseHeaders);
+  const retryAfterMs = retryAfterOf(headers);
+  const message = `${provider}: ${typeof error.message === "string" ? error.message : code}`;
+  const retryable = isRetryable(code, status, headers("x-should-retry"));
+  return new ModelError(code, message, {
+    ...{ retryable, cause: thrown },
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+function isRetryable(code: string, status: number | undefined, told: string | undefined): boolean {
+  if (told === "true" || told === "false") return told === "true";
+  if (FINAL.has(code)) return false;
+  return status === undefined || status >= 500 || RETRYABLE.has(status);
+}
+
+function codeOf(error: SdkError): string {
+  const inner = isObject(error.error) ? error.error : isObject(error.data) ? error.data : {};
+  const nested = isObject(inner.error) ? inner.error : inner;
+  const cause: SdkError = isObject(error.cause) ? error.cause : {};
+  const found = [error.code, error.type, nested.code, nested.type, cause.code, error.name].find(
+    (one) => typeof one === "string" && one !== "",
+  );
+  return typeof found === "string" ? found : "ModelError";
+}
+
+type Headers = (name: string) => string | undefined;
+
+function headersOf(given: unknown): Headers {
+  if (!isObject(given)) return () => undefined;
+  const { get } = given;
+  if (typeof get === "function") return (name) => textOf(get.call(given, name));
+  return (name) => textOf(given[name]);
+}
+
+/** In milliseconds, in seconds, or as a date, which is compared with the response's own: clocks differ. */
+function retryAfterOf(headers: Headers): number | undefined {
+  const ms = Number.parseFloat(headers("retry-after-ms") ?? "");
+  if (ms >= 0) return Math.ceil(ms);
+  const after = headers("retry-after") ?? "";
+  if (/^\d+(\.\d+)?$/.test(after)) return Math.ceil(Number(after) * 1000);
+  const wait = Date.parse(after) - Date.parse(headers("date") ?? "");
+  return wait >= 0 ? wait : undefined;
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number";
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}

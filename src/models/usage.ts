@@ -1,0 +1,41 @@
+// What a call used and what that cost. What a provider does not say is not known, which is not 0.
+import type { ChatReply, ModelPrice } from "../contracts/chat.ts";
+
+/** Tokens as the provider told them. */
+export interface TokenCounts {
+  /** All of the request, cached ones included. */
+  readonly input?: number | null | undefined;
+  readonly output?: number | null | undefined;
+  /** Of the input: read from the provider's cache, and written into it. */
+  readonly cached?: number | null | undefined;
+  readonly written?: number | null | undefined;
+}
+
+type Usage = Pick<ChatReply, "inputTokens" | "outputTokens" | "cachedTokens" | "costUsd">;
+
+const MILLION = 1_000_000;
+
+export function usageOf(counts: TokenCounts, price: ModelPrice | undefined): Usage {
+  const [input, output, cached, written] = [counts.input, counts.output, counts.cached, counts.written].map(countOf);
+  return {
+    ...(input === undefined ? {} : { inputTokens: input }),
+    ...(output === undefined ? {} : { outputTokens: output }),
+    ...(cached === undefined ? {} : { cachedTokens: cached }),
+    costUsd:
+      price === undefined || input === undefined || output === undefined
+        ? null
+        : costOf(price, input, output, cached ?? 0, written ?? 0),
+  };
+}
+
+function costOf(price: ModelPrice, input: number, output: number, cached: number, written: number): number {
+  const { inputPerMTok, outputPerMTok, cachedInputPerMTok = inputPerMTok, cacheWritePerMTok = inputPerMTok } = price;
+  const plain = Math.max(0, input - cached - written);
+  const sum = plain * inputPerMTok + output * outputPerMTok + cached * cachedInputPerMTok + written * cacheWritePerMTok;
+  return sum / MILLION;
+}
+
+/** Servers that imitate an interface may say anything. */
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}

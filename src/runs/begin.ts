@@ -1,0 +1,130 @@
+// Which run a call of execute() or start() means: a new one, or one that is there already, so that a program that was killed
+// can simply be started again (rule RU2).
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Json } from "../contracts/json.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { AgentDefinition, RunInput } from "../contracts/runs.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { canonicalJson } from "../core/canonical.ts";
+import { checkId, checkOptionalId, checkRecord, copyJson } from "../core/check.ts";
+import { isHeld } from "../core/held.ts";
+import { sessionBusy } from "../sessions/guards.ts";
+import { eventOf } from "./checkpoints.ts";
+import { createRun, refuseId } from "./create.ts";
+import type { Host } from "./execution.ts";
+import { payloadOf } from "./journal.ts";
+import { awaitFree } from "./lease.ts";
+import { ownerLiveness } from "./owner.ts";
+import { takenUpBy } from "./past.ts";
+import { existingRun, isAtWork } from "./rows.ts";
+
+export interface MeantRun {
+  readonly row: RunRow;
+  /** It was made by this call, whose owner has its lease. */
+  readonly isNew: boolean;
+}
+
+/** Several calls at once with one id all mean the run that one of them makes. */
+const MOST_TRIES = 8;
+
+export async function findOrCreateRun(
+  host: Host,
+  agent: AgentDefinition,
+  input: RunInput,
+  owner: string | null,
+): Promise<MeantRun> {
+  const given = checkRecord(input, "run");
+  const session = checkId(given.session, "run.session");
+  const id = checkOptionalId(given.id, "run.id");
+  const value = copyJson(given.input ?? null, "run.input", "payloadBytes");
+  for (let tries = 1; ; tries++) {
+    const found =
+      id === undefined
+        ? await findInterrupted(host, agent, session, value, owner !== null)
+        : await findNamed(host, agent, session, id, value);
+    if (found !== null) return { row: found, isNew: false };
+    try {
+      return { row: await createRun(host.storage, host.payloads, agent, input, { owner }), isNew: true };
+    } catch (error) {
+      if (!isMadeMeanwhile(error, id) || tries >= MOST_TRIES) throw error;
+    }
+  }
+}
+
+/** Another call has just made the run of that id: the session is busy with it, or the id is taken. */
+function isMadeMeanwhile(error: unknown, id: string | undefined): boolean {
+  if (id === undefined || !(error instanceof HoldfastError)) return false;
+  return error.code === "AlreadyExists" || (error.code === "SessionBusy" && error.details.run === id);
+}
+
+/** The run of that id, or the one that retries it in the end; null: there is none yet. */
+async function findNamed(
+  { storage, payloads }: Host,
+  agent: AgentDefinition,
+  session: string,
+  id: string,
+  input: Json,
+): Promise<RunRow | null> {
+  const [row] = await storage.query("run.get", id);
+  if (row === undefined) {
+    const [taken] = await storage.query("run.taken", id);
+    // An id whose run is gone is never used again.
+    if (taken !== undefined) await refuseId(storage, id);
+    return null;
+  }
+  if (row.session !== session) throw otherRun(row, "session", row.session, session);
+  if (row.agent !== agent.id) throw otherRun(row, "agent", row.agent, agent.id);
+  if (!(await hasInput(storage, payloads, row, input))) throw otherRun(row, "input");
+  return lastRetry(storage, row);
+}
+
+async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
+  if (row.status !== "failed" && row.status !== "cancelled") return row;
+  const next = await takenUpBy(storage, row);
+  const [retry] = next === null ? [] : await storage.query("run.get", next);
+  return retry === undefined ? row : lastRetry(storage, retry);
+}
+
+/**
+ * The unfinished run of the session, if it is one of this agent with this input that no living worker has; null: there is no
+ * unfinished run. `mayWait`: an owner of which nothing is known is watched for the length of its lease.
+ */
+async function findInterrupted(
+  { storage, payloads }: Host,
+  agent: AgentDefinition,
+  session: string,
+  input: Json,
+  mayWait: boolean,
+): Promise<RunRow | null> {
+  const [active] = await storage.query("run.active", session);
+  if (active === undefined) return null;
+  const isMeant = mayWait && active.nested === 0 && active.agent === agent.id && !isHeld(active);
+  if (!isMeant || !(await hasInput(storage, payloads, active, input))) throw busy(storage, active);
+  if (!isAtWork(active)) return active;
+  if (active.owner !== null && ownerLiveness(storage.environment, active.owner) === "alive")
+    throw busy(storage, active);
+  const free = await awaitFree(storage, active.id);
+  if (free === null) throw busy(storage, await existingRun(storage, active.id));
+  return free;
+}
+
+function busy({ environment }: Storage, active: RunRow): HoldfastError {
+  return sessionBusy(active, environment);
+}
+
+/** Whether it was begun with that input; an input that was erased with its session is no input. */
+async function hasInput(storage: Storage, payloads: Host["payloads"], row: RunRow, input: Json): Promise<boolean> {
+  const created = await eventOf(storage, row.session, row.first_seq);
+  return canonicalJson(await payloadOf(payloads, row.session, created)) === canonicalJson(input);
+}
+
+function otherRun({ id, status }: RunRow, what: "session" | "agent" | "input", recorded?: string, given?: string) {
+  const differs =
+    recorded === undefined
+      ? "it was begun with another input"
+      : `its ${what} is ${JSON.stringify(recorded)}, not ${JSON.stringify(given)}`;
+  return new HoldfastError("Conflict", `There is a run ${JSON.stringify(id)} already, and ${differs}.`, {
+    details: { kind: "run", id, what, status, ...(recorded === undefined ? {} : { recorded, given }) },
+    hint: `Give another id to another piece of work. runs.get(${JSON.stringify(id)}) shows the run.`,
+  });
+}

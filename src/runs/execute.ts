@@ -1,0 +1,285 @@
+// Executing a run from a call: begin it or continue it, work on it here, and wait for whatever it waits for. A call that is
+// made again after a crash does the same, so the shortest program is one that survives (rules RU2, RU3).
+import { HoldfastError } from "../contracts/errors.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunResult } from "../contracts/run-results.ts";
+import type { AgentDefinition, AnyAgent, ErasedContent, ExecuteOptions, RunInput, RunWait } from "../contracts/runs.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { checkBoolean, checkOneOf, checkRecord, invalid } from "../core/check.ts";
+import { isHeld } from "../core/held.ts";
+import { sessionBusy } from "../sessions/guards.ts";
+import { admitRun, lacksChild } from "./admit.ts";
+import { checkAgent, checkSame } from "./agents.ts";
+import { findOrCreateRun } from "./begin.ts";
+import { leaseLost } from "./errors.ts";
+import { ownerWait, sleepWait } from "./idle.ts";
+import { atWork, awaitFree, beatMs, claimRun } from "./lease.ts";
+import { isOwnerGone, LeaseWatch } from "./lease-watch.ts";
+import type { LocalWorkers } from "./local-workers.ts";
+import { namedRun } from "./naming.ts";
+import { ownerLiveness } from "./owner.ts";
+import { resultOf } from "./results.ts";
+import { existingRun, refuseEnded } from "./rows.ts";
+import { type Verified, verifyRun } from "./verify.ts";
+import { waitsOf } from "./waits.ts";
+
+/** How often a run is looked at while nothing says that it has changed. */
+const LOOK_MS = 1000;
+/** While its owner, or a child that it waits for, is on this machine: a process that ends tells no one. */
+const NEAR_LOOK_MS = 200;
+
+const OPTIONS = ["wait", "onWait", "signal", "allowMismatch", "verify", "erased"];
+
+interface CheckedOptions {
+  readonly wait: boolean;
+  readonly onWait: ((wait: RunWait) => void) | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly allowMismatch: boolean;
+  readonly verify: Verified;
+  readonly erased: ErasedContent;
+}
+
+export async function executeRun(
+  workers: LocalWorkers,
+  definition: AnyAgent,
+  input: RunInput,
+  given: ExecuteOptions | undefined,
+): Promise<RunResult> {
+  const agent = checkAgent(definition);
+  const options = checkExecuteOptions(given, true);
+  refuseAborted(options.signal);
+  const { row, isNew } = await findOrCreateRun(workers.host, agent, input, workers.owner);
+  if (isNew) return follow(workers, agent, row.id, options, await stillOurs(workers.host.storage, row, options));
+  if (row.ended_at === null) {
+    if (isHeld(row)) throw sessionBusy(row);
+    checkSame(row, agent, options);
+  }
+  if (options.wait || row.ended_at !== null) return follow(workers, agent, row.id, options, null);
+  const free = await awaitFree(workers.host.storage, row.id, options.signal);
+  return free === null ? resultNow(workers, row.id) : continueOnce(workers, agent, free, options);
+}
+
+/** A run that a living worker has is never taken from it. */
+export async function resumeRun(
+  workers: LocalWorkers,
+  definition: AnyAgent,
+  id: string,
+  given: ExecuteOptions | undefined,
+): Promise<RunResult> {
+  const { storage } = workers.host;
+  const agent = checkAgent(definition);
+  const run = await namedRun(storage, id);
+  const options = checkExecuteOptions(given, false);
+  refuseAborted(options.signal);
+  const first = await existingRun(storage, run);
+  refuseEnded(first, "there is nothing to resume");
+  checkSame(first, agent, options);
+  if (options.wait) {
+    if (isHeld(first)) await admitVerified(storage, first, options);
+    return follow(workers, agent, run, options, null);
+  }
+  const row = await awaitFree(storage, run, options.signal);
+  refuseAborted(options.signal);
+  if (row === null) throw atWork(await existingRun(storage, run));
+  return continueOnce(workers, agent, row, options);
+}
+
+/** null: another worker took the run from this process while it stood still, and the call waits for that one. */
+async function stillOurs(storage: Storage, row: RunRow, { wait }: CheckedOptions): Promise<RunRow | null> {
+  const now = await existingRun(storage, row.id);
+  if (now.epoch === row.epoch) return now;
+  if (wait) return null;
+  throw leaseLost(row);
+}
+
+/** Of a run that may be claimed: until it ends or waits. */
+async function continueOnce(
+  workers: LocalWorkers,
+  agent: AgentDefinition,
+  row: RunRow,
+  options: CheckedOptions,
+): Promise<RunResult> {
+  const { storage } = workers.host;
+  if (row.ended_at !== null) return resultNow(workers, row.id);
+  if (isHeld(row)) await admitVerified(storage, row, options);
+  // Verified before its time is believed, too: a run that seems to sleep for ever would be lost.
+  else await verifyRun(storage, row, options.verify);
+  const now = await existingRun(storage, row.id);
+  if (!(await isDue(storage, now))) return resultNow(workers, row.id);
+  // As it was verified, but for the mark of a held run, which was taken off.
+  await workers.work(agent, await claimRun(storage, { ...row, beat: now.beat }, workers.owner), options);
+  refuseAborted(options.signal);
+  return resultNow(workers, row.id);
+}
+
+async function admitVerified(storage: Storage, row: RunRow, { verify }: CheckedOptions): Promise<void> {
+  await verifyRun(storage, row, verify);
+  await admitRun(storage, row);
+}
+
+/** Until the run has ended, whoever works on it. `claimed`: its row, when its lease is ours already. */
+async function follow(
+  workers: LocalWorkers,
+  agent: AgentDefinition,
+  run: string,
+  options: CheckedOptions,
+  claimed: RunRow | null,
+): Promise<RunResult> {
+  const { storage } = workers.host;
+  const leases = new LeaseWatch(storage.environment);
+  const tell = tellChanges(options.onWait);
+  for (let lease = claimed; ; ) {
+    if (lease !== null) await workOn(workers, agent, lease, options);
+    refuseAborted(options.signal);
+    const row = await existingRun(storage, run);
+    const isLeft = lease !== null && !options.wait;
+    if (row.ended_at !== null || isLeft || workers.closing.aborted) return resultNow(workers, run);
+    lease = await tryClaim(workers, agent, row, leases, options);
+    if (lease === null) await waitForChange(workers, await existingRun(storage, run), leases, options, tell);
+  }
+}
+
+async function workOn(
+  workers: LocalWorkers,
+  agent: AgentDefinition,
+  lease: RunRow,
+  options: CheckedOptions,
+): Promise<void> {
+  try {
+    await workers.work(agent, lease, options);
+  } catch (error) {
+    // Another worker took the run over while this process stood still: then that one is waited for.
+    if (!options.wait || !isLeaseLost(error)) throw error;
+  }
+}
+
+/** The row under our lease; null when it is not its time, a living worker has it, or another was faster. */
+async function tryClaim(
+  { host: { storage }, owner }: LocalWorkers,
+  agent: AgentDefinition,
+  row: RunRow,
+  leases: LeaseWatch,
+  options: CheckedOptions,
+): Promise<RunRow | null> {
+  if (isHeld(row)) throw sessionBusy(row);
+  if (!leases.isClaimable(row) || !(await isDue(storage, row))) return null;
+  checkSame(row, agent, options);
+  try {
+    await verifyRun(storage, row, options.verify);
+    return await claimRun(storage, row, owner);
+  } catch (error) {
+    if (isLeaseLost(error)) return null;
+    throw error;
+  }
+}
+
+function isLeaseLost(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "LeaseLost";
+}
+
+/** Whether there is something to do now. One that is running is only left alone by workers for a while. */
+async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting" && row.status !== "paused") return true;
+  if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
+  return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
+}
+
+/** It waits for a child that could go on: only its parent's process has the code of both. */
+async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
+  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
+    const [child] = wait.kind === "run" ? await storage.query("run.get", wait.run) : [];
+    if (child === undefined) continue;
+    if (child.ended_at !== null) return true;
+    const isFree = child.owner === null || isOwnerGone(storage.environment, child);
+    if (isFree && !isHeld(child) && (await isDue(storage, child))) return true;
+  }
+  return false;
+}
+
+async function waitForChange(
+  workers: LocalWorkers,
+  row: RunRow,
+  leases: LeaseWatch,
+  { signal }: CheckedOptions,
+  tell: (wait: RunWait) => void,
+): Promise<void> {
+  const { storage } = workers.host;
+  if (row.ended_at !== null) return;
+  const now = storage.environment.now();
+  const stop = signal === undefined ? workers.closing : AbortSignal.any([signal, workers.closing]);
+  if (row.owner !== null) {
+    const remaining = leases.remainingMs(row);
+    if (remaining <= 0) return;
+    tell(ownerWait(row, remaining));
+    const isNear = ownerLiveness(storage.environment, row.owner) === "alive";
+    await storage.changed(row.session, Math.min(remaining, isNear ? NEAR_LOOK_MS : beatMs(row) / 2), stop);
+    return;
+  }
+  if (row.status !== "waiting" && row.status !== "paused") return;
+  tell(sleepWait(row, now));
+  const waitsForRun = waitsOf(row).some(({ kind }) => kind === "run");
+  const left = row.wake_at === null ? LOOK_MS : Math.max(0, row.wake_at - now);
+  await storage.changed(row.session, Math.min(left, waitsForRun ? NEAR_LOOK_MS : LOOK_MS), stop);
+}
+
+/** Once for each thing that is waited for. A listener that throws does not disturb the run. */
+function tellChanges(onWait: CheckedOptions["onWait"]): (wait: RunWait) => void {
+  let last = "";
+  return (wait) => {
+    const what = JSON.stringify([wait.reason, wait.owner, wait.waitsFor]);
+    if (onWait === undefined || what === last) return;
+    last = what;
+    try {
+      onWait(wait);
+    } catch {
+      // Told is told.
+    }
+  };
+}
+
+async function resultNow({ host }: LocalWorkers, run: string): Promise<RunResult> {
+  const { storage, payloads } = host;
+  const row = await existingRun(storage, run);
+  const result = await resultOf(storage, payloads, row);
+  if (result.error === null || row.ended_at === null || row.parent !== null) return result;
+  const id = JSON.stringify(run);
+  const hint = `runs.retry(${id}) continues it from the step it ended at; execute it again after that.`;
+  const known = result.error.hint === undefined ? "" : `${result.error.hint} `;
+  return { ...result, error: { ...result.error, hint: `${known}${hint}` } };
+}
+
+function refuseAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new HoldfastError("Aborted", "The call was aborted; the run can be continued.", {
+    hint: "Execute it again with the same id, or call runs.resume().",
+    cause: signal.reason,
+  });
+}
+
+function checkExecuteOptions(options: ExecuteOptions | undefined, wait: boolean): CheckedOptions {
+  const given = checkRecord(options, "options", OPTIONS);
+  if (given.onWait !== undefined && typeof given.onWait !== "function") {
+    throw invalid("options.onWait", "a function", given.onWait);
+  }
+  if (given.signal !== undefined && !(given.signal instanceof AbortSignal)) {
+    throw invalid("options.signal", "an AbortSignal", given.signal);
+  }
+  return {
+    wait: given.wait === undefined ? wait : checkBoolean(given.wait, "options.wait"),
+    onWait: given.onWait as CheckedOptions["onWait"],
+    signal: given.signal,
+    allowMismatch: given.allowMismatch === true,
+    verify: checkVerify(given.verify),
+    erased: checkErased(given.erased),
+  };
+}
+
+const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
+
+export function checkVerify(verify: unknown): Verified {
+  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
+}
+
+export function checkErased(erased: unknown): ErasedContent {
+  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
+}

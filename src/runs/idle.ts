@@ -1,0 +1,97 @@
+// Why no worker works on a run, and why a call that executes it has to wait: each as a reason and as a sentence.
+import type { Environment } from "../contracts/environment.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunError, RunIdle, RunWait, Waits } from "../contracts/runs.ts";
+import { isHeld } from "../core/held.ts";
+import { printInstant } from "../query/instant.ts";
+import { isOwnerGone } from "./lease-watch.ts";
+import { describeOwner, ownerWords } from "./owner.ts";
+import { waitsOf } from "./waits.ts";
+
+const SECOND = 1000;
+
+/** Without an environment, an owner counts as alive. */
+export function idleReason(row: RunRow, error: RunError | null, environment?: Environment): RunIdle | null {
+  if (row.ended_at !== null) return null;
+  const id = JSON.stringify(row.id);
+  if (isHeld(row)) {
+    return {
+      reason: "held",
+      message: `Run ${id} came with an archive, and may still run where it came from.`,
+      hint: `If it does not, continue it here with runs.resume(agent, ${id}), or end it with runs.cancel(${id}).`,
+    };
+  }
+  if (row.owner !== null) return environment === undefined ? null : goneReason(row, row.owner, environment);
+  if (row.status === "waiting") {
+    const waits = waitsOf(row);
+    const message = `Run ${id} waits for ${waits.map(waitWords).join(", ")}.`;
+    return { reason: "waiting", message, hint: waitHint(row.id, waits[0]) };
+  }
+  if (row.status === "paused") {
+    const message = `Run ${id} is paused${clock(row.wake_at, "until")}.`;
+    return { reason: "paused", message, hint: `runs.unpause(${id}) ends the pause now.` };
+  }
+  if ((row.wake_at ?? 0) > 0 && error !== null) {
+    return {
+      reason: "retry-later",
+      message: `The last try of run ${id} ended with ${error.code}: ${error.message} Workers try it again${clock(row.wake_at, "at")}.`,
+      hint: `runs.resume(agent, ${id}) tries it now.`,
+    };
+  }
+  return {
+    reason: "queued",
+    message: `Run ${id} waits for a worker with the agent ${JSON.stringify(row.agent)} at version ${JSON.stringify(row.agent_version)}.`,
+    hint: continueHint(id),
+  };
+}
+
+function goneReason(row: RunRow, owner: string, environment: Environment): RunIdle | null {
+  if (!isOwnerGone(environment, row)) return null;
+  const id = JSON.stringify(row.id);
+  const message = `Run ${id} is unfinished: the process of its worker ${ownerWords(owner)} has ended.`;
+  return { reason: "owner-gone", message, hint: continueHint(id) };
+}
+
+function continueHint(id: string): string {
+  return `Execute it again, start a worker, or call runs.resume(agent, ${id}).`;
+}
+
+function waitWords(wait: Waits): string {
+  if (wait.kind === "signal") return `the signal ${JSON.stringify(wait.name)}`;
+  return wait.kind === "decision" ? `a person's decision on ${wait.decision}` : `the run ${JSON.stringify(wait.run)}`;
+}
+
+function clock(at: number | null, word: "until" | "at"): string {
+  return at === null ? "" : ` ${word} ${printInstant(at)}`;
+}
+
+/** Of a run that a living worker may have. */
+export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): RunWait {
+  const who = owner === null ? "another worker" : ownerWords(owner);
+  const seconds = Math.max(1, Math.ceil(atMostMs / SECOND));
+  return {
+    ...{ run: id, session, reason: "owner", waitsFor: [], atMostMs: Math.max(0, Math.ceil(atMostMs)) },
+    owner: owner === null ? null : describeOwner(owner),
+    message: `Run ${JSON.stringify(id)} has a worker: ${who}. Waiting until it ends, or until that worker has shown no sign of life for ${seconds} s.`,
+  };
+}
+
+/** Of a run that waits by itself, or is paused. */
+export function sleepWait(row: RunRow, now: number): RunWait {
+  const { id, session, status, wake_at } = row;
+  const waitsFor = status === "waiting" ? waitsOf(row) : [];
+  const [first] = waitsFor;
+  const idle = idleReason(row, null);
+  const atMostMs = wake_at === null ? null : Math.max(0, wake_at - now);
+  return {
+    ...{ run: id, session, reason: first?.kind ?? "paused", owner: null, waitsFor, atMostMs },
+    message: [idle?.message, idle?.hint].join(" ").trim(),
+  };
+}
+
+function waitHint(run: string, wait: Waits | undefined): string {
+  if (wait?.kind === "signal")
+    return `Deliver it with runs.signal(${JSON.stringify(run)}, ${JSON.stringify(wait.name)}, …).`;
+  if (wait?.kind === "decision") return `Answer with runs.answer(${JSON.stringify(wait.decision)}, …).`;
+  return "It goes on when that run has ended.";
+}

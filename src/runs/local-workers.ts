@@ -1,0 +1,74 @@
+// What this handle works on: the runs that its calls execute, and its workers. They are told when something is asked of a
+// run, and give everything back when the handle is closed.
+import type { Payloads } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { AgentDefinition, ErasedContent } from "../contracts/runs.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { newId } from "../core/environment.ts";
+import { Execution, type Host } from "./execution.ts";
+import { releaseRun } from "./lease.ts";
+import { ownerText } from "./owner.ts";
+import { Tokens } from "./tokens.ts";
+import { RunWorker, type Settings } from "./worker.ts";
+
+export interface WorkOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly erased: ErasedContent;
+}
+
+export class LocalWorkers {
+  readonly host: Host;
+  /** The owner of the runs that calls of this handle execute. */
+  readonly owner: string;
+  readonly #executions = new Map<string, Execution>();
+  readonly #workers = new Set<RunWorker>();
+  readonly #closing = new AbortController();
+
+  constructor(storage: Storage, payloads: Payloads) {
+    this.host = { storage, payloads, tokens: new Tokens() };
+    this.owner = ownerText(storage.environment, newId(storage.environment, "worker"));
+  }
+
+  /** Aborted when the handle is being closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Works on a run whose lease is ours until it ends or waits, or `signal` aborts; then gives the lease back. */
+  async work(agent: AgentDefinition, row: RunRow, { signal, erased }: WorkOptions): Promise<void> {
+    const { storage } = this.host;
+    const execution = new Execution(this.host, agent, row, { erased });
+    const stop = () => execution.stop();
+    this.#executions.set(row.id, execution);
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted === true || this.closing.aborted) stop();
+    try {
+      await execution.work();
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      this.#executions.delete(row.id);
+      await releaseRun(this.host, execution.row).catch((error: unknown) =>
+        storage.environment.log("warn", "runs.release", { run: row.id, error: String(error) }),
+      );
+    }
+  }
+
+  createWorker(agents: readonly AgentDefinition[], settings: Settings): RunWorker {
+    const id = newId(this.host.storage.environment, "worker");
+    const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  /** Something was asked of a run that may be at work here: it is looked at now. */
+  checkNow(run: string): void {
+    this.#executions.get(run)?.poke();
+    for (const worker of this.#workers) worker.poke(run);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const execution of this.#executions.values()) execution.stop();
+    await Promise.all([...this.#workers].map((worker) => worker.stop({ graceMs: 0 })));
+  }
+}

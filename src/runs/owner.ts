@@ -1,0 +1,34 @@
+// Who has the lease of a run: a worker's id, and the process it works in where the platform tells. Both stand in the row and
+// in the log as one text, `worker_…@process`.
+import type { Environment, Liveness } from "../contracts/environment.ts";
+import type { RunOwner } from "../contracts/runs.ts";
+import { describeProcess } from "../core/processes.ts";
+
+const SEPARATOR = "@";
+
+export function ownerText({ processes }: Environment, worker: string): string {
+  const process = processes?.self() ?? null;
+  return process === null ? worker : `${worker}${SEPARATOR}${process}`;
+}
+
+export function describeOwner(owner: string): RunOwner {
+  const [worker, process] = split(owner);
+  const known = process === null ? null : describeProcess(process);
+  return { worker, host: known?.host ?? null, pid: known?.pid ?? null };
+}
+
+/** "worker_7 (process 812 on host a)". */
+export function ownerWords(owner: string): string {
+  const { worker, host, pid } = describeOwner(owner);
+  return pid === null ? worker : `${worker} (process ${pid} on ${host})`;
+}
+
+export function ownerLiveness({ processes }: Environment, owner: string): Liveness {
+  const [, process] = split(owner);
+  return process === null || processes === undefined ? "unknown" : processes.liveness(process);
+}
+
+function split(owner: string): readonly [worker: string, process: string | null] {
+  const at = owner.indexOf(SEPARATOR);
+  return at === -1 ? [owner, null] : [owner.slice(0, at), owner.slice(at + 1)];
+}

@@ -1,0 +1,87 @@
+// Where a recorded read looks: a point of the session's own log, and how much of the logs that the session inherits from was
+// written by then, because only that tells what of them had been erased already.
+import type { JsonObject } from "../contracts/json.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
+import { existingSession } from "../core/existing.ts";
+import { lineageAt, type Segment } from "../core/lineage.ts";
+
+export interface Position {
+  readonly branch: number;
+  readonly seq: number;
+  /** Of each session that it inherits from, newest first: the last event by which messages had been erased. */
+  readonly inherited: readonly number[];
+}
+
+/** The position, and the lineage that ends there. */
+export interface Located {
+  readonly position: Position;
+  readonly lineage: readonly Segment[];
+}
+
+/** Where the session is now; `isThorough`: also what is inherited of sessions that are whole is looked at for erasures. */
+export async function locateNow(storage: Storage, session: string, isThorough = false): Promise<Located> {
+  const { no, branch, seq } = await existingSession(storage, session);
+  const lineage = await lineageAt(storage, { no, branch, seq });
+  const inherited: number[] = [];
+  for (const of of ancestorsOf(lineage)) inherited.push(await erasedUpTo(storage, lineage, of, isThorough));
+  return located({ branch, seq, inherited }, lineage);
+}
+
+/** Where a recorded read was made. */
+export async function locateAgain(storage: Storage, no: number, position: Position): Promise<Located> {
+  const { branch, seq } = position;
+  return located(position, await lineageAt(storage, { no, branch, seq }));
+}
+
+function located(position: Position, lineage: readonly Segment[]): Located {
+  if (position.inherited.length === 0) return { position, lineage };
+  const ancestors = ancestorsOf(lineage);
+  const horizonOf = (segment: Segment) => position.inherited[ancestors.indexOf(segment.session)] ?? segment.horizon;
+  return { position, lineage: lineage.map((segment) => ({ ...segment, horizon: horizonOf(segment) })) };
+}
+
+/** The sessions it inherits from, newest first. */
+function ancestorsOf(lineage: readonly Segment[]): readonly string[] {
+  const own = lineage[0]?.session;
+  return [...new Set(lineage.map(({ session }) => session))].filter((session) => session !== own);
+}
+
+/** A session that is not here as a whole has no log that says when it was erased: the erased messages say it themselves. */
+async function erasedUpTo(
+  storage: Storage,
+  lineage: readonly Segment[],
+  session: string,
+  isThorough: boolean,
+): Promise<number> {
+  const [row] = await storage.query("session.get", session);
+  let last = row?.seq ?? 0;
+  if (row?.deleted_at === null && !isThorough) return last;
+  for (const { no, branch, upTo } of lineage.filter((segment) => segment.session === session)) {
+    const [erased] = await storage.query("messages.erasedUpTo", no, branch, 0, upTo);
+    last = Math.max(last, erased?.value ?? 0);
+  }
+  return last;
+}
+
+/** What is kept of a recorded read beside its position. */
+export interface Recorded {
+  readonly position: Position;
+  readonly count: number;
+  /** Of the ids or keys that it gave. */
+  readonly digest: string;
+}
+
+export function encodePosition({ position, count, digest }: Recorded): JsonObject {
+  const { branch, seq, inherited } = position;
+  return { branch, count, digest, ...(inherited.length === 0 ? {} : { inherited }), seq };
+}
+
+const POSITION = { branch: whole, seq: whole, count: whole, digest: text, inherited: optional(list) };
+
+export function decodePosition(session: string, seq: number, data: JsonObject): Recorded {
+  const name = { kind: "step", session, seq };
+  const { position } = decodeRow(name, data, { position: plainObject });
+  const { count, digest, inherited, ...at } = decodeRow(name, position, POSITION);
+  return { position: { ...at, inherited: (inherited ?? []).map(Number) }, count, digest };
+}

@@ -1,0 +1,95 @@
+// What models are told about tools: the JSON Schema of each input, in the shapes in which the APIs of providers take it.
+import type { ToolWithSchema } from "../contracts/agent-types.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { StandardJsonSchema } from "../contracts/standard-schema.ts";
+import type {
+  DescribedTool,
+  ObjectSchema,
+  ToolFormat,
+  ToolFormats,
+  ToolSchemaOptions,
+} from "../contracts/tool-schemas.ts";
+import { checkBoolean, checkId, checkOneOf, checkRecord, copyJson } from "../core/check.ts";
+
+const FORMATS: readonly ToolFormat[] = ["anthropic", "openai-chat", "openai-responses", "json-schema"];
+
+type Target = "draft-07" | "draft-2020-12";
+
+/** From the validator of each tool where that can describe itself, else from its `inputSchema`; in the order of the tools. */
+export function toolSchemas<Format extends ToolFormat>(
+  tools: Readonly<Record<string, ToolWithSchema>>,
+  format: Format,
+  options?: ToolSchemaOptions,
+): ToolFormats[Format][] {
+  const chosen = checkOneOf(format, "format", FORMATS);
+  const { strict } = checkRecord(options, "options", ["strict"]);
+  const isStrict = strict === undefined ? false : checkBoolean(strict, "options.strict");
+  const target = chosen === "anthropic" ? "draft-2020-12" : "draft-07";
+  return Object.entries(checkRecord(tools, "tools")).map(([name, tool]) => {
+    const described = describeTool(checkId(name, "tools"), tool, target);
+    return formatTool(described, chosen, isStrict) as ToolFormats[Format];
+  });
+}
+
+function formatTool(described: DescribedTool, format: ToolFormat, strict: boolean): ToolFormats[ToolFormat] {
+  const { inputSchema: parameters, ...rest } = described;
+  if (format === "anthropic") return { ...rest, input_schema: parameters };
+  if (format === "openai-chat") {
+    return { type: "function", function: { ...rest, parameters, ...(strict ? { strict } : {}) } };
+  }
+  if (format === "openai-responses") return { type: "function", ...rest, parameters, strict };
+  return described;
+}
+
+function describeTool(name: string, value: unknown, target: Target): DescribedTool {
+  const tool = checkRecord(value, `tools.${name}`);
+  const description = typeof tool.description === "string" ? { description: tool.description } : {};
+  return { name, ...description, inputSchema: objectSchema(name, schemaOf(name, tool, target)) };
+}
+
+function schemaOf(name: string, tool: Readonly<Record<string, unknown>>, target: Target): unknown {
+  const convert = converterOf(tool.input);
+  if (convert === undefined) return tool.inputSchema ?? missingSchema(name);
+  try {
+    return convert({ target });
+  } catch (cause) {
+    // A validator may accept what JSON Schema has no words for.
+    if (tool.inputSchema !== undefined) return tool.inputSchema;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new HoldfastError("InvalidArgument", `the validator of tool ${name} gives no JSON Schema: ${why}`, {
+      ...{ details: { tool: name }, cause },
+      hint: "Give the tool an inputSchema of its own.",
+    });
+  }
+}
+
+function converterOf(validator: unknown): StandardJsonSchema["~standard"]["jsonSchema"]["input"] | undefined {
+  const found = (validator as Partial<StandardJsonSchema> | undefined)?.["~standard"]?.jsonSchema?.input;
+  return typeof found === "function" ? found : undefined;
+}
+
+function missingSchema(name: string): never {
+  throw new HoldfastError("InvalidArgument", `tool ${name} has no JSON Schema for models to call it by`, {
+    details: { tool: name },
+    hint: "Give it an inputSchema, or an input validator that can describe itself (zod and arktype can; valibot's cannot).",
+  });
+}
+
+/** Without the name of its dialect, which no provider asks for. */
+function objectSchema(name: string, schema: unknown): ObjectSchema {
+  const { $schema: _, ...rest } = checkRecord(
+    copyJson(schema, `tools.${name}.inputSchema`, "metadataBytes"),
+    `tools.${name}.inputSchema`,
+  );
+  if (rest.type !== undefined && rest.type !== "object") {
+    throw new HoldfastError(
+      "InvalidArgument",
+      `models call tools with an object; the input of tool ${name} is ${JSON.stringify(rest.type)}`,
+      {
+        details: { tool: name },
+        hint: "Make its input an object with the value as a property.",
+      },
+    );
+  }
+  return { ...rest, type: "object" };
+}

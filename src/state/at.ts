@@ -1,0 +1,75 @@
+// A session's state as it was at the end of a lineage. Values that were replaced since are still there as versions; those of
+// another session that was erased everywhere since are gone, and only its log says that there were any.
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { StateRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { plainObject } from "../core/decode.ts";
+import type { Segment } from "../core/lineage.ts";
+import { eventOf } from "../log/log.ts";
+import { decodeValue, isAlive, readValue } from "./rows.ts";
+
+/** A key whose value was erased. */
+export interface ErasedValue {
+  readonly session: string;
+  readonly seq: number;
+  readonly key: string;
+}
+
+interface HeldRow {
+  readonly session: string;
+  readonly row: StateRow;
+}
+
+/**
+ * `clock` decides what had expired. Where the keys are not those expected, values that were erased since are looked for, and
+ * stand there as null.
+ */
+export async function readStateAt(
+  storage: Storage,
+  payloads: Payloads,
+  lineage: readonly Segment[],
+  clock: number,
+  isExpected: (keys: readonly string[]) => boolean,
+): Promise<{ readonly value: JsonObject; readonly erased: readonly ErasedValue[] }> {
+  const rows = await rowsAt(storage, lineage);
+  const live = rows.filter(({ row }) => isAlive(row, clock));
+  const erased: ErasedValue[] = [];
+  let shown = live;
+  if (!isExpected(live.map(({ row }) => row.key).sort())) {
+    for (const { session, row } of rows) {
+      if (await wasErased(storage, session, row, clock)) erased.push({ session, seq: row.seq, key: row.key });
+    }
+    const keys = new Set([...live.map(({ row }) => row.key), ...erased.map(({ key }) => key)]);
+    shown = rows.filter(({ row }) => keys.has(row.key));
+  }
+  const entries: [string, Json][] = [];
+  for (const { session, row } of shown) {
+    entries.push([row.key, row.given === 1 ? decodeValue(await readValue(payloads, session, row)) : null]);
+  }
+  return { value: Object.fromEntries(entries), erased };
+}
+
+/** The row that decides about each key, also where it says that the key holds nothing. */
+async function rowsAt(storage: Storage, lineage: readonly Segment[]): Promise<readonly HeldRow[]> {
+  const keys = new Set<string>();
+  const found: (readonly HeldRow[])[] = [];
+  for (const { no, branch, session, upTo } of lineage) {
+    const rows = await storage.query("state.at", no, branch, upTo, upTo);
+    found.push(rows.filter(({ key }) => !keys.has(key) && key !== "").map((row) => ({ session, row })));
+    for (const { key } of rows) keys.add(key);
+    // Everything older was taken away.
+    if (keys.has("")) break;
+  }
+  return found.reverse().flat();
+}
+
+/** An erased value looks like a key that was taken away, but for its event, which says that the key was set. */
+async function wasErased(storage: Storage, session: string, row: StateRow, clock: number): Promise<boolean> {
+  if (row.given === 1) return false;
+  const [event] = await storage.query("events.at", session, row.seq);
+  if (event === undefined) return false;
+  const { keys, expires } = plainObject.read(eventOf(session, event).data) ?? {};
+  const isSet = Array.isArray(keys) && keys.includes(row.key);
+  return isSet && (typeof expires !== "number" || expires > clock);
+}
