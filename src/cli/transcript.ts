@@ -1,7 +1,9 @@
 // Messages as people read them: a line that says who and when, and the content below it, indented.
+import type { Call } from "../contracts/calls.ts";
 import type { MessageAt } from "../contracts/lineage.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
 import { saidAt } from "../core/said-at.ts";
+import { callLabel } from "./message-calls.ts";
 import type { Output } from "./output.ts";
 import { safeLine, safeText, truncate, wrap } from "./terminal.ts";
 import { formatAge, formatBytes } from "./units.ts";
@@ -11,15 +13,16 @@ const INDENT = "    ";
 const TOOL_TEXT_MAX = 600;
 
 /** Of another session, which this one inherits from, a message is named in full: each has its own numbers. */
-export function messageLines(message: MessageAt, session: string, now: number, output: Output): string[] {
+export function messageLines(message: MessageAt, session: string, now: number, output: Output, call?: Call): string[] {
   const { style } = output;
   const isErased = "erased" in message;
   const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
   const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
   const name = message.id === `${session}#${message.seq}` ? `#${message.seq}` : safeLine(message.id);
   const head = `${style.name(name)} ${who} ${style.faint(formatAge(isErased ? message.at : saidAt(message), now))}`;
+  const writer = call === undefined ? [] : wrap(safeLine(`by ${callLabel(call)}`), output.width - INDENT.length);
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
-  return [head, ...contentLines(message.content, output)];
+  return [head, ...writer.map((line) => INDENT + style.faint(line)), ...contentLines(message.content, output)];
 }
 
 export function contentLines(content: readonly ContentBlock[], output: Output): string[] {

@@ -45,6 +45,36 @@ export const waiter: AgentDefinition = {
   },
 };
 
+const careful: Readonly<Record<string, Tool>> = {
+  refund: { approve: true, retry: PATIENT, execute: (input) => ({ refunded: input }) },
+  mail: {
+    approve: (input) => input === "large",
+    retry: PATIENT,
+    effect: "idempotent",
+    execute: (input) => ({ mailed: input }),
+  },
+  note: { effect: "idempotent", retry: PATIENT, execute: (input) => ({ noted: input }) },
+};
+
+/** Asks for approval: once alone, then twice beside other work. */
+export const petitioner: AgentDefinition = {
+  ...{ id: "petitioner", version: "1", tools: careful, models },
+  initial: () => ({ n: 0 }),
+  async iterate(iteration, state) {
+    const { n } = state as { n: number };
+    const { call } = await iteration.model({ n });
+    await iteration.message({ role: "assistant", content: `asks ${n}` }, { call });
+    if (n === 0) return iteration.next({ n: 1, first: await iteration.tool("refund", "first") });
+    const done = await iteration.parallel(
+      (one) => one.tool("refund", "second"),
+      (two) => two.tool("mail", "large"),
+      (three) => three.tool("mail", "small"),
+      (four) => four.tool("note", "beside"),
+    );
+    return iteration.done(done.length);
+  },
+};
+
 /** Pauses between two things. */
 export const sleeper: AgentDefinition = {
   ...{ id: "sleeper", version: "1", tools },

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { AgentDefinition } from "../../src/contracts/runs.ts";
 import { crashMatrix } from "../../src/testing/sim/matrix.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
-import { clerk, sleeper, waiter } from "./agents.ts";
+import { clerk, petitioner, sleeper, waiter } from "./agents.ts";
 
 const SEED = 7;
 
@@ -25,7 +25,8 @@ describe("crash matrix", () => {
     ["iterations with messages, models and tools", running(clerk, { iterations: 2 }, { charged: 2 })],
     ["a pause", running(sleeper, null, "rested")],
     ["a signal", running(waiter, null, "word")],
-  ])("RU5 RU7 RU11 %s: every commit, failed in every way", { timeout: 300_000 }, async (_, simulation) => {
+    ["approvals", running(petitioner, null, 4)],
+  ])("RU5 RU7 RU11 RU16 %s: every commit, failed in every way", { timeout: 300_000 }, async (_, simulation) => {
     const { points, problems } = await crashMatrix(simulation);
     expect(problems).toEqual([]);
     expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(25);

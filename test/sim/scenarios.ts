@@ -2,7 +2,7 @@
 // rate of faults, and must hold at every rate.
 import { dice } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
-import { boss, carrier, clerk, juggler, sleeper, waiter } from "./agents.ts";
+import { boss, carrier, clerk, juggler, petitioner, sleeper, waiter } from "./agents.ts";
 import { mixed } from "./rates.ts";
 import { helper, KIND_NAMES, trader } from "./trader.ts";
 import { finish, forWhat, people } from "./verbs.ts";
@@ -234,6 +234,20 @@ function slow(seed: number, rate: number, workers: number, kinds: readonly strin
   };
 }
 
+/** Tools that need approval: no effect before somebody permitted it, and one for each permission. */
+export const APPROVAL: Scenario = {
+  ...{ name: "approval", rate: 0.1 },
+  make: (seed, rate) => ({
+    ...{ seed, agents: [petitioner], workers: 2, faults: mixed(rate), limits: QUIET },
+    async scenario(client) {
+      await client.start("petitioner", { id: "run", session: SESSION });
+      const { status, error } = await client.ended("run");
+      const isFair = ["ToolFailed", "Timeout", "RateLimited", "InvalidArgument"].includes(error?.code ?? "");
+      client.expect(status === "completed" || isFair, `it is ${status}: ${error?.code} ${error?.message}`);
+    },
+  }),
+};
+
 export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(
-  [...REQUIRED, VERBS, SLOW].map((one) => [one.name, one]),
+  [...REQUIRED, VERBS, SLOW, APPROVAL].map((one) => [one.name, one]),
 );

@@ -10,6 +10,7 @@ import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { type HeadAmong, headLine, headsAmong, type Place, type Stretch } from "../marks.ts";
+import { findMessageCalls, type MessageCalls, withCalls } from "../message-calls.ts";
 import { follow, noteRest, type Range, rangeOptions, readMessageRange } from "../range.ts";
 import { readUpToDamage as read, readAtUpToDamage as readAt } from "../reading.ts";
 import { findSession, needSession } from "../store.ts";
@@ -26,7 +27,7 @@ const show: Command = {
   aliases: ["list", "ls"],
   summary: "read a session's messages, oldest first",
   usage: [
-    "messages [show] SESSION [--agent A] [--all] [--last N | --after SEQ] [--follow]",
+    "messages [show] SESSION [--agent A] [--all] [--calls] [--last N | --after SEQ] [--follow]",
     "messages [show] SESSION [--agent A] [--all] [--after SEQ] --limit N",
     "messages [show] SESSION@HEAD [--agent A] [--all] [--last N | [--after SEQ] [--limit N]]",
   ],
@@ -39,6 +40,7 @@ const show: Command = {
   options: {
     agent: { type: "text", value: "ID", summary: "only this agent's messages" },
     all: { type: "flag", summary: "also what a mirrored transcript has beside messages" },
+    calls: { type: "flag", summary: "also which model call wrote a message, where a run said so; not with --follow" },
     ...rangeOptions("messages", LIMITS.historyPage),
     after: {
       type: "text",
@@ -50,6 +52,7 @@ const show: Command = {
   examples: [
     { command: "holdfast messages chat-1 --last 10", does: "the last ten" },
     { command: "holdfast messages chat-1 --agent helper --after 0", does: "all of one agent's" },
+    { command: "holdfast messages chat-1 --calls", does: "which model call wrote each, and what it cost" },
     { command: "holdfast messages chat-1 --follow", does: "watch the conversation" },
     { command: "holdfast messages chat-1@hd-1a2b3c", does: "what was said up to a head" },
     { command: "holdfast messages chat-1@hd-1a2b3c --after 0 --limit 5", does: "the first five of that" },
@@ -63,12 +66,15 @@ const show: Command = {
     const at = await locate(holdfast, args.operand(0));
     if (at.head !== undefined) return await showAt(holdfast, at, range, context);
     const session = await needSession(holdfast, at.session);
+    const isFollowing = args.flag("follow");
+    if (isFollowing && args.flag("calls")) throw new UsageError("--calls goes without --follow");
     const { messages, damage, total } = await read(holdfast, session, agent, range);
     const heads = await headsAmong(holdfast, at, stretchOf(messages, range, session.id, damage !== undefined), output);
-    if (args.flag("follow")) return await watch(holdfast, session, messages, heads, damage, context);
+    if (isFollowing) return await watch(holdfast, session, messages, heads, damage, context);
     const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
-    await output.answer({ session: session.id, total, messages, heads, ...damagedSeq }, () => {
-      if (messages.length > 0) return transcript(messages, heads, session.id, context);
+    const calls = args.flag("calls") ? await findMessageCalls(holdfast, messages) : null;
+    await output.answer({ session: session.id, total, ...withCalls(messages, calls), heads, ...damagedSeq }, () => {
+      if (messages.length > 0) return transcript(messages, heads, session.id, context, calls);
       return damage === undefined ? ["no messages"] : [];
     });
     if (damage !== undefined) throw damage;
@@ -84,8 +90,10 @@ async function showAt(holdfast: Holdfast, at: Locator, range: MessageRange, cont
   const { messages, damage, total } = await readAt(holdfast, at, args.text("agent"), range);
   const heads = await headsAmong(holdfast, at, stretchOf(messages, range, at.session, damage !== undefined), output);
   const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
-  await output.answer({ session: at.session, head: at.head, total, messages, heads, ...damagedSeq }, () => {
-    if (messages.length > 0) return transcript(messages, heads, at.session, context);
+  const calls = args.flag("calls") ? await findMessageCalls(holdfast, messages) : null;
+  const shown = withCalls(messages, calls);
+  await output.answer({ session: at.session, head: at.head, total, ...shown, heads, ...damagedSeq }, () => {
+    if (messages.length > 0) return transcript(messages, heads, at.session, context, calls);
     return damage === undefined ? ["no messages"] : [];
   });
   if (damage !== undefined) throw damage;
@@ -111,6 +119,7 @@ function transcript(
   heads: readonly HeadAmong[],
   session: string,
   { output, args }: Context,
+  calls: MessageCalls | null = null,
 ): string[] {
   const now = Date.now();
   const behind = Map.groupBy(heads, ({ after }) => after);
@@ -121,7 +130,7 @@ function transcript(
   const blocks = [
     ...among(null),
     ...messages.flatMap((message) => [
-      ...(isHidden(message) ? [] : [messageLines(message, session, now, output)]),
+      ...(isHidden(message) ? [] : [messageLines(message, session, now, output, calls?.get(message.id))]),
       ...among(message.id),
     ]),
     ...(hidden === 0

@@ -99,16 +99,21 @@ function trouble(run: Run, events: readonly LogEvent[]): string {
   return error === null ? "" : `; it was given back ${given.length} times: ${error.code}: ${error.message}`;
 }
 
-/** Done twice only where a person chose that or the tool allows it; recorded as done only where it was. */
+/**
+ * Done twice only where a person chose that or the tool allows it, and not at all before a person permitted what needs
+ * approval; recorded as done only where it was.
+ */
 function ofEffects({ sessions }: Found, world: World): readonly string[] {
   const problems: string[] = [];
   const retries = new Map<string, number>();
   const told = new Set<string>();
+  const approvals = new Set<string>();
   for (const [session, events] of sessions) {
     const bySeq = new Map(events.map((event) => [event.seq, event]));
     for (const { type, data, seq } of events) {
       const intent = typeof data.step === "number" ? bySeq.get(data.step)?.data : undefined;
       const key = String(intent?.key);
+      if (type === "step/started" && data.approval === true) approvals.add(String(data.key));
       if (type === "run/answered" && data.verdict === "retry") retries.set(key, (retries.get(key) ?? 0) + 1);
       if (type === "run/answered" && data.verdict === "result") told.add(key);
       if (type !== "step/done" || intent?.kind !== "tool" || told.has(key)) continue;
@@ -116,8 +121,9 @@ function ofEffects({ sessions }: Found, world: World): readonly string[] {
     }
   }
   for (const { key, tool, run, times, mayRepeat } of world.effects()) {
-    const most = 1 + (retries.get(key) ?? 0);
-    if (!mayRepeat && times > most)
+    // Of what needs approval every try is one that somebody permitted.
+    const most = (approvals.has(key) ? 0 : 1) + (retries.get(key) ?? 0);
+    if ((!mayRepeat && times > most) || most === 0)
       problems.push(`${tool} of ${run} was done ${times} times under ${key}, at most ${most} allowed`);
   }
   return problems;

@@ -50,12 +50,13 @@ export function ofPurposes(
   });
 }
 
-/** By key: how often somebody allowed it once more, or had it recorded that it failed. */
+/** By key: how often somebody allowed it once more, or had it recorded that it failed. The permission for a first try allows no other. */
 function excused(sessions: Logs): ReadonlyMap<string, number> {
   const excuses = new Map<string, number>();
   for (const events of sessions.values()) {
     const bySeq = new Map(events.map((event) => [event.seq, event]));
     for (const { type, data } of events) {
+      if (type === "step/started" && data.approval === true) excuses.set(String(data.key), -1);
       const isExcuse = type === "step/failed" || (type === "run/answered" && data.verdict === "retry");
       if (!isExcuse || typeof data.step !== "number") continue;
       const key = String(bySeq.get(data.step)?.data.key);

@@ -199,7 +199,8 @@ class Simulator {
     for (;;) {
       for (const decision of await client.patiently(() => client.store.runs.pending())) {
         const answer = person(decision, this.#world);
-        if (answer !== null) await client.answer(decision.id, answer);
+        // Meant for this question: a second delivery must not answer the next one about the same step.
+        if (answer !== null) await client.answer(decision.id, { ...answer, reason: decision.reason });
       }
       await process.environment.sleep(PERSON_MS);
     }

@@ -68,7 +68,7 @@ export const modelCases: readonly Case[] = [
       ["broken", { code: "ECONNRESET" }, 2],
       ["final", { retryable: false, status: 503 }, 1],
       ["sdk-408", { statusCode: 408, isRetryable: true }, 2],
-      ["sdk-400", { statusCode: 400, isRetryable: false }, 1],
+      ["sdk-500", { statusCode: 500, isRetryable: false }, 1],
     ] as const) {
       const model = failing([error]);
       const asks = agent(async (it) => it.done((await it.model("q", asModel(model))).output));

@@ -228,7 +228,7 @@ export const erasedReadCases: readonly Case[] = [
         seen.push([before, after]);
         return it.done([before, after]);
       });
-      const { run } = await runs.execute(sleeper, { session: "s" });
+      const { run } = await runs.execute(sleeper, { session: "s" }, { wait: false });
       assert.equal(run.status, "paused");
       await clock.advance(60_001);
       const { value } = await runs.resume(sleeper, run.id);

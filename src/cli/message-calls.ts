@@ -1,0 +1,34 @@
+// Which model call wrote which message, for those who ask.
+import type { Call } from "../contracts/calls.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import type { MessageAt } from "../contracts/lineage.ts";
+import { formatUsd } from "./spending.ts";
+
+/** Calls by the ids of the messages they wrote. */
+export type MessageCalls = ReadonlyMap<string, Call>;
+
+/** Only a run says which call wrote a message. */
+export async function findMessageCalls(holdfast: Holdfast, messages: readonly MessageAt[]): Promise<MessageCalls> {
+  const found = new Map<string, Call>();
+  for (const message of messages) {
+    if ("erased" in message || message.run === undefined) continue;
+    const call = await holdfast.calls.findByMessage(message.id);
+    if (call !== null) found.set(message.id, call);
+  }
+  return found;
+}
+
+/** For --json: each message with the id of its call, and the calls themselves. */
+export function withCalls(messages: readonly MessageAt[], calls: MessageCalls | null) {
+  if (calls === null) return { messages };
+  const named = messages.map((message) => {
+    const call = calls.get(message.id);
+    return call === undefined ? message : { ...message, call: call.id };
+  });
+  return { messages: named, calls: [...new Map([...calls.values()].map((call) => [call.id, call])).values()] };
+}
+
+/** "call chat-1#7, fake-1, $0.25". */
+export function callLabel({ id, model, costUsd }: Call): string {
+  return [`call ${id}`, model, costUsd === null ? null : formatUsd(costUsd)].filter((part) => part !== null).join(", ");
+}

@@ -1,0 +1,14 @@
+// Approval under faults: no effect before somebody permitted it, one effect for each permission.
+import { expect, test } from "vitest";
+import { simulate } from "../../src/testing/sim/simulate.ts";
+import { APPROVAL } from "./scenarios.ts";
+
+test.each([1, 2, 3, 4, 5, 6])(
+  "RU16 nothing is done that nobody permitted, seed %i",
+  { timeout: 120_000 },
+  async (seed) => {
+    const { problems, effects } = await simulate(APPROVAL.make(seed, APPROVAL.rate));
+    expect(problems).toEqual([]);
+    expect(effects.map(({ tool }) => tool)).toContain("refund");
+  },
+);
