@@ -101,8 +101,9 @@ export function conversation(entry: () => string, server: SharedServer): Bench {
       for (const [name, one] of Object.entries(CASES)) {
         if (!setting.wants(`${BYTES}.${name}`) && !setting.wants(`${TURN}.${name}`)) continue;
         try {
-          measured.set(name, await measureConversation(name, one, setting, entry(), server));
-          setting.say(`  ${name}`);
+          const figures = await measureConversation(name, one, setting, entry(), server);
+          measured.set(name, figures);
+          setting.say(`  ${name}: ${figures.bytesPerByte.toFixed(2)} B/B, ${figures.turnMs.toFixed(1)} ms`);
         } catch (error) {
           setting.say(`  ${name} is left out: ${error instanceof Error ? error.message : error}`);
         }
