@@ -26,6 +26,7 @@ export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";
 export type * from "./contracts/query.ts";
 export type * from "./contracts/runs.ts";
+export type * from "./contracts/session-steps.ts";
 export type * from "./contracts/sessions.ts";
 export type * from "./contracts/state.ts";
 export type * from "./contracts/tasks.ts";

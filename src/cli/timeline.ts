@@ -2,6 +2,7 @@
 // what people decided.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
+import { plainObject } from "../core/decode.ts";
 import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
@@ -101,7 +102,11 @@ class Telling {
     const waits = isOver ? null : waitOf(data);
     const step = this.#add({
       ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
-      ...{ text: isOver ? "" : (waits ?? "begun, end not known"), tone: isOver ? "plain" : "warn", ms: null },
+      ...{
+        text: isOver ? positionOf(data) : (waits ?? "begun, end not known"),
+        tone: isOver ? "plain" : "warn",
+        ms: null,
+      },
       waitedMs: null,
     });
     this.#begun.set(step, at);
@@ -151,6 +156,15 @@ class Telling {
     this.moments.push(added);
     return added;
   }
+}
+
+/** Where in the log a recorded read looked, and how much it gave; of other steps empty. */
+function positionOf({ kind, name, position }: JsonObject): string {
+  const at = kind === "read" ? plainObject.read(position) : undefined;
+  if (at === undefined) return "";
+  const { seq, count } = at;
+  const what = name === "state" ? "key" : "message";
+  return `${count} ${what}${count === 1 ? "" : "s"} at #${seq}`;
 }
 
 /** What a step that only waits is waiting for, and until when; null: it does something. */

@@ -2,12 +2,11 @@
 // from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
 
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
-import type { Context, ContextOptions } from "./context.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
-import type { HistoryRange } from "./history.ts";
-import type { Json, JsonObject, Page } from "./json.ts";
+import type { Json, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
+import type { ErasedContent, ReadPosition, SessionSteps } from "./session-steps.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
 
@@ -105,26 +104,6 @@ export interface Step {
   readonly position?: ReadPosition;
 }
 
-/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
-export interface ReadPosition {
-  readonly branch: number;
-  readonly seq: number;
-  /** How many messages or keys it gave. */
-  readonly count: number;
-}
-
-/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
-export interface RecordedHistoryRange extends HistoryRange {
-  readonly agent?: string | null;
-}
-
-export interface RunCompaction {
-  /** Stands in contexts for all messages up to and with `upTo`. */
-  readonly summary: string;
-  /** The id of the last message that the summary covers. */
-  readonly upTo: string;
-}
-
 export interface RunFilter {
   readonly session?: string;
   readonly agent?: string;
@@ -207,7 +186,7 @@ export type Verdict =
   | { readonly verdict: "fail"; readonly error: unknown };
 
 /** What an iteration may do. Every call is a step with a place of its own, in the order in which they are made. */
-export interface Iteration<State = Json, Input = Json> {
+export interface Iteration<State = Json, Input = Json> extends SessionSteps {
   readonly run: string;
   readonly session: string;
   readonly iteration: number;
@@ -218,18 +197,6 @@ export interface Iteration<State = Json, Input = Json> {
   /** One of the agent's models; the only one when no name is given. */
   model(request: unknown, name?: string): Promise<ModelReply>;
   message(message: MessageInput): Promise<Message>;
-  /**
-   * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
-   * a position in the log: a replay reads there again and gets the same, whatever was added since. Content that was erased
-   * since stops the run with ContentErased, unless it is resumed with `erased: "placeholder"`.
-   */
-  context(options?: ContextOptions): Promise<Context>;
-  /** The session's messages, oldest first; a recorded read. */
-  history(range?: RecordedHistoryRange): Promise<readonly Message[]>;
-  /** The session's state; a recorded read. */
-  state(): Promise<JsonObject>;
-  /** From here on contexts begin with the summary. The message and its head are one commit, made once. */
-  compact(compaction: RunCompaction): Promise<void>;
   now(): Promise<number>;
   /** 0 to 1, the same again when the iteration is replayed. */
   random(): number;
@@ -378,14 +345,9 @@ export interface ResumeOptions {
   readonly allowMismatch?: boolean;
   /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
   readonly verify?: "whole" | "checkpoint";
-  /**
-   * What recorded reads give for content that was erased since they were made. "fail", the default: the work stops with
-   * ContentErased. "placeholder": a text that says so stands in its place, and steps after it may have other arguments.
-   */
+  /** What recorded reads give for content that was erased since they were made; "fail" when not given. */
   readonly erased?: ErasedContent;
 }
-
-export type ErasedContent = "fail" | "placeholder";
 
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {

@@ -10,12 +10,12 @@ import type {
   Model,
   ModelReply,
   RetryPolicy,
-  RunCompaction,
   RunResult,
   SpawnOptions,
   StepCall,
   Verdict,
 } from "../contracts/runs.ts";
+import type { RunCompaction } from "../contracts/session-steps.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";

@@ -8,7 +8,7 @@ import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
-import type { ErasedContent, RecordedHistoryRange } from "../contracts/runs.ts";
+import type { ErasedContent, RecordedHistoryRange } from "../contracts/session-steps.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId } from "../core/check.ts";

@@ -8,7 +8,6 @@ import type { Listed, ListedRunRow, RunRow } from "../contracts/run-queries.ts";
 import type {
   AgentDefinition,
   AnyAgent,
-  ErasedContent,
   ResumeOptions,
   RunFilter,
   RunInput,
@@ -16,6 +15,7 @@ import type {
   Runs,
   WorkerOptions,
 } from "../contracts/runs.ts";
+import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
 import {
   checkArray,
