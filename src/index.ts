@@ -32,6 +32,7 @@ export type * from "./contracts/run-results.ts";
 export type * from "./contracts/run-travel.ts";
 export type * from "./contracts/run-waits.ts";
 export type * from "./contracts/runs.ts";
+export type * from "./contracts/session-steps.ts";
 export type * from "./contracts/sessions.ts";
 export type * from "./contracts/standard-schema.ts";
 export type * from "./contracts/state.ts";

@@ -79,6 +79,14 @@ test("what only waits is drawn as waiting: for what, until when, and what came o
   expect(drawn(place)).toBe("begun, end not known");
 });
 
+test("a recorded read is drawn with how much it gave, and where in the log it looked", () => {
+  const position = { branch: 1, seq: 12, count: 3, digest: "0" };
+  const drawn = (name: string, at: object) =>
+    momentsOf(events([1, "step/done", { ...place, kind: "read", name, position: at }])).at(-1);
+  expect(drawn("context", position)).toMatchObject({ step: "read context", text: "3 messages at #12", tone: "plain" });
+  expect(drawn("state", { ...position, count: 1 })?.text).toBe("1 key at #12");
+});
+
 test("a run that was recovered was not given back by its worker", () => {
   const said = momentsOf(events([0, "run/released", { recovered: true }], [1, "run/released"])).map(({ text }) => text);
   expect(said).toEqual([

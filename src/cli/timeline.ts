@@ -3,6 +3,7 @@
 import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
+import { plainObject } from "../core/decode.ts";
 import { ownerWords } from "../runs/owner.ts";
 import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
@@ -115,7 +116,11 @@ class Telling {
     const open = isApproval(event) ? APPROVAL : "begun, end not known";
     const step = this.#add({
       ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
-      ...{ text: isOver ? "" : (waits ?? open), tone: isOver ? "plain" : "warn", ms: null },
+      ...{
+        text: isOver ? positionOf(data) : (waits ?? open),
+        tone: isOver ? "plain" : "warn",
+        ms: null,
+      },
       waitedMs: null,
     });
     this.#begun.set(step, isApproval(event) ? null : at);
@@ -178,6 +183,15 @@ const APPROVAL = "waits for approval";
 /** The intent of a step that asks a person before its first try. */
 function isApproval({ type, data }: LogEvent): boolean {
   return type === "step/started" && data.approval === true;
+}
+
+/** Where in the log a recorded read looked, and how much it gave; of other steps empty. */
+function positionOf({ kind, name, position }: JsonObject): string {
+  const at = kind === "read" ? plainObject.read(position) : undefined;
+  if (at === undefined) return "";
+  const { seq, count } = at;
+  const what = name === "state" ? "key" : "message";
+  return `${count} ${what}${count === 1 ? "" : "s"} at #${seq}`;
 }
 
 /** What a step that only waits is waiting for, and until when; null: it does something. */

@@ -1,4 +1,5 @@
 // Who works on a run, what it waits for, and how calls that execute it wait.
+import type { ErasedContent } from "./session-steps.ts";
 
 /** What a run that is not at work waits for. */
 export type Waits =
@@ -68,5 +69,3 @@ export interface ResumeOptions {
    */
   readonly erased?: ErasedContent;
 }
-
-export type ErasedContent = "fail" | "placeholder";

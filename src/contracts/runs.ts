@@ -11,17 +11,17 @@ import type {
   ValueArguments,
 } from "./agent-types.ts";
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
-import type { Context, ContextOptions } from "./context.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
-import type { Json, JsonObject, Page } from "./json.ts";
+import type { Json, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
 import type { MessageOptions, RecordedReply } from "./replies.ts";
 import type { RunResult } from "./run-results.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput } from "./run-travel.ts";
 import type { ExecuteOptions, ResumeOptions, RunIdle, RunProcess, Waits } from "./run-waits.ts";
+import type { SessionSteps } from "./session-steps.ts";
 import type { JsonSchema, StandardSchema } from "./standard-schema.ts";
-import type { RecordedHistoryRange, RetryPolicy, RunCompaction, Step, StepCall, StepRange } from "./steps.ts";
+import type { RetryPolicy, Step, StepCall, StepRange } from "./steps.ts";
 import type { Token, Worker, WorkerOptions } from "./workers.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
@@ -181,7 +181,7 @@ export interface Iteration<
   Calls = UntypedToolCalls,
   Signals = UntypedSignals,
   ModelName extends string = string,
-> {
+> extends SessionSteps {
   readonly run: string;
   readonly session: string;
   readonly iteration: number;
@@ -194,18 +194,6 @@ export interface Iteration<
   /** One of the agent's models by its name, its only one when none is named, or a model given here; the request is recorded. */
   model(request: unknown, model?: ModelName | Model): Promise<RecordedReply>;
   message(message: MessageInput, options?: MessageOptions): Promise<Message>;
-  /**
-   * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
-   * a position in the log: a replay reads there again and gets the same, whatever was added since. Content that was erased
-   * since stops the run with ContentErased, unless it is resumed with `erased: "placeholder"`.
-   */
-  context(options?: ContextOptions): Promise<Context>;
-  /** The session's messages, oldest first; a recorded read. */
-  history(range?: RecordedHistoryRange): Promise<readonly Message[]>;
-  /** The session's state; a recorded read. */
-  state(): Promise<JsonObject>;
-  /** From here on contexts begin with the summary. The message and its head are one commit, made once. */
-  compact(compaction: RunCompaction): Promise<void>;
   now(): Promise<number>;
   /** 0 to 1, the same again when the iteration is replayed. */
   random(): number;

@@ -1,7 +1,7 @@
 // Steps: what an iteration of a run does, each recorded at its place.
-import type { HistoryRange } from "./history.ts";
 import type { Json } from "./json.ts";
 import type { RunError } from "./runs.ts";
+import type { ReadPosition } from "./session-steps.ts";
 
 export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
 
@@ -46,26 +46,6 @@ export interface StepRange {
   readonly iteration?: number;
   /** With what each step was given and gave. */
   readonly io?: boolean;
-}
-
-/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
-export interface ReadPosition {
-  readonly branch: number;
-  readonly seq: number;
-  /** How many messages or keys it gave. */
-  readonly count: number;
-}
-
-/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
-export interface RecordedHistoryRange extends HistoryRange {
-  readonly agent?: string | null;
-}
-
-export interface RunCompaction {
-  /** Stands in contexts for all messages up to and with `upTo`. */
-  readonly summary: string;
-  /** The id of the last message that the summary covers. */
-  readonly upTo: string;
 }
 
 export interface RetryPolicy {

@@ -11,6 +11,11 @@ const failure = ({ data }: LogEvent) => String(plainObject.read(data.error)?.cod
 const begins = ({ data }: LogEvent) => `${data.kind} ${data.name}`;
 const place = ({ data }: LogEvent) =>
   `iteration ${data.iteration}${Number(data.attempt) > 1 ? `, try ${data.attempt}` : ""}`;
+/** Of a recorded read: where in the log it looked, and how much it gave. */
+const position = ({ data }: LogEvent) => {
+  const at = plainObject.read(data.position);
+  return at === undefined ? "" : `: ${at.count} at #${at.seq}`;
+};
 const over: Say = (event) => (event.data.step === undefined ? `${begins(event)}, ${place(event)}` : step(event));
 
 export const SAY_OF_RUNS: Readonly<Record<string, Say>> = {
@@ -41,7 +46,7 @@ export const SAY_OF_RUNS: Readonly<Record<string, Say>> = {
       ? `${begins(event)}, ${place(event)}: a person is asked to approve it`
       : `${begins(event)} begun, ${place(event)}`,
   "step/begun": (event) => `${step(event)} begun, as approved`,
-  "step/done": (event) => `${over(event)} done`,
+  "step/done": (event) => `${over(event)} done${position(event)}`,
   "step/failed": (event) => `${over(event)} failed: ${failure(event)}`,
   "step/asked": (event) => `${step(event)} in doubt: a person is asked`,
   "step/again": (event) => `${step(event)} begun again, under the same key`,

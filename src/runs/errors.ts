@@ -132,7 +132,9 @@ export function contentErased(
     `at ${step} the run ${JSON.stringify(id)} read ${what} of ${JSON.stringify(own)}, which was erased since`,
     {
       details: { session, seq, run: id, step, ...(key === undefined ? {} : { key }) },
-      hint: `runs.resume(agent, ${JSON.stringify(id)}, { erased: "placeholder" }) goes on with a placeholder in its place; runs.cancel(${JSON.stringify(id)}) ends the run.`,
+      hint:
+        `runs.resume(agent, ${JSON.stringify(id)}, { erased: "placeholder" }) goes on with a placeholder in its place; ` +
+        `runs.cancel(${JSON.stringify(id)}) ends the run.`,
     },
   );
 }

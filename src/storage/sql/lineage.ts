@@ -37,7 +37,8 @@ function messagesAt(order: string): string {
 function countedBy(run: string, group: string): string {
   return (
     `SELECT a.id AS agent, c.run, c.n FROM (SELECT e.agent_no, ${run} AS run, count(*) AS n FROM events e WHERE ` +
-    `${STRETCH("e")} AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > ?) GROUP BY ${group}) c JOIN agents a ON a.no = c.agent_no`
+    `${STRETCH("e")} AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > ?) ` +
+    `GROUP BY ${group}) c JOIN agents a ON a.no = c.agent_no`
   );
 }
 

@@ -1,0 +1,47 @@
+// What an iteration of a run does with its session: reads that a replay repeats exactly, and a compaction.
+import type { Context, ContextOptions } from "./context.ts";
+import type { HistoryRange } from "./history.ts";
+import type { JsonObject } from "./json.ts";
+import type { Message } from "./messages.ts";
+
+export interface SessionSteps {
+  /**
+   * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
+   * a position in the log: a replay reads there again and gets the same, whatever was added since. Content that was erased
+   * since stops the run with ContentErased, unless it is resumed with `erased: "placeholder"`.
+   */
+  context(options?: ContextOptions): Promise<Context>;
+  /** The session's messages, oldest first; a recorded read. */
+  history(range?: RecordedHistoryRange): Promise<readonly Message[]>;
+  /** The session's state; a recorded read. */
+  state(): Promise<JsonObject>;
+  /** From here on contexts begin with the summary. The message and its head are one commit, made once. */
+  compact(compaction: RunCompaction): Promise<void>;
+}
+
+/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
+export interface ReadPosition {
+  readonly branch: number;
+  readonly seq: number;
+  /** How many messages or keys it gave. */
+  readonly count: number;
+}
+
+/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
+export interface RecordedHistoryRange extends HistoryRange {
+  readonly agent?: string | null;
+}
+
+export interface RunCompaction {
+  /** Stands in contexts for all messages up to and with `upTo`. */
+  readonly summary: string;
+  /** The id of the last message that the summary covers. */
+  readonly upTo: string;
+}
+
+/**
+ * What a recorded read gives for content that was erased since it was made. "fail": the work stops with ContentErased.
+ * "placeholder": a text that says so stands in its place (of a value of the state: null), and steps after it may have other
+ * arguments than they had before.
+ */
+export type ErasedContent = "fail" | "placeholder";
