@@ -98,6 +98,11 @@ export type ToolWithSchema = AnyTool & DescribedInput;
 
 export type DescribedInput = { readonly input: StandardJsonSchema } | { readonly inputSchema: JsonSchema };
 
+/** Tools that models can be told about, where execute() of inline tools is to be typed by their validators. */
+export type ToolsWithSchemas<Inputs> = {
+  readonly [Name in keyof Inputs]: Tool<unknown, unknown, Inputs[Name], unknown> & DescribedInput;
+};
+
 /** What is known of a tool's input, kept by tool() so that a tool without a JSON Schema is refused where one is needed. */
 export type KnownInput<Vendor, Converter, Schema> = Schema extends JsonSchema
   ? { readonly inputSchema: JsonSchema } & KnownValidator<Vendor, Converter>

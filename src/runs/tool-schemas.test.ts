@@ -5,7 +5,7 @@ import type OpenAI from "openai";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { isHoldfastError, tool, toolSchemas } from "../index.ts";
+import { isHoldfastError, type ToolsWithSchemas, tool, toolSchemas } from "../index.ts";
 
 const order = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
 const tools = {
@@ -81,6 +81,20 @@ describe("RU15 toolSchemas", () => {
     expect(() => toolSchemas({ text }, "json-schema")).toThrow(/models call tools with an object; .* text is "string"/);
     expect(() => toolSchemas(tools, "gemini" as "anthropic")).toThrow(/format must be/);
   });
+});
+
+test("RU15 ToolsWithSchemas types inline tools, and refuses those without a schema", () => {
+  const take = <Inputs>(tools: ToolsWithSchemas<Inputs>) => toolSchemas(tools, "json-schema").map(({ name }) => name);
+  const names = take({
+    ...tools,
+    inline: { input: z.object({ n: z.number() }), execute: ({ n }) => n + 1 },
+    given: { inputSchema: { type: "object" }, execute: (input: { readonly n: number }) => input.n },
+  });
+  expect(names).toEqual(["zod", "arktype", "valibot", "plain", "inline", "given"]);
+  // @ts-expect-error: no schema
+  expect(() => take({ bare: { execute: () => 1 } })).toThrow(/has no JSON Schema/);
+  // @ts-expect-error: valibot's validators cannot describe themselves
+  expect(() => take({ valibot: { input: v.object({}), execute: () => 1 } })).toThrow(/has no JSON Schema/);
 });
 
 function thrownBy(work: () => unknown): unknown {

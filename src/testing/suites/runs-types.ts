@@ -162,6 +162,13 @@ export const typesCases: readonly Case[] = [
       assert.deepEqual(value, { paid: 3 });
       assert.deepEqual(inputs, Array(3).fill({ order: "7", amount: 1 }), "first try, retry, and again in doubt");
       await endedOnce(given, run);
+      const cut = gate();
+      const risky = tool({ input: orders(), execute: () => cut.pass().then(() => null) });
+      const asks = agent(async (it) => it.done(await it.tool("risky", { order: "8" })), { tools: { risky } });
+      const doubtful = await runs.start(asks, { session: "t" });
+      await cutOff(runs, asks, doubtful.id, cut.reached);
+      await runs.resume(asks, doubtful.id);
+      assert.deepEqual((await runs.pending({ run: doubtful.id }))[0]?.input, { order: "8" });
     },
   ),
   prove(
@@ -234,6 +241,8 @@ export const typesCases: readonly Case[] = [
       await runs.signal(again.id, "answer", "yes");
       const { value, run } = await runs.resume(waits, again.id);
       assert.deepEqual(value, { answer: "yes" });
+      const waited = (await runs.steps(again.id)).map(({ name, status }) => [name, status]);
+      assert.deepEqual(waited, [["answer", "done"]], "a step of its own");
       await endedOnce(given, run);
       const other = agent(async (it) => it.done(await it.waitFor("other")), { signals: { answer: slowly(isText) } });
       const unknown = await runs.execute(other, { session: "t" });
