@@ -1,5 +1,6 @@
 // Testing an agent of your own: simulated crashes at every moment, in milliseconds and without processes.
 //
+//   npm install holdfast zod
 //   node --test crash-test.test.ts
 //
 // `simulate` plays workers, a client and faults from a seed; the same seed plays the same history again. `crashMatrix` fails
@@ -8,40 +9,42 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defineAgent } from "holdfast";
+import { type ChatReply, type ChatRequest, tool, toolLoop } from "holdfast";
 import { crashMatrix, type Simulation, simulate } from "holdfast/testing";
+import { z } from "zod";
 
-/** In your project it is imported from where the program has it. */
-const cashier = defineAgent<null, { order: string; eur: number }>({
-  id: "cashier",
+/** The model of the tests is a function of the messages: it asks for a refund, and answers when it has the result. */
+function scriptedModel({ messages }: ChatRequest): ChatReply | string {
+  const hasResult = messages.some(({ content }) => content.some(({ type }) => type === "tool_result"));
+  if (hasResult) return "Order 7 is refunded.";
+  return { content: [{ type: "tool_use", id: "call-1", name: "refund", input: { order: "7" } }], finish: "tools" };
+}
+
+/** In your project it is imported, and takes its model as a parameter. */
+const support = toolLoop({
+  id: "support",
   version: "1",
-  initial: () => null,
+  model: scriptedModel,
   tools: {
-    charge: { execute: (eur) => ({ charged: eur }) }, // not declared idempotent: never done twice unless a person says so
-    sendReceipt: { effect: "idempotent", execute: (order) => ({ sent: order }) },
-  },
-  async iterate(it) {
-    await it.tool("charge", it.input.eur);
-    await it.tool("sendReceipt", it.input.order);
-    await it.message({ role: "assistant", content: `Order ${it.input.order} is paid.` });
-    return it.done("paid");
+    // Not declared idempotent: after a crash in the middle a person decides.
+    refund: tool({ input: z.object({ order: z.string() }), execute: ({ order }) => ({ refunded: order }) }),
   },
 });
 
 const simulation: Simulation = {
   seed: 1,
-  agents: [cashier],
-  // A client that dies plays the scenario again from its beginning, as a program that is started again.
+  agents: [support],
+  // A client that dies plays the scenario again from its beginning, like a program that is started again.
   async scenario(client) {
-    await client.start("cashier", { id: "order-7", session: "order-7", input: { order: "7", eur: 40 } });
-    const { status } = await client.ended("order-7");
+    await client.start("support", { id: "ticket-42", session: "ticket-42", input: "Please refund order 7." });
+    const { status } = await client.ended("ticket-42");
     client.expect(status === "completed", `the run is ${status}`);
-    const charges = client.world.effects().filter(({ tool }) => tool === "charge");
-    client.expect(charges.length === 1, `the customer was charged ${charges.length} times`);
+    const refunds = client.world.effects();
+    client.expect(refunds.length === 1, `there are ${refunds.length} refunds`);
   },
 };
 
-test("it survives processes that die, a slow store and failing tools", async () => {
+test("it survives processes that die, a slow store and failing writes", async () => {
   const faults: Simulation["faults"] = [
     { kind: "death", probability: 0.03 },
     { kind: "latency", probability: 0.1, ms: 5000 },

@@ -2,16 +2,21 @@
 // with the strictest options, and started as processes. Models are a fake API on this machine.
 
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import * as fs from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { installedAgents } from "../scripts/agents.ts";
+import { open } from "../src/open.ts";
 import { withAgents } from "./agents/agents.ts";
 import { startMachines } from "./agents/machine.ts";
 import { postgresUrl } from "./engines.ts";
-import { installPackage, packPackage, succeed } from "./packed.ts";
+import { type FakeAnswer, type FakeModels, type FakeRequest, type FakeScript, startFakeModels } from "./fake-models.ts";
+import { installPackage, packPackage, run } from "./packed.ts";
 import { firstMissing, printsOf } from "./prints.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 
@@ -31,8 +36,10 @@ beforeAll(async () => {
 }, 300_000);
 
 const started: Program[] = [];
+const fakes: FakeModels[] = [];
 afterEach(async () => {
   await Promise.all(started.splice(0).map((program) => program.kill()));
+  await Promise.all(fakes.splice(0).map((models) => models.close()));
 });
 afterAll(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
@@ -73,6 +80,37 @@ function start(example: string, options: ProgramOptions): Program {
   return program;
 }
 
+/** A fake API, and what points the SDKs to it. */
+async function fakeModels(
+  script: FakeScript,
+): Promise<FakeModels & { readonly env: Readonly<Record<string, string>> }> {
+  const models = await startFakeModels(script);
+  fakes.push(models);
+  const anthropic = { ANTHROPIC_BASE_URL: models.url, ANTHROPIC_API_KEY: "test" };
+  return { ...models, env: { ...anthropic, OPENAI_BASE_URL: `${models.url}/v1`, OPENAI_API_KEY: "test" } };
+}
+
+interface ServerOptions extends ProgramOptions {
+  readonly url: string;
+}
+
+/** With a port that is free now, and is the same when the server is started again. */
+async function serverOptions(env: Readonly<Record<string, string>> = {}): Promise<ServerOptions> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  if (address === null || typeof address === "string") throw new Error("no port is free");
+  return { cwd: machine(), env: { ...env, PORT: `${address.port}` }, url: `http://127.0.0.1:${address.port}` };
+}
+
+async function startServer(example: string, options: ServerOptions): Promise<Program> {
+  const server = start(example, options);
+  await server.until((output) => output.includes("listening on port"));
+  return server;
+}
+
 function runToEnd(example: string, options: ProgramOptions): Promise<string> {
   return start(example, options).done();
 }
@@ -84,17 +122,52 @@ test("every example is in the list, and the list has no other", () => {
   expect(listed.toSorted()).toEqual(files.map((file) => (file.isDirectory() ? `${file.name}/` : file.name)).toSorted());
 });
 
-test("all of them compile in a strict project that checks every declaration", () => {
+/** Each marked line must not compile. */
+const MISTAKES = `import { defineAgent, type Holdfast, shape, tool, toolLoop } from "holdfast";
+import { z } from "zod";
+
+declare const hf: Holdfast;
+const refund = tool({ input: z.object({ order: z.string() }), execute: ({ order }) => ({ refunded: order }) });
+const agent = defineAgent({
+  ...{ id: "a", version: "1" },
+  input: shape<{ order: string }>(),
+  tools: { refund },
+  async iterate(it) {
+    const { refunded } = await it.tools.refund(it.input);
+    // @ts-expect-error: no such tool
+    await it.tools.refnud({ order: "7" });
+    // @ts-expect-error: no such tool
+    await it.tool("refnud", { order: "7" });
+    // @ts-expect-error: an order is a text
+    await it.tools.refund({ order: 7 });
+    // @ts-expect-error: the result has no such field
+    (await it.tool("refund", { order: "7" })).receipt;
+    return it.done(refunded);
+  },
+});
+// @ts-expect-error: the input has an order
+await hf.runs.execute(agent, { id: "r", session: "s", input: { item: "7" } });
+// @ts-expect-error: no JSON Schema to show to the model
+toolLoop({ id: "a", version: "1", model: () => "Hello.", tools: { ping: tool({ execute: () => null }) } });
+`;
+
+test("all of them compile in a strict project that checks every declaration, and mistakes do not", () => {
+  fs.writeFileSync(path.join(project, "mistakes.ts"), MISTAKES);
   const files = fs.readdirSync(examples, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
   const hasClaude = fs.existsSync(path.join(project, "node_modules/@anthropic-ai/claude-agent-sdk"));
+  const compiled = ["mistakes.ts", ...files.filter((name) => hasClaude || !name.startsWith("claude"))];
   const compilerOptions = {
     ...{ module: "nodenext", target: "es2023", lib: ["es2024"], types: ["node"], noEmit: true },
     ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
     ...{ erasableSyntaxOnly: true, verbatimModuleSyntax: true, allowImportingTsExtensions: true },
   };
-  const compiled = files.filter((name) => hasClaude || !name.startsWith("claude"));
   fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: compiled }));
-  succeed(project, "node", path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".");
+  const tsc = path.join(root, "node_modules/typescript/bin/tsc");
+  const { stdout, stderr } = run(project, ["node", tsc, "-p", ".", "--pretty", "false"]);
+  const errors = stdout.split(/\n(?! )/).filter((error) => error !== "");
+  // The AI SDK's own declarations do not compile with exactOptionalPropertyTypes, nor without the types of browsers.
+  const ours = errors.filter((error) => !/^[^(]*\/node_modules\/@ai-sdk\/[^(]*\(/.test(error));
+  expect({ ours, stderr }).toEqual({ ours: [], stderr: "" });
 }, 180_000);
 
 test.each(["idempotency.ts"])("%s prints what it says", async (name) => {
@@ -107,6 +180,151 @@ test.each(["idempotency.ts"])("%s prints what it says", async (name) => {
 test("crash-test.test.ts passes under Node's test runner", async () => {
   const program = new Program(["--test", path.join(project, "crash-test.test.ts")], { cwd: machine() });
   expect(await program.done()).toMatch(/crashed at \d+ points[\s\S]*\bpass 2\n[\s\S]*\bfail 0\n/);
+});
+
+const TOOL_LOOPS = [
+  { example: "tool-loop-anthropic.ts", args: [], api: "anthropic" },
+  { example: "tool-loop-openai.ts", args: [], api: "openai-responses" },
+  { example: "tool-loop-openai.ts", args: ["chat"], api: "openai-chat" },
+  { example: "tool-loop-ai-sdk.ts", args: [], api: "openai-responses" },
+];
+
+/** Asks for the refund of order 7, and answers when it has the result. */
+const refundOrder: FakeScript = ({ turns }) =>
+  turns.at(-1)?.results.length === 0
+    ? { text: "One moment.", tools: [{ name: "refund", input: { order: "7" } }] }
+    : { text: "Order 7 is refunded." };
+
+describe("tool loops", () => {
+  test.each(TOOL_LOOPS)("$example $args answers, and started again it gives the same answer", async (loop) => {
+    const models = await fakeModels(refundOrder);
+    const options = { cwd: machine(), env: models.env, args: loop.args };
+    expect(await runToEnd(loop.example, options)).toBe("Order 7 is refunded.\n");
+    expect(models.requests.map(({ api, tools }) => `${api} ${tools}`)).toEqual([
+      `${loop.api} refund`,
+      `${loop.api} refund`,
+    ]);
+    expect(await runToEnd(loop.example, options)).toBe("Order 7 is refunded.\n");
+    expect(models.requests).toHaveLength(2);
+    expect(refunds(options.cwd)).toEqual([{ order: "7" }]);
+  });
+
+  test("killed in each model call and started again, it refunds once and leaves the transcript of an undisturbed run", async () => {
+    const script = (request: FakeRequest): FakeAnswer => {
+      const answer = refundOrder(request);
+      return request.count % 2 === 0 && "text" in answer ? { stall: answer } : answer;
+    };
+    const models = await fakeModels(script);
+    const options = { cwd: machine(), env: models.env };
+    for (const asked of [1, 3]) {
+      const program = start("tool-loop-anthropic.ts", options);
+      await program.until(() => models.requests.length === asked);
+      await program.kill();
+    }
+    expect(await runToEnd("tool-loop-anthropic.ts", options)).toBe("Order 7 is refunded.\n");
+    expect(models.requests).toHaveLength(4);
+    expect(refunds(options.cwd)).toEqual([{ order: "7" }]);
+
+    const undisturbed = { cwd: machine(), env: (await fakeModels(refundOrder)).env };
+    await runToEnd("tool-loop-anthropic.ts", undisturbed);
+    expect(await transcript(options.cwd)).toEqual(await transcript(undisturbed.cwd));
+  });
+
+  function refunds(cwd: string): unknown[] {
+    const files = fs.readdirSync(cwd).filter((name) => name.startsWith("refund-"));
+    return files.map((name) => JSON.parse(fs.readFileSync(path.join(cwd, name), "utf8")));
+  }
+
+  async function transcript(cwd: string): Promise<unknown[]> {
+    const hf = await open(path.join(cwd, "support.db"));
+    const messages = await hf.history.session("ticket-42");
+    await hf.close();
+    return messages.map(({ role, content }) => ({ role, content }));
+  }
+});
+
+test("spawn.ts asks each researcher once, also when it is killed before the writer has answered", async () => {
+  const facts: Readonly<Record<string, string>> = { tides: "Tides rise.", kelp: "Kelp holds fast." };
+  const models = await fakeModels(({ turns, system, count }) => {
+    const asked = turns.at(-1)?.text ?? "";
+    if (system.startsWith("State")) return { text: facts[asked] ?? "" };
+    return count === 2 ? { stall: { text: "Lost" } } : { text: asked.replace("\n", " ") };
+  });
+  const options = { cwd: machine(), env: models.env, args: ["tides", "kelp"] };
+  const program = start("spawn.ts", options);
+  await program.until(() => models.requests.length === 3);
+  await program.kill();
+  expect(await runToEnd("spawn.ts", options)).toBe("Tides rise. Kelp holds fast.\n4 model calls\n");
+  expect(models.requests).toHaveLength(4);
+});
+
+test("chat-server/: a server that is killed in the middle of an answer completes it for a client that reconnects", async () => {
+  const models = await fakeModels(({ turns, count }) => {
+    const answer = { text: `Answer ${(turns.length + 1) / 2}: tides rise and fall.` };
+    return count === 0 ? { stall: answer } : answer;
+  });
+  const options = await serverOptions(models.env);
+  const client = (id: string) => {
+    const args = ["sea", id, `Question ${id}`];
+    return start("chat-server/client.ts", { cwd: options.cwd, env: { CHAT_URL: options.url }, args });
+  };
+  const server = await startServer("chat-server/server.ts", options);
+  const first = client("1");
+  await first.until((output) => output === "Answer 1: tides");
+  await server.kill();
+  await first.until((output) => output.includes("(reconnecting)"));
+  await startServer("chat-server/server.ts", options);
+  expect(await first.done()).toMatch(/^Answer 1: tides\n(\(reconnecting\)\n\n?)+Answer 1: tides rise and fall\.\n$/);
+  for (const _ of ["asked", "posted once more"]) {
+    expect(await client("2").done()).toBe("Answer 2: tides rise and fall.\n");
+  }
+  expect(models.requests.map(({ turns }) => turns.length)).toEqual([1, 1, 3]);
+});
+
+test("approval-server.ts: a person is asked, also by the next server, and nothing is charged before", async () => {
+  const options = await serverOptions();
+  const call = async (target: string, body?: object) => {
+    const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const response = await fetch(`${options.url}${target}`, init);
+    return { status: response.status, body: await response.json() };
+  };
+  const pending = async (count: number) => {
+    for (;;) {
+      const { body } = await call("/pending");
+      if (body.length >= count) return body;
+      await sleep(20);
+    }
+  };
+  const result = async (order: string) => {
+    for (;;) {
+      const { body } = await call(`/orders/${order}`);
+      if (["completed", "failed"].includes(body.status)) return body;
+      await sleep(20);
+    }
+  };
+  const server = await startServer("approval-server.ts", options);
+  const orders = [
+    { id: "order-1", item: "kettle", eur: 40 },
+    { id: "order-2", item: "car", eur: 40_000 },
+  ];
+  for (const order of [...orders, ...orders]) expect((await call("/orders", order)).status).toBe(200);
+  expect(await call("/orders", { ...orders[0], eur: 1 })).toMatchObject({ status: 409, body: { code: "Conflict" } });
+  await pending(2);
+  await server.kill();
+  await startServer("approval-server.ts", options);
+  for (const { id, run, reason } of await pending(2)) {
+    expect((await call(`/orders/${run}`)).body.status).toBe("waiting");
+    const decision = `/decisions/${encodeURIComponent(id)}`;
+    const answer = { approve: run === "order-1", by: "ada" };
+    expect((await call(decision, { ...answer, reason: "in-doubt" })).status).toBe(409);
+    expect(await call(decision, { ...answer, reason })).toEqual({ status: 200, body: { run } });
+  }
+  expect(await result("order-1")).toMatchObject({
+    status: "completed",
+    value: { eur: 40, receipt: expect.any(String) },
+  });
+  expect(await result("order-2")).toMatchObject({ status: "completed", value: "refused" });
+  expect((await call("/pending")).body).toEqual([]);
 });
 
 describe("workers", () => {
