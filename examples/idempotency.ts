@@ -3,11 +3,10 @@
 //   check before you act   ask the other side whether it has seen the key, and take its answer
 //   upsert                 write under the key, so that the second write finds the first one
 //
-// Run it in a clone: npx node examples/idempotency.ts (that is the Node which npm ci brings; your own may be too old).
-// In a project of yours, import from "holdfast".
+//   node idempotency.ts
 
 import { DatabaseSync } from "node:sqlite";
-import { defineAgent, open } from "../src/index.ts";
+import { defineAgent, open } from "holdfast";
 
 /** The other side, which outlives our process: a bank that can be asked for an order by its reference. */
 const bank = {

@@ -51,6 +51,7 @@ if (!interrupted) {
       HOLDFAST_TEST_POSTGRES: url,
       HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble,
       NODE_COMPILE_CACHE: path.join(scratch, "compiled"),
+      HOLDFAST_TEST_SCRATCH: scratch,
     };
     vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
   } finally {
@@ -67,7 +68,7 @@ process.exitCode = summarise(report);
  * tests only waits for half a gigabyte when they are of the agents.
  */
 async function installAgents(): Promise<string | undefined> {
-  if (flags.length > 0 && !flags.some((flag) => flag.includes("agents"))) return undefined;
+  if (flags.length > 0 && !flags.some((flag) => /agents|examples/.test(flag))) return undefined;
   try {
     await agentsFor(["claude", "sdk", "opencode"], { signal: stop.signal });
     return undefined;

@@ -1,5 +1,5 @@
 // What the pages teach is true: every ```ts block of README.md and docs/guide.md is compiled against the sources and
-// run, and prints what its comments say. So do the programs in examples/.
+// run, and prints what its comments say.
 //
 // A block that imports `open` begins a program, and the blocks after it go on with it. The programs of a page run one
 // after another in one empty folder, with a fresh schema as $DATABASE_URL. `// → text` is what the line prints; `…`
@@ -14,6 +14,7 @@ import postgres from "postgres";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { postgresUrl } from "./engines.ts";
+import { firstMissing, printsOf } from "./prints.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const PAGES = ["README.md", "docs/guide.md"];
@@ -47,23 +48,6 @@ function programsOf(page: string): Program[] {
   return programs.map(({ line, lines }) => {
     const text = Array.from(lines, (one) => one ?? "").join("\n");
     return { line, text, prints: printsOf(text) };
-  });
-}
-
-function printsOf(text: string): string[] {
-  return [...text.matchAll(/\/\/ → (.*)$/gm)].map((match) => match[1]?.trim() ?? "");
-}
-
-/** The first part that is not printed, as whole lines, behind those before it. Any white space is as good as another. */
-function firstMissing(output: string, parts: readonly string[]): string | undefined {
-  let from = 0;
-  return parts.find((part) => {
-    const literal = part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    const pattern = new RegExp(`^${literal.replaceAll(/\s+/g, "\\s+").replaceAll("…", "[^]*?")}$`, "gm");
-    pattern.lastIndex = from;
-    const found = pattern.test(output);
-    from = pattern.lastIndex;
-    return !found;
   });
 }
 
@@ -164,25 +148,6 @@ describe.each(pages)("$page", ({ text, folder, programs }) => {
     const options = { cwd: folder, env: { ...env, DATABASE_URL: url.href }, encoding: "utf8" } as const;
     const { status, stdout, stderr } = spawnSync(process.execPath, [file], options);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(firstMissing(stdout, prints), `what is not printed, or not in this order, of:\n${stdout}`).toBeUndefined();
-  });
-});
-
-describe("examples", () => {
-  const folder = path.join(root, "examples");
-  const examples = fs.readdirSync(folder).filter((name) => name.endsWith(".ts"));
-
-  test("are there", () => expect(examples).not.toEqual([]));
-
-  test.each(examples)("%s runs, and prints what it says", (name) => {
-    const prints = printsOf(fs.readFileSync(path.join(folder, name), "utf8"));
-    const { NODE_OPTIONS: _, ...env } = process.env;
-    const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(folder, name)], {
-      env,
-      encoding: "utf8",
-    });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(prints).not.toEqual([]);
     expect(firstMissing(stdout, prints), `what is not printed, or not in this order, of:\n${stdout}`).toBeUndefined();
   });
 });

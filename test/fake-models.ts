@@ -25,6 +25,8 @@ export type FakeAnswer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly type?: string }
   /** The stream ends in the middle: with its connection, or as if all were well. */
   | { readonly cut: FakeReply; readonly how: "reset" | "end" }
+  /** The stream stops in the middle, and the connection stays open. */
+  | { readonly stall: FakeReply }
   /** An error inside the stream. */
   | { readonly streamError: string };
 
@@ -111,11 +113,12 @@ async function answer(
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.flushHeaders();
   if ("streamError" in given) return void response.end(streamError(api, given.streamError));
-  const reply = "cut" in given ? given.cut : given;
+  const reply = "cut" in given ? given.cut : "stall" in given ? given.stall : given;
   const turn = asked.turns.filter(({ role }) => role === "assistant").length;
   const events = [...WRITE[api](reply, turn)];
-  if (!("cut" in given)) return void response.end(events.join(""));
+  if (!("cut" in given || "stall" in given)) return void response.end(events.join(""));
   response.write(events.slice(0, Math.ceil(events.length / 2)).join(""));
+  if ("stall" in given) return;
   if (given.how === "end") return void response.end();
   setTimeout(() => response.socket?.resetAndDestroy(), 50);
 }

@@ -1,5 +1,4 @@
 // What a user gets: the package is built, packed and installed into an empty project, offline, and used from there.
-// The build happens in a copy, so that nothing else that runs at the same time sees dist/ come and go.
 
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -9,35 +8,13 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scaled } from "../src/testing/scale.ts";
+import { installPackage, packPackage, run, succeed } from "./packed.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const manifest = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
 const scratch = fs.mkdtempSync(path.join(tmpdir(), "holdfast-package-"));
-const copy = path.join(scratch, "copy");
 const project = path.join(scratch, "project");
 let tarball = "";
-
-interface Output {
-  status: number | null;
-  stdout: string;
-  /** Without what npm itself has to say. */
-  stderr: string;
-}
-
-/** Runs a program with that Node first in the PATH, and without the settings that `npm test` hands to its children. */
-function run(cwd: string, command: readonly string[], node = process.execPath): Output {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|VITEST|FORCE_COLOR)/.test(name));
-  const env = {
-    ...Object.fromEntries(inherited),
-    PATH: [path.dirname(node), process.env.PATH].join(path.delimiter),
-    npm_config_cache: path.join(scratch, "npm-cache"),
-    npm_config_update_notifier: "false",
-  };
-  const [program = "", ...flags] = command;
-  const { error, status, stdout, stderr } = spawnSync(program, flags, { cwd, env, encoding: "utf8" });
-  if (error) throw error;
-  return { status, stdout, stderr: stderr.replace(/^npm (warn|notice).*\n/gim, "") };
-}
 
 /** From that folder, with "/". */
 function filesOf(folder: string, pattern: RegExp): string[] {
@@ -45,29 +22,10 @@ function filesOf(folder: string, pattern: RegExp): string[] {
   return names.map((name) => name.replaceAll(path.sep, "/")).filter((name) => pattern.test(name));
 }
 
-function succeed(cwd: string, ...command: string[]): string {
-  const { status, stdout, stderr } = run(cwd, command);
-  if (status !== 0) throw new Error(`${command.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
-  return stdout;
-}
-
-beforeAll(() => {
-  const parts = ["src", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json", ...manifest.files];
-  for (const part of parts.filter((name: string) => name !== "dist" && fs.existsSync(path.join(root, name)))) {
-    fs.cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
-  }
-  fs.symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"));
-  succeed(copy, "node", "scripts/build.ts");
-
-  const [packed] = JSON.parse(
-    succeed(copy, "npm", "pack", "--json", "--ignore-scripts", `--pack-destination=${scratch}`),
-  );
-  tarball = path.join(scratch, packed.filename);
-
-  fs.mkdirSync(project);
-  fs.writeFileSync(path.join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
-  succeed(project, "npm", "install", "--offline", "--ignore-scripts", "--omit=peer", tarball);
-}, 180_000);
+beforeAll(async () => {
+  tarball = await packPackage(scratch);
+  installPackage(project, tarball);
+}, 300_000);
 
 afterAll(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
@@ -283,7 +241,7 @@ describe("an old Node", () => {
       Object.defineProperty(process, "version", { value: "${version}" });
       Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version.slice(1)}" } });`;
     const commands = [
-      [[path.join(copy, "bin/holdfast.js"), "--help"], advised],
+      [[path.join(project, "node_modules/holdfast/bin/holdfast.js"), "--help"], advised],
       [["--input-type=module", "--eval", opens], refusal],
     ] as const;
     for (const [command, told] of commands) {
