@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { installedAgents } from "../scripts/agents.ts";
+import type { Decision } from "../src/contracts/decisions.ts";
 import { open } from "../src/open.ts";
 import { withAgents } from "./agents/agents.ts";
 import { startMachines } from "./agents/machine.ts";
@@ -283,21 +284,21 @@ test("chat-server/: a server that is killed in the middle of an answer completes
 
 test("approval-server.ts: a person is asked, also by the next server, and nothing is charged before", async () => {
   const options = await serverOptions();
-  const call = async (target: string, body?: object) => {
+  const call = async <Body = unknown>(target: string, body?: object) => {
     const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     const response = await fetch(`${options.url}${target}`, init);
-    return { status: response.status, body: await response.json() };
+    return { status: response.status, body: (await response.json()) as Body };
   };
   const pending = async (count: number) => {
     for (;;) {
-      const { body } = await call("/pending");
+      const { body } = await call<Pick<Decision, "id" | "run" | "reason">[]>("/pending");
       if (body.length >= count) return body;
       await sleep(20);
     }
   };
   const result = async (order: string) => {
     for (;;) {
-      const { body } = await call(`/orders/${order}`);
+      const { body } = await call<{ status: string }>(`/orders/${order}`);
       if (["completed", "failed"].includes(body.status)) return body;
       await sleep(20);
     }
@@ -313,7 +314,7 @@ test("approval-server.ts: a person is asked, also by the next server, and nothin
   await server.kill();
   await startServer("approval-server.ts", options);
   for (const { id, run, reason } of await pending(2)) {
-    expect((await call(`/orders/${run}`)).body.status).toBe("waiting");
+    expect((await call(`/orders/${run}`)).body).toMatchObject({ status: "waiting" });
     const decision = `/decisions/${encodeURIComponent(id)}`;
     const answer = { approve: run === "order-1", by: "ada" };
     expect((await call(decision, { ...answer, reason: "in-doubt" })).status).toBe(409);
