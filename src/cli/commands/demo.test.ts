@@ -48,7 +48,7 @@ describe("demo", () => {
     expect(stdout).toContain("✗ kill -9: process ");
     expect(stdout).toContain("took the run over\n");
     expect(stdout).toContain("bills#19  did pay happen?");
-    expect(stdout).toMatch(/runs approve 'bills#19' --store \S+agents\.db\n/);
+    expect(stdout).toMatch(/runs approve 'bills#19' --retry --store \S+agents\.db\n/);
     expect(stdout).toContain("--by demo\n");
     expect(stdout).toContain("✓ the bank's book has 3 payments: none twice\n");
     expect(stdout).toContain(": result, by demo");

@@ -453,7 +453,9 @@ describe("people", () => {
     const { run: other } = await hf.runs.execute(careful, { session: "other" });
     expect(await run("runs", "deny", other.id, "--by", "bob")).toContain(": refused, says bob\n");
     expect((await hf.runs.resume(careful, other.id)).error?.message).toBe("a person refused it");
-    expect((await run("runs", "pending", "--answered")).replaceAll(/\s+/g, " ")).toMatch(/eve go ahead.*bob refused/);
+    expect((await run("runs", "pending", "--answered", "--order", "oldest")).replaceAll(/\s+/g, " ")).toMatch(
+      /eve go ahead.*bob refused/,
+    );
   });
 
   test("cannot answer twice, nor what nobody asked, nor both ways", async () => {
