@@ -124,7 +124,9 @@ async function resumeOf(url: string, fresh: (n: number) => string | Promise<stri
       unit: "ms",
       ...compare(resumed, beginnings),
       targets: [{ of: "value", must: "atMost", limit: 1000 }],
-      note: "median from kill -9 to the first step that the same program, started again at once, does anew, the start of Node included; baseline: from its start to the first step of a new run",
+      note:
+        "median from kill -9 to the first step that the same program, started again at once, does anew, the start of Node " +
+        "included; baseline: from its start to the first step of a new run",
     },
   ] satisfies readonly Result[];
 }

@@ -56,5 +56,5 @@ test("a deep line of forks still fits the terminal", () => {
   const lines = draw(forks, 40);
   expect(lines).toHaveLength(30);
   for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(40);
-  expect(lines[29]).toMatch(/^… +└─ fork at seq 1/);
+  expect(lines[29]).toMatch(/^… +└─ fork at session-28#/);
 });

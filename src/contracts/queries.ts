@@ -331,16 +331,10 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
   // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
   "agent.get": Read<[id: string], AgentRow>;
   // Newest first, or oldest first; `last` is the number of the last one seen.
-  "agents.list": Read<[last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
-  "agents.oldest": Read<[last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
-  "agents.byTag": Read<
-    [tag: string, last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number],
-    AgentRow
-  >;
-  "agents.oldestByTag": Read<
-    [tag: string, last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number],
-    AgentRow
-  >;
+  "agents.list": Read<AgentListParams, AgentRow>;
+  "agents.oldest": Read<AgentListParams, AgentRow>;
+  "agents.byTag": Read<[tag: string, ...AgentListParams], AgentRow>;
+  "agents.oldestByTag": Read<[tag: string, ...AgentListParams], AgentRow>;
   "blocks.load": Read<[agent: string], BlockRow>;
   "block.get": Read<[id: string], BlockRow>;
   "block.byLabel": Read<[agent: string, label: string], BlockRow>;
@@ -388,6 +382,8 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
     }
   >;
 }
+
+type AgentListParams = [last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number];
 
 type SessionListParams = [
   before: number,

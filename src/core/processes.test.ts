@@ -26,7 +26,7 @@ function identityOf(pid: number): string {
   return fields.join("/");
 }
 
-describe.runIf(isLinux)("processes of this machine", () => {
+describe.runIf(isLinux)("processes of this machine (skipped: only Linux tells of them)", () => {
   test("RU3 this process is alive, and says where it is", () => {
     expect(processes.liveness(self)).toBe("alive");
     expect(describeProcess(self)).toMatchObject({ pid: process.pid });

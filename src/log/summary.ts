@@ -82,7 +82,8 @@ const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
     `${event.data.type} ${version("call", event)} ${event.data.status}${ofModel(event)}${cost(event)}`,
   "snapshot/added": () => "variables saved",
   "head/created": ({ session, data }) =>
-    `${data.status ?? "a"} head ${short(data.head)}${data.turn === undefined ? "" : ` ends turn ${session}#${data.turn}`}, on ${short(data.basis)}`,
+    `${data.status ?? "a"} head ${short(data.head)}` +
+    `${data.turn === undefined ? "" : ` ends turn ${session}#${data.turn}`}, on ${short(data.basis)}`,
   "head/moved": ({ data }) => `back to ${headWords(data.head)}, was ${headWords(data.was)}`,
   "branch/begun": ({ data }) => `${data.verb}: goes on from ${from(data.from)}`,
   "derivation/added": ({ data }) => `${data.type} of ${from(data.source)}`,

@@ -73,7 +73,9 @@ export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): Run
   return {
     ...{ run: id, session, reason: "owner", waitsFor: [], atMostMs: Math.max(0, Math.ceil(atMostMs)) },
     owner: owner === null ? null : describeOwner(owner),
-    message: `Run ${JSON.stringify(id)} has a worker: ${who}. Waiting until it ends, or until that worker has shown no sign of life for ${seconds} s.`,
+    message:
+      `Run ${JSON.stringify(id)} has a worker: ${who}. Waiting until it ends, or until that worker has shown no sign of ` +
+      `life for ${seconds} s.`,
   };
 }
 

@@ -1,3 +1,5 @@
+// Steps: each is looked up in the journal before it is done, intended before its effect and recorded after it, in that
+// order (rules RU4 to RU7).
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { RetryPolicy, StepCall, StepKind } from "../contracts/steps.ts";

@@ -141,8 +141,9 @@ const ls: Command = {
   summary: "list blobs, newest first",
   usage: ["blobs [ls] [--sort SORT] [--limit N] [--cursor C]"],
   description:
-    "Lists blobs, newest first or with --sort size largest first, a page at a time: what you put, attachments, and what messages, state and blocks are " +
-    "kept in. The chunks that large ones are made of are not listed, nor are short messages, which stand in their rows.",
+    "Lists blobs, newest first or with --sort size largest first, a page at a time: what you put, attachments, and what " +
+    "messages, state and blocks are kept in. The chunks that large ones are made of are not listed, nor are short messages, which " +
+    "stand in their rows.",
   options: {
     sort: { type: "text", value: "SORT", summary: "age (default, newest first) or size (largest first)" },
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },

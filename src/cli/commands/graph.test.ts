@@ -239,7 +239,7 @@ describe("sessions tree and show", () => {
       sessions: [{ from: { type: "fork", session: "chat", head: first.id } }, {}],
     });
     expect((await cli(["sessions", "tree", "--limit", "1"])).stdout).toContain(
-      "fork  1 message, on branch 5, a fork of chat at seq 3",
+      "fork  1 message, on branch 5, a fork at chat#3",
     );
   });
 

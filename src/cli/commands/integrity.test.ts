@@ -299,7 +299,9 @@ describe("messages", () => {
     const { code, stdout, stderr } = await cli(["messages", at, "--limit", "30"]);
     expect([code, heads(stdout)]).toEqual([5, Array.from({ length: 18 }, (_, i) => i + 2)]);
     const [, next = ""] = /`holdfast (messages \S+ --after \S+)` reads what follows it/.exec(stderr) ?? [];
-    expect(heads(await run(...next.split(" ")))).toEqual(Array.from({ length: 21 }, (_, i) => i + 21));
+    expect(heads(await run(...next.replaceAll("'", "").split(" ")))).toEqual(
+      Array.from({ length: 21 }, (_, i) => i + 21),
+    );
     expect(heads((await cli(["messages", at, "--last", "25"])).stdout)).toEqual([17, 18, 19]);
     expect(heads(await run("messages", at, "--after", "20", "--limit", "2"))).toEqual([21, 22]);
     const byAgent = JSON.parse((await cli(["messages", at, "--agent", "a", "--json"])).stdout);
@@ -322,7 +324,7 @@ describe("messages", () => {
     expect([code, heads(stdout)]).toEqual([5, Array.from({ length: 18 }, (_, i) => i + 2)]);
     expect(stderr).toMatch(/^holdfast: message s#20: .* is damaged/);
     expect(stderr).toMatch(
-      /hint: only a backup has its text; `holdfast messages s --after 20` reads what follows it\n/,
+      /hint: only a backup has its text; `holdfast messages s --after 's#20'` reads what follows it\n/,
     );
     expect(heads(await run("messages", "s", "--after", "20"))).toHaveLength(21);
     expect(heads((await cli(["messages", "s", "--last", "25"])).stdout)).toEqual([17, 18, 19]);

@@ -60,13 +60,13 @@ describe("heads among messages", () => {
     expect(stdout).toContain(`\n\n● ${final.slice(0, 11)}… final: begun\n\n`);
     expect((await cli(["messages", `chat@${aborted}`], terminal)).stdout).toMatch(/\n○ hd-\w{8}… aborted\n$/);
 
-    const { items } = await json("heads", "chat");
+    const { items } = await json("heads", "chat", "--order", "oldest");
     expect(items.map(({ marks }: { marks: string[] }) => marks)).toEqual([["final"], ["aborted"], [], ["compaction"]]);
     const table = (await cli(["heads", "chat"], terminal)).stdout.split("\n");
     expect(table.every((line) => displayWidth(line) <= 80)).toBe(true);
     expect(table[0]).toMatch(/^HEAD +MARK +BRANCH +SEQ +MESSAGES +SUMMARY +PUBLISHED$/);
     expect(table.slice(1, 5).map((line) => /final|aborted|current +compaction/.exec(line)?.[0])).toEqual([
-      ...["final", "aborted", undefined, "current  compaction"],
+      ...["current  compaction", undefined, "aborted", "final"],
     ]);
   });
 
@@ -122,7 +122,7 @@ describe("messages at a head", () => {
     expect(await fails("messages", at, "--after", "nobody#4")).toMatch(
       /^2 .*after must be the id of a message that the session shows/,
     );
-    expect(await fails("messages", at, "--after", "x")).toMatch(/^2 .*--after takes a seq, or a message/);
+    expect(await fails("messages", at, "--after", "x")).toMatch(/^2 .*--after takes a seq, or an id/);
   });
 
   test("of a fork are read from an inherited one on; a seq is the fork's own", async () => {

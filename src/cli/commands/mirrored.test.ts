@@ -107,7 +107,7 @@ describe("when something was said", () => {
       await hf.history.append(scope, { role: "user", content: "now", metadata: { at: 5 } });
       await hf.history.append(scope, { role: "user", content: "now", metadata: { at: "noon" } });
     }
-    expect((await run("messages", "old")).match(/^#\d+ user.*$/gm)).toEqual([
+    expect((await run("messages", "old")).match(/^old#\d+ user.*$/gm)).toEqual([
       expect.stringMatching(/ (2024-05-06|\d+ (d|y|months?|years?) ago)/),
       expect.stringMatching(/just now|s ago/),
       expect.stringMatching(/just now|s ago/),

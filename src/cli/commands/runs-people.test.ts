@@ -117,6 +117,8 @@ describe("people", () => {
     await hf.runs.resume(careful, other.id);
     expect(await run("runs", "deny", other.id, "--by", "bob")).toContain(": refused, says bob\n");
     expect((await hf.runs.resume(careful, other.id)).error?.message).toBe("a person refused it");
-    expect((await run("runs", "pending", "--answered")).replaceAll(/\s+/g, " ")).toMatch(/eve go ahead.*bob refused/);
+    expect((await run("runs", "pending", "--answered", "--order", "oldest")).replaceAll(/\s+/g, " ")).toMatch(
+      /eve go ahead.*bob refused/,
+    );
   });
 });

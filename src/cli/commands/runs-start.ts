@@ -17,7 +17,8 @@ export const start: Command = {
   name: "start",
   summary: "begin a run of an agent",
   usage: [
-    "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] [--lease SECONDS] [--wait | --now]",
+    "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] " +
+      "[--lease SECONDS] [--wait | --now]",
   ],
   description:
     `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that does not exist ` +

@@ -8,6 +8,7 @@ import type { Output } from "../output.ts";
 import { readAfterSeq } from "../range.ts";
 import { needSession } from "../store.ts";
 import { type Column, EVENT_ID, table } from "../table.ts";
+import { displayWidth } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 import { noteTypes } from "./log.ts";
 
@@ -102,6 +103,8 @@ function nearestFirst({ event, causes }: Causes): (a: TraceEvent, b: TraceEvent)
 
 /** On a terminal a date that all share is left out, so that there is room to say what happened. A file gets the whole time. */
 function columns({ interactive }: Output, events: readonly TraceEvent[]): readonly Column<TraceEvent>[] {
+  // An id that is broken cannot be copied.
+  const longest = Math.max(9, ...events.flatMap(({ causeEventIds }) => causeEventIds).map(displayWidth));
   const days = new Set(events.map(({ at }) => formatTime(at).slice(0, DAY)));
   const time = (at: number) =>
     interactive
@@ -113,13 +116,13 @@ function columns({ interactive }: Output, events: readonly TraceEvent[]): readon
     { title: "EVENT", ...EVENT_ID, cell: ({ id }) => id, colour: (text, _, style) => style.name(text) },
     { title: "TIME", cell: ({ at }) => time(at), colour: (text, _, style) => style.faint(text) },
     {
-      ...{ title: "TYPE", shrink: 3, min: 12, keep: true },
+      ...{ title: "TYPE", keep: true },
       cell: ({ type }) => type,
       colour: (text, _, style) => style.strong(text),
     },
-    { title: "WHAT", cell: ({ summary }) => summary, shrink: 1, min: 16, keep: true },
+    { title: "WHAT", cell: ({ summary }) => summary, shrink: 3, min: 24, keep: true, wrap: true },
     {
-      ...{ title: "CAUSED BY", shrink: 2, min: 28, keep: true, wrap: true },
+      ...{ title: "CAUSED BY", shrink: 4, min: longest, keep: true, wrap: true },
       cell: ({ causeEventIds }) => inOrder(causeEventIds).join(" "),
     },
   ];

@@ -10,7 +10,7 @@ import { agent, cutOff, gate, NEEDS, World } from "./runs-agents.ts";
 
 export const watchingCases: readonly Case[] = [
   prove(
-    "RU19 steps show what they were given and gave, and name by its ref what is large",
+    "RU20 steps show what they were given and gave, and name by its ref what is large",
     [...NEEDS, "blobs"],
     async (given) => {
       const { runs, blobs } = given;

@@ -55,7 +55,7 @@ const selfCases: readonly Case[] = [
   }),
 
   prove(
-    "ST11 a session's bytes are all that it refers to, once each, and what others share is said",
+    "BL6 a session's bytes are all that it refers to, once each, and what others share is said",
     ["stats", "history", "state", "blobs", "lineage", "runs"],
     async ({ stats, history, state, blobs, lineage, runs }) => {
       const said = { session: "talk", agent: "a" };
