@@ -1,3 +1,4 @@
+// What an SDK throws and what a model writes, read.
 import { expect, test } from "vitest";
 import { failureOf } from "./failure.ts";
 import { invalidTextOf, readToolInput } from "./tool-input.ts";
