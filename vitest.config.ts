@@ -4,25 +4,16 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-const shared = { pool: "forks", testTimeout: 60_000, hookTimeout: 60_000 } as const;
+const isLong = process.env.HOLDFAST_TEST_LONG === "1";
+const shared = { pool: "forks", testTimeout: isLong ? 600_000 : 60_000, hookTimeout: 60_000 } as const;
 /** One more than there are cores as a rule: many tests wait for a disk, a server or an agent. */
 const WORKERS = 3;
 const elsewhere = ["**/node_modules/**", "**/dist/**"];
 
 /** Those that take longest, longest first: the last one to begin should not be the one that everybody waits for. */
 const LONG = [
-  ...[
-    "suites.postgres",
-    "agents/run",
-    "agents/opencode",
-    "sim/half",
-    "sim/required",
-    "suites.sqlite-file",
-    "bad-input",
-    "runs/tamper",
-    "suites.",
-  ],
-  ...["blobs/store", "test/package", "check/damage", "check/columns", "archive/archive", "sim/", "blobs/growth"],
+  ...["suites.postgres", "agents/run", "agents/cli", "suites.", "test/package", "blobs/store", "check/columns", "docs"],
+  ...["agents/opencode", "check/damage", "commands/run", "sim/", "check/", "archive/", "bad-input", "blobs/growth"],
 ];
 
 class LongFirst extends BaseSequencer {
@@ -65,7 +56,7 @@ export default defineConfig({
           name: "agents",
           include: ["test/agents/*.test.ts"],
           exclude: elsewhere,
-          testTimeout: 300_000,
+          testTimeout: isLong ? 600_000 : 300_000,
           maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },

@@ -27,9 +27,11 @@ export interface Surroundings {
   readonly folder: string;
   readonly pragmas: string;
   readonly postgres: string | null;
+  /** Other systems that were measured, with their versions. */
+  readonly peers?: string | undefined;
 }
 
-export function machineLine({ folder, pragmas, postgres }: Surroundings): string {
+export function machineLine({ folder, pragmas, postgres, peers }: Surroundings): string {
   const processors = cpus();
   return [
     processors[0]?.model.trim() ?? "unknown CPU",
@@ -37,6 +39,7 @@ export function machineLine({ folder, pragmas, postgres }: Surroundings): string
     `Node ${process.versions.node}`,
     `SQLite ${process.versions.sqlite ?? "?"} (${pragmas})`,
     postgres === null ? "no PostgreSQL" : `PostgreSQL ${postgres}`,
+    ...(peers === undefined ? [] : [peers]),
     `${fileSystemOf(folder)} at ${folder}`,
   ].join(", ");
 }

@@ -7,12 +7,13 @@ import { parseArgs } from "node:util";
 import { captures } from "./captures/suite.ts";
 import { foundation } from "./foundation/suite.ts";
 import { fileSystemOf, isMemory, machineLine } from "./machine.ts";
+import { peers } from "./peers/suite.ts";
 import { type Result, toJson, toTable, wrap } from "./report.ts";
 import { runs } from "./runs/suite.ts";
 import { sessions } from "./sessions/suite.ts";
 import { type Bench, chosen, isNamed, type Suite } from "./suite.ts";
 
-const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures };
+const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures, peers };
 
 const HELP = `npm run bench -- <suite> [options]
 
@@ -106,7 +107,10 @@ async function measure(
       console.error(`${bench.metrics.join(", ")} failed:`, error);
     }
   }
-  const machine = wrap(machineLine({ folder, pragmas: suite.pragmas, postgres: suite.postgresVersion() }), 80);
+  const machine = wrap(
+    machineLine({ folder, pragmas: suite.pragmas, postgres: suite.postgresVersion(), peers: suite.peers }),
+    80,
+  );
   if (json) {
     for (const line of machine) say(line);
     process.stdout.write(`${toJson(results)}\n`);

@@ -22,6 +22,8 @@ export interface Suite {
   readonly benches: readonly Bench[];
   /** Said with the machine. */
   readonly pragmas: string;
+  /** Other systems that it measures, with their versions. */
+  readonly peers?: string;
   /** The server's version once one was used. */
   postgresVersion(): string | null;
   /** Ends what the benches shared. */

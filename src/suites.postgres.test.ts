@@ -1,6 +1,8 @@
 // Every contract suite on PostgreSQL: each case in a schema that nobody else has.
+
 import { takeSchema } from "../test/schemas.ts";
 import { type Place, runEverySuite } from "../test/suites.ts";
+import { scaled } from "./testing/scale.ts";
 
 const POOL = { poolSize: 4 };
 
@@ -14,4 +16,4 @@ async function inSchema(): Promise<Place> {
   };
 }
 
-runEverySuite("postgres", inSchema, { runs: 30 });
+runEverySuite("postgres", inSchema, { runs: scaled({ short: 8, long: 60 }) });

@@ -1,4 +1,9 @@
 // Every contract suite on SQLite in memory.
-import { inMemory, runEverySuite } from "../test/suites.ts";
 
-runEverySuite("sqlite in memory", inMemory, { runs: 200, oneHandle: "a store in memory has one handle" });
+import { inMemory, runEverySuite } from "../test/suites.ts";
+import { scaled } from "./testing/scale.ts";
+
+runEverySuite("sqlite in memory", inMemory, {
+  runs: scaled({ short: 40, long: 300 }),
+  oneHandle: "a store in memory has one handle",
+});

@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { OpenCode, openCodeDataDir, type Row } from "../src/coding/opencode/runner.ts";
 import type { CaptureSource, FoundSession } from "../src/contracts/coding.ts";
 import { realEnvironment } from "../src/core/environment.ts";
+import { COMPILED } from "./compiled.ts";
 
 export interface Machine {
   readonly runner: OpenCode;
@@ -33,7 +34,7 @@ export function newMachine(): Machine {
   const [cwd, home] = [path.join(root, "work dir.é"), path.join(root, "home")];
   for (const folder of [cwd, home]) mkdirSync(folder);
   const log = path.join(root, "commands");
-  const env = { PATH: process.env.PATH ?? "", HOME: home };
+  const env = { ...COMPILED, PATH: process.env.PATH ?? "", HOME: home };
   const command = [process.execPath, path.join(import.meta.dirname, "fake-opencode.ts")] as const;
   const make = (more: Record<string, string>, deadlineMs?: number) =>
     new OpenCode({

@@ -8,6 +8,7 @@ import * as path from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { scaled } from "../src/testing/scale.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const manifest = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
@@ -159,6 +160,8 @@ describe("a project that installed it", () => {
       strict: true,
       exactOptionalPropertyTypes: true,
       noEmit: true,
+      // That the installed types are sound in themselves is tried below.
+      skipLibCheck: true,
       typeRoots: [path.join(root, "node_modules/@types")],
       types: ["node"],
     };
@@ -168,13 +171,59 @@ describe("a project that installed it", () => {
   });
 
   // Nothing is skipped, and nothing but the language and the web's types is there to lean on.
-  test.each(["es2022", "esnext"])("has types that are whole by themselves, for target %s", (target) => {
-    const imports = ["holdfast", "holdfast/coding", "holdfast/testing"].map((name) => `export * from "${name}";`);
-    fs.writeFileSync(path.join(project, "whole.ts"), imports.join("\n"));
-    const compilerOptions = { module: "nodenext", target, strict: true, noEmit: true, skipLibCheck: false, types: [] };
-    fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["whole.ts"] }));
-    succeed(project, "node", path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".");
-  });
+  test.each(scaled({ short: ["es2022"], long: ["es2022", "esnext"] }))(
+    "has types that are whole by themselves, for target %s",
+    (target) => {
+      const imports = ["holdfast", "holdfast/coding", "holdfast/testing"].map((name) => `export * from "${name}";`);
+      fs.writeFileSync(path.join(project, "whole.ts"), imports.join("\n"));
+      const compilerOptions = {
+        module: "nodenext",
+        target,
+        strict: true,
+        noEmit: true,
+        skipLibCheck: false,
+        types: [],
+      };
+      fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["whole.ts"] }));
+      succeed(project, "node", path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".");
+    },
+  );
+
+  // The examples and the fixtures import the sources; here they import the package.
+  test("compiles every example and every use, and refuses every wrong use, in the strictest project", () => {
+    const folder = path.join(scratch, "consumer");
+    const modules = path.join(folder, "node_modules");
+    fs.mkdirSync(modules, { recursive: true });
+    fs.symlinkSync(path.join(project, "node_modules", manifest.name), path.join(modules, manifest.name));
+    for (const name of Object.keys(manifest.devDependencies)) {
+      fs.mkdirSync(path.dirname(path.join(modules, name)), { recursive: true });
+      fs.symlinkSync(path.join(root, "node_modules", name), path.join(modules, name));
+    }
+    fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify({ name: "consumer", type: "module" }));
+    const files = ["examples", "test/fixtures/consumer"].flatMap((source) =>
+      filesOf(path.join(root, source), /\.ts$/).map((name) => {
+        const text = fs.readFileSync(path.join(root, source, name), "utf8");
+        const file = path.join(folder, source, name);
+        fs.mkdirSync(path.dirname(file), { recursive: true });
+        fs.writeFileSync(file, text.replaceAll(/"(?:\.\.\/)+src\/index\.ts"/g, JSON.stringify(manifest.name)));
+        return file;
+      }),
+    );
+    expect(files.map((file) => path.basename(file))).toEqual(expect.arrayContaining(["usage.ts", "wrong.ts"]));
+    const compilerOptions = {
+      ...{
+        module: "nodenext",
+        target: "es2023",
+        lib: ["es2024", "dom"],
+        noEmit: true,
+        allowImportingTsExtensions: true,
+      },
+      ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
+      ...{ typeRoots: [path.join(root, "node_modules/@types")], types: ["node"] },
+    };
+    fs.writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+    succeed(folder, "node", path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".");
+  }, 300_000);
 
   test("can be required from CommonJS, with nothing else installed", () => {
     fs.writeFileSync(path.join(project, "use.cjs"), 'console.log(typeof require("holdfast").open);');

@@ -12,6 +12,7 @@ import {
   checkInt,
   checkLimit,
   checkOptionalId,
+  checkOrder,
   checkRecord,
   checkTags,
   checkText,
@@ -171,16 +172,17 @@ async function remove(storage: Storage, payloads: Payloads, agentId: string): Pr
 }
 
 async function list(storage: Storage, filter: AgentFilter | undefined): Promise<Page<Agent>> {
-  const given = checkRecord(filter, "filter", ["tag", "agentType", "limit", "cursor"]);
+  const given = checkRecord(filter, "filter", ["tag", "agentType", "limit", "cursor", "order"]);
   const tag = checkOptionalId(given.tag, "tag");
   const type = checkOptionalId(given.agentType, "agentType") ?? null;
   const limit = checkLimit(given.limit, "page");
-  const after = readCursor(given.cursor) ?? 0;
+  const isNewest = checkOrder(given.order) === "newest";
+  const last = readCursor(given.cursor) ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
   // One more than asked for tells whether there is a next page.
   const rows =
     tag === undefined
-      ? await storage.query("agents.list", after, type, type, limit + 1)
-      : await storage.query("agents.byTag", tag, after, type, type, limit + 1);
+      ? await storage.query(isNewest ? "agents.list" : "agents.oldest", last, type, type, limit + 1)
+      : await storage.query(isNewest ? "agents.byTag" : "agents.oldestByTag", tag, last, type, type, limit + 1);
   const page = rows.slice(0, limit);
-  return { items: page.map(agentOf), next: rows.length > limit ? writeCursor(page.at(-1)?.no ?? after) : null };
+  return { items: page.map(agentOf), next: rows.length > limit ? writeCursor(page.at(-1)?.no ?? last) : null };
 }

@@ -4,6 +4,7 @@ import type { Locator } from "../contracts/lineage.ts";
 import type { CallRow, HeadRow, SpendingRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { lineageAt } from "../core/lineage.ts";
+import { addUsd, roundUsd } from "../core/money.ts";
 import { findAt } from "../sessions/find.ts";
 import { versions } from "../sessions/view.ts";
 
@@ -31,7 +32,7 @@ export function plus(a: Spending, b: Spending): Spending {
     outputTokens: a.outputTokens + b.outputTokens,
     cachedTokens: a.cachedTokens + b.cachedTokens,
     unknownTokens: a.unknownTokens + b.unknownTokens,
-    costUsd: a.costUsd + b.costUsd,
+    costUsd: addUsd(a.costUsd, b.costUsd),
     unknownCosts: a.unknownCosts + b.unknownCosts,
   };
 }
@@ -39,7 +40,7 @@ export function plus(a: Spending, b: Spending): Spending {
 function ofRow(row: SpendingRow): Spending {
   return {
     ...{ calls: row.calls, inputTokens: row.tokens_in, outputTokens: row.tokens_out, cachedTokens: row.tokens_cached },
-    ...{ unknownTokens: row.unknown_tokens, costUsd: row.cost_usd, unknownCosts: row.unknown_costs },
+    ...{ unknownTokens: row.unknown_tokens, costUsd: roundUsd(row.cost_usd), unknownCosts: row.unknown_costs },
   };
 }
 

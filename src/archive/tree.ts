@@ -83,7 +83,7 @@ async function readSession(storage: Storage, row: SessionRow): Promise<TreeSessi
   const messages = await shownMessages(storage, row);
   const parents = await storage.query("archive.branches", row.no, 0, NOW);
   const [made] = await storage.query("archive.derivations", row.no, 0, NOW);
-  const heads = (await storage.query("heads.list", id, 0, MOST_HEADS)).map(headOf);
+  const heads = (await storage.query("heads.oldest", id, 0, MOST_HEADS)).map(headOf);
   const numbers = [...new Set([1, ...parents.map((parent) => Number(parent.branch))])];
   const branches = numbers.map((branch): TreeBranch => {
     const parent = parents.find((one) => one.branch === branch);

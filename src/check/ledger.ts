@@ -285,7 +285,10 @@ export class Reader {
       this.cuts.set(seq, { branch: Number(branch), seq: Number(cut) });
       if (data.turn !== undefined) this.aborts.add(seq);
     }
-    if (type.startsWith("head/")) [this.#headBefore, this.#head] = [this.#head, String(data.head)];
+    if (type.startsWith("head/")) {
+      // A rewind to before the first head leaves none.
+      [this.#headBefore, this.#head] = [this.#head, typeof data.head === "string" ? data.head : null];
+    }
     // An aborted head was never the current one.
     else if (data.verb === "abort" && data.head === this.#head) this.#head = this.#headBefore;
   }

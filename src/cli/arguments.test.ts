@@ -45,6 +45,13 @@ describe("arguments", () => {
 
   test.each([
     [["sesions"], 'no command "sesions"; did you mean "sessions"?'],
+    [["run", "show", "r1"], 'holdfast run has no "show"; did you mean "holdfast runs show r1"?'],
+    [["run", "list"], 'holdfast run has no "list"; did you mean "holdfast runs ls"?'],
+    [["capture", "keep", "c1"], 'holdfast capture has no "keep"; did you mean "holdfast captures keep c1"?'],
+    [["session", "show", "chat-1"], 'no command "session"; did you mean "holdfast sessions show chat-1"?'],
+    [["blob", "stat", "x"], 'no command "blob"; did you mean "holdfast blobs stat x"?'],
+    [["task"], 'no command "task"; did you mean "tasks"?'],
+    [["agent", "helper"], 'no command "agent"; did you mean "agents"?'],
     [["frobnicate"], 'no command "frobnicate"; holdfast --help lists them'],
     [["sessions", "shw", "x"], '"sessions" has no "shw"; did you mean "show"?'],
     [["sessions", "chat-1"], '"sessions" has no "chat-1"; did you mean "sessions show chat-1"?'],

@@ -84,16 +84,16 @@ function resolve(names: readonly string[], given: readonly Given[], commands: re
   const named = commands.find((command) => command.name === name);
   if (named === undefined) {
     const known = commands.filter((command) => !command.hidden).map((command) => command.name);
-    const guess = ELSEWHERE[name] ?? didYouMean(name, known);
+    const guess = ELSEWHERE[name] ?? pluralInstead(names, commands) ?? didYouMean(name, known);
     throw new UsageError(`no command "${name}"${guess === "" ? "; holdfast --help lists them" : guess}`);
   }
-  if (!isGroup(named)) return { named, command: named, path: name, given, operands: names.slice(1) };
+  if (!isGroup(named)) {
+    const meant = pluralInstead(names, commands);
+    if (meant !== null) throw new UsageError(`holdfast ${name} has no "${second}"${meant}`);
+    return { named, command: named, path: name, given, operands: names.slice(1) };
+  }
 
-  const sub =
-    named.commands.find((command) => command.name === second) ??
-    named.commands.find(({ aliases }) => {
-      return second !== undefined && aliases?.includes(second);
-    });
+  const sub = subcommandOf(named, second);
   if (sub !== undefined) return { named, command: sub, path: `${name} ${sub.name}`, given, operands: names.slice(2) };
   const fallback = named.commands.find((command) => command.name === named.fallback);
   const known = named.commands.map((command) => command.name);
@@ -102,6 +102,19 @@ function resolve(names: readonly string[], given: readonly Given[], commands: re
     throw new UsageError(`"${name}" has no "${second}"${guess === "" ? `; it has ${known.join(", ")}` : guess}`);
   }
   return { named, command: fallback, path: name, given, operands: names.slice(1) };
+}
+
+function subcommandOf({ commands }: CommandGroup, name: string | undefined): Command | undefined {
+  if (name === undefined) return undefined;
+  return commands.find((one) => one.name === name) ?? commands.find(({ aliases }) => aliases?.includes(name));
+}
+
+/** `run show r1` is most likely `runs show r1`; null: the plural has no such command. */
+function pluralInstead([name, second, ...more]: readonly string[], commands: readonly AnyCommand[]): string | null {
+  const group = commands.filter(isGroup).find((one) => one.name === `${name}s`);
+  const meant = group === undefined ? undefined : subcommandOf(group, second);
+  if (group === undefined || meant === undefined) return null;
+  return `; did you mean "holdfast ${[group.name, meant.name, ...more].join(" ")}"?`;
 }
 
 /** A name where a list was asked for is most likely that of the thing to show. */

@@ -100,15 +100,13 @@ export function headLine(head: Head, current: boolean, session: string, output: 
     ...(current ? [{ text: " current", paint: good }] : []),
     ...marks.map((mark) => ({ text: ` ${mark}`, paint: mark === "aborted" ? bad : strong })),
   ];
-  const upTo = head.compaction?.upTo ?? "";
-  const short = upTo.startsWith(`${session}#`) ? upTo.slice(session.length) : upTo;
   const pieces: Piece[] = [
     { text: head.status === "aborted" ? "○ " : "● ", paint: current ? good : faint },
     { text: output.interactive ? shortHead(head.id) : head.id, paint: name },
     // One that is inherited is reached through its own session.
     ...(head.session === session ? [] : [{ text: ` of ${head.session}`, paint: faint }]),
     ...words,
-    ...(head.compaction === null ? [] : [{ text: `: stands for all up to ${short}` }]),
+    ...(head.compaction === null ? [] : [{ text: `: stands for all up to ${head.compaction.upTo}` }]),
     ...(head.finalSummary === null
       ? []
       : [{ text: `${words.length > 0 || head.session !== session ? ":" : ""} ${head.finalSummary}` }]),

@@ -17,7 +17,11 @@ const DEFAULT_LAST = 50;
 export function rangeOptions(noun: string, most?: number): Options {
   return {
     last: { type: "number", summary: `the last N (default ${DEFAULT_LAST})` },
-    after: { type: "number", value: "SEQ", summary: `only ${noun} behind this seq; 0 is from the start` },
+    after: {
+      type: "text",
+      value: "SEQ",
+      summary: `only ${noun} behind this seq, or behind the one with this id (chat-1#7); 0 is from the start`,
+    },
     limit: {
       type: "number",
       ...(most === undefined ? {} : { max: most }),
@@ -34,22 +38,34 @@ export type Range<After = number> =
   /** The end of it. */
   | { readonly last: number; readonly after?: never; readonly limit?: never };
 
-export function readRange(args: Arguments): Range {
-  return rangeOf(args, args.number("after"));
+/** Of one session's log: an id in --after must be one of its own. */
+export function readRange(args: Arguments, session: string): Range {
+  return rangeOf(args, readAfterSeq(args, session));
+}
+
+/** `7` or `chat-1#7`, as the seq in this session's log. */
+export function readAfterSeq(args: Arguments, session: string): number | undefined {
+  const after = readAfter(args);
+  if (typeof after !== "string") return after;
+  if (after.startsWith(`${session}#`)) return Number(after.slice(session.length + 1));
+  throw new UsageError(`--after names an event of another session: "${after}" is none of "${session}"`);
 }
 
 const OWN = /^#?(\d{1,15})$/;
 const ANY = /^.+#[1-9]\d{0,14}$/s;
 
-/** `7`, or what `messages` prints: `#7` of the session itself, `chat-1#7` also of one that it inherits from. */
+/** `7`, or what `messages` prints: `chat-1#7`, also of a session that this one inherits from. */
 export function readMessageRange(args: Arguments): Range<number | string> {
+  return rangeOf<number | string>(args, readAfter(args));
+}
+
+function readAfter(args: Arguments): number | string | undefined {
   const text = args.text("after");
-  if (text === undefined) return rangeOf<number | string>(args, undefined);
+  if (text === undefined) return undefined;
   const seq = OWN.exec(text)?.[1];
-  if (seq === undefined && !ANY.test(text)) {
-    throw new UsageError(`--after takes a seq, or a message as it is shown, such as chat-1#7; not "${text}"`);
-  }
-  return rangeOf(args, seq === undefined ? text : Number(seq));
+  if (seq !== undefined) return Number(seq);
+  if (ANY.test(text)) return text;
+  throw new UsageError(`--after takes a seq, or an id as it is shown, such as chat-1#7; not "${text}"`);
 }
 
 function rangeOf<After>(args: Arguments, after: After | undefined): Range<After> {

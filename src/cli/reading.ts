@@ -120,9 +120,7 @@ function hintFor({ session, head }: Locator, agent: string | undefined): (error:
   const only = agent === undefined ? "" : ` --agent ${quoted(agent)}`;
   const named = quoted(head === undefined ? session : `${session}@${head.slice(0, 11)}`);
   return ({ details }) => {
-    // Of what is inherited the seq is another session's.
-    const isOwn = details.session === undefined || details.session === session;
-    const after = isOwn ? String(details.seq) : quoted(`${details.session}#${details.seq}`);
+    const after = quoted(`${details.session ?? session}#${details.seq}`);
     return `only a backup has its text; \`holdfast messages ${named}${only} --after ${after}\` reads what follows it`;
   };
 }

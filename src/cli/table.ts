@@ -33,6 +33,9 @@ export interface Frame {
 /** What an id is shown in: enough for those we make, and for `claude-code/` and a UUID. A cut id cannot be copied. */
 export const ID = { shrink: 9, min: 48, keep: true, whole: true } as const;
 
+/** The same where every line has one, and what stands beside it is worth a line of its own when there is no room. */
+export const EVENT_ID = { shrink: 9, min: 16, keep: true, whole: true } as const;
+
 const GAP = 2;
 const MIN = 8;
 

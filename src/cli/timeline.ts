@@ -286,7 +286,8 @@ export function verdictWords(verdict: Json | undefined, reason: DecisionReason):
 function sourceOf({ from, parent }: JsonObject): string {
   const { run, iteration, retry } = (from ?? {}) as JsonObject;
   if (retry === true) return `, taking up ${run}`;
-  if (run !== undefined) return `, from ${run} after iteration ${iteration}`;
+  if (run !== undefined)
+    return `, from ${run} ${iteration === 0 ? "at its beginning" : `after iteration ${iteration}`}`;
   return parent === undefined ? "" : `, spawned by ${parent}`;
 }
 

@@ -12,14 +12,12 @@ const INDENT = "    ";
 /** Arguments and results of tools can be whole files; `--json` has all of it. */
 const TOOL_TEXT_MAX = 600;
 
-/** Of another session, which this one inherits from, a message is named in full: each has its own numbers. */
-export function messageLines(message: MessageAt, session: string, now: number, output: Output, call?: Call): string[] {
+export function messageLines(message: MessageAt, now: number, output: Output, call?: Call): string[] {
   const { style } = output;
   const isErased = "erased" in message;
   const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
   const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
-  const name = message.id === `${session}#${message.seq}` ? `#${message.seq}` : safeLine(message.id);
-  const head = `${style.name(name)} ${who} ${style.faint(formatAge(isErased ? message.at : saidAt(message), now))}`;
+  const head = `${style.name(safeLine(message.id))} ${who} ${style.faint(formatAge(isErased ? message.at : saidAt(message), now))}`;
   const writer = call === undefined ? [] : wrap(safeLine(`by ${callLabel(call)}`), output.width - INDENT.length);
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
   return [head, ...writer.map((line) => INDENT + style.faint(line)), ...contentLines(message.content, output)];

@@ -1,11 +1,12 @@
 // Sessions drawn as a tree: heads and branches under their session, forks where they leave it, what it invoked. Every
 // line fits the terminal.
 import type { Tree, TreeBranch, TreeSession } from "../contracts/archive.ts";
+import { rowId } from "../core/row-id.ts";
 import { shortHead } from "./locate.ts";
 import type { Style } from "./style.ts";
 import type { Frame } from "./table.ts";
 import { displayWidth, safeLine, truncate } from "./terminal.ts";
-import { formatCount, plural } from "./units.ts";
+import { plural } from "./units.ts";
 
 /** Something in the tree: a line made of pieces, and what is below it. */
 interface Node {
@@ -113,7 +114,7 @@ class Family {
       { text: session.id, paint: isMarked ? (text) => strong(name(text)) : name },
       ...(isMarked ? [{ text: " ←", paint: warn }] : []),
       { text: `  ${facts.join(", ")}`, paint: faint },
-      ...(lost ? [{ text: `, a fork of ${session.from?.session} at seq ${session.from?.seq}`, paint: faint }] : []),
+      ...(lost ? [{ text: `, a fork at ${session.from?.session}#${session.from?.seq}`, paint: faint }] : []),
       ...(session.title === null ? [] : [{ text: `  ${session.title}` }]),
     ];
     const [first] = session.branches;
@@ -154,7 +155,7 @@ class Family {
       const pieces: Piece[] = [
         { text: status === "aborted" ? "○ " : "● ", paint: isCurrent ? good : faint },
         { text: shortHead(id), paint: name },
-        { text: ` seq ${formatCount(seq)}`, paint: faint },
+        { text: ` ${rowId(session.id, seq)}`, paint: faint },
         ...(id === asked ? [{ text: " ←", paint: warn }] : []),
         ...(isCurrent && (asked ?? null) === null ? [{ text: " current", paint: good }] : []),
         ...(status === "aborted" ? [{ text: " aborted", paint: bad }] : []),
@@ -170,14 +171,14 @@ class Family {
     const text = `branch ${branch.branch}`;
     const pieces = [
       { text },
-      { text: ` from seq ${formatCount(branch.from?.seq ?? 0)}`, paint: faint },
+      { text: branch.from === null ? "" : ` from ${rowId(branch.from.session, branch.from.seq)}`, paint: faint },
       ...(branch.branch === session.branch ? [{ text: " the session is here", paint: good }] : []),
     ];
     return { pieces, below: this.#branch(session, branch) };
   }
 
   #fork(session: TreeSession): Node {
-    const at = session.from === null ? "" : ` at seq ${formatCount(session.from.seq)}: `;
+    const at = session.from === null ? "" : ` at ${rowId(session.from.session, session.from.seq)}: `;
     return this.#session(session, [{ text: session.from?.type ?? "fork" }, { text: at, paint: this.#style.faint }]);
   }
 

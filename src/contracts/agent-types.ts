@@ -1,8 +1,9 @@
 // How the types of an agent's tools and signals reach the code of its iterations. There are two forms: typed by name, when
 // defineAgent() can infer the names, and untyped, for agents that are declared with `AgentDefinition` alone.
 import type { Json } from "./json.ts";
-import type { AgentDefinition, Iteration, Model, StepCall, Tool, Verdict } from "./runs.ts";
+import type { AgentDefinition, Iteration, Model, Tool, Verdict } from "./runs.ts";
 import type { JsonSchema, StandardJsonSchema, StandardSchema } from "./standard-schema.ts";
+import type { StepCall } from "./steps.ts";
 
 /** `it.tools` of an agent whose tools the compiler does not know. */
 export type UntypedToolCalls = Readonly<Record<string, UntypedToolCall["call"]>>;

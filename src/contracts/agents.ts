@@ -1,7 +1,7 @@
 // Agents: registered identities with metadata and ordered core blocks that are needed on every request.
 // Promise: saveBlocks and loadBlocks write and read an agent's whole ordered set atomically; every edit of a block is
 // a version that can be read and restored.
-import type { JsonableObject, JsonObject, Page } from "./json.ts";
+import type { JsonableObject, JsonObject, ListOrder, Page } from "./json.ts";
 
 export interface Agent {
   readonly id: string;
@@ -38,6 +38,8 @@ export interface AgentFilter {
   readonly agentType?: string;
   readonly limit?: number;
   readonly cursor?: string;
+  /** Newest first when not given; a cursor goes with the order it was given for. */
+  readonly order?: ListOrder;
 }
 
 export interface Block {
@@ -81,7 +83,7 @@ export interface Agents {
   /** AlreadyExists when the id is taken. */
   create<M extends object = JsonObject>(input?: AgentInput<M>): Promise<Agent>;
   get(id: string): Promise<Agent | null>;
-  /** In order of creation. */
+  /** Newest first. */
   list(filter?: AgentFilter): Promise<Page<Agent>>;
   /** Only the given fields change. */
   update<M extends object = JsonObject>(id: string, patch: AgentPatch<M>): Promise<Agent>;

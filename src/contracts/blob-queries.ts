@@ -2,12 +2,30 @@
 import type { StoredPayload } from "./payloads.ts";
 import type { BlobRow, ChunkRow, FrameRow, Read, SegmentRow } from "./queries.ts";
 
+/** A row that refers to a blob. `named`: the blob it refers to names the one that was asked for. */
+export interface ReferrerRow {
+  readonly source: string;
+  readonly named: number;
+  readonly session: string | null;
+  readonly seq: number;
+  /** Of an event. */
+  readonly type: string | null;
+  /** A state's key, the id of a head, a capture or a block. */
+  readonly name: string | null;
+}
+
 export interface BlobQueries {
   "blob.get": Read<[sha256: Uint8Array], BlobRow & { readonly body: Uint8Array | null }>;
   "blob.payload": Read<[sha256: Uint8Array], StoredPayload>;
   "blob.head": Read<[sha256: Uint8Array], BlobRow>;
   /** Newest first, with everything that is part of another. */
   "blobs.list": Read<[beforeNo: number, limit: number], BlobRow>;
+  /** Largest first, without what is part of another. */
+  "blobs.largest": Read<[size: number, beforeNo: number, limit: number], BlobRow>;
+  /** Newest first. */
+  "blob.referrers": Read<[sha256: Uint8Array, sameSha256: Uint8Array, limit: number], ReferrerRow>;
+  "words.referrers": Read<[prefix: Uint8Array, sha256: Uint8Array, limit: number], ReferrerRow>;
+  "words.referrersUnindexed": Read<[sha256: Uint8Array, limit: number], ReferrerRow>;
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */
   "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;

@@ -37,6 +37,23 @@ export interface BlobStat {
 export interface BlobRange {
   readonly limit?: number;
   readonly cursor?: string;
+  /** "age" (default): newest first. "size": largest first. A cursor goes with the sort it was given for. */
+  readonly sort?: "age" | "size";
+}
+
+export type ReferrerKind =
+  | ("message" | "step" | "checkpoint" | "run" | "signal" | "event" | "annotation")
+  | ("state" | "eval" | "call" | "snapshot" | "head" | "capture" | "block");
+
+/** A row that refers to a blob. */
+export interface BlobReferrer {
+  readonly kind: ReferrerKind;
+  /** `session#seq`; `session/key` of state, `block#version` of a block, and of a head or a capture its own id. */
+  readonly id: string;
+  /** null: a block belongs to no session. */
+  readonly session: string | null;
+  /** content: the row is kept in it. attachment: what the row is kept in names it, as a message does an image. */
+  readonly how: "content" | "attachment";
 }
 
 export type BlobSource = Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -77,10 +94,12 @@ export interface Blobs {
   exists(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobStat | null>;
   /**
-   * Newest first, by when the bytes first came, and also what has expired and is not collected yet. What larger blobs are
+   * Newest first, by when the bytes first came, or largest first; also what has expired and is not collected yet. What larger blobs are
    * made of is not listed, nor is short content that stands in the row of its message: `stat` finds that by its ref.
    */
   list(range?: BlobRange): Promise<Page<BlobStat>>;
+  /** Rows that refer to it, of the newest session first; 100 when no limit is given. This reads all rows of the store. */
+  referrers(ref: string, range?: { readonly limit?: number }): Promise<readonly BlobReferrer[]>;
   /** Survives past expiry until unpinned. */
   pin(ref: string): Promise<void>;
   unpin(ref: string): Promise<void>;

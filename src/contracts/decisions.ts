@@ -1,6 +1,6 @@
 // What people are asked about runs, and what they answer.
-import type { Json } from "./json.ts";
-import type { Step } from "./runs.ts";
+import type { Json, ListOrder } from "./json.ts";
+import type { Step } from "./steps.ts";
 
 /** in-doubt: the outcome of a step was lost. approval: a tool asks before its first try (`approve`). */
 export type DecisionReason = "in-doubt" | "approval";
@@ -35,6 +35,8 @@ export interface DecisionFilter {
   readonly answered?: boolean;
   readonly limit?: number;
   readonly cursor?: string;
+  /** Newest first when not given; a cursor goes with the order it was given for. */
+  readonly order?: ListOrder;
 }
 
 export type AnswerInput = {

@@ -85,7 +85,13 @@ export interface Stats {
     readonly id: string;
     readonly events: number;
     readonly messages: number;
+    /**
+     * Bytes as given of all that its own rows refer to, on every branch, each content once: messages, attachments, state in
+     * all its versions, calls, evals, steps, checkpoints and captures. What a fork inherits is its source's.
+     */
     readonly bytes: number;
+    /** How many of them other sessions refer to as well: erasing this session gives back at most the others. */
+    readonly sharedBytes: number;
   }[];
 }
 

@@ -32,6 +32,9 @@ export type Jsonable<T> = T extends Json
 export type JsonableObject<T> = T extends readonly unknown[] ? JsonObject : Jsonable<T>;
 
 /** A page of a list, and where the next one starts; `next` is null at the end. */
+/** Lists are newest first unless the caller asks otherwise. */
+export type ListOrder = "newest" | "oldest";
+
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next: string | null;

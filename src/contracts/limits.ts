@@ -27,6 +27,8 @@ export const LIMITS = {
   stateKeys: 10_000,
   /** Bytes of one payload as JSON: a final value, variables, a call's request or response, an eval's code or result. */
   payloadBytes: 67_108_864,
+  /** Bytes of a step's input or result that runs.steps() shows; a larger one is named by its ref. */
+  stepContentBytes: 65_536,
   /** Rows of one page of any list, and of one read. */
   page: 1000,
   historyPage: 200_000,

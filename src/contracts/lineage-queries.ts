@@ -227,7 +227,9 @@ export interface LineageQueries extends ArchiveQueries {
   "head.current": Read<[session: string], HeadRow>;
   /** The newest at or before, also an aborted one: only who chose it by its id goes on from it. */
   "head.before": Read<[session: number, branch: number, upTo: number], HeadRow>;
-  "heads.list": Read<[session: string, after: number, limit: number], HeadRow>;
+  /** Newest first. */
+  "heads.list": Read<[session: string, before: number, limit: number], HeadRow>;
+  "heads.oldest": Read<[session: string, after: number, limit: number], HeadRow>;
   "heads.at": Read<Stretch, HeadRow>;
   "turns.at": Read<[...Stretch, sameUpTo: number], TurnRow>;
   "turn.get": Read<[session: string, first: number], TurnRow>;

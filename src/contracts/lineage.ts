@@ -5,7 +5,7 @@
 import type { Call } from "./calls.ts";
 import type { Context, ContextOptions } from "./context.ts";
 import type { AttachInput, AttachMode, AttachSource } from "./invocations.ts";
-import type { Json, JsonObject, Page } from "./json.ts";
+import type { Json, JsonObject, ListOrder, Page } from "./json.ts";
 import type { Message } from "./messages.ts";
 import type { Session } from "./sessions.ts";
 
@@ -111,6 +111,12 @@ export interface CompactInput {
   readonly expect?: string | null;
 }
 
+export interface HeadRange {
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
+  readonly order?: ListOrder;
+}
+
 export interface Heads {
   get(id: string): Promise<Head | null>;
   /** Those whose ids begin like this (`hd-` and some digits), at most ten. */
@@ -118,10 +124,10 @@ export interface Heads {
   /** Of the session named; with a head, that head. null when none was published yet. */
   current(at: At): Promise<Head | null>;
   /**
-   * Every head of the session in order of creation, also aborted ones and those of other branches. With a head, those of the
-   * session on the line that leads to it.
+   * Every head of the session, newest first, also aborted ones and those of other branches. With a head, those of the
+   * session on the line that leads to it. A cursor goes with the order it was given for.
    */
-  list(at: At, range?: { readonly limit?: number; readonly cursor?: string | undefined }): Promise<Page<Head>>;
+  list(at: At, range?: HeadRange): Promise<Page<Head>>;
   /** Makes where the session stands a head and the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
   /**

@@ -330,9 +330,15 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
 
   // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
   "agent.get": Read<[id: string], AgentRow>;
-  "agents.list": Read<[after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
+  // Newest first, or oldest first; `last` is the number of the last one seen.
+  "agents.list": Read<[last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
+  "agents.oldest": Read<[last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number], AgentRow>;
   "agents.byTag": Read<
-    [tag: string, after: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number],
+    [tag: string, last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number],
+    AgentRow
+  >;
+  "agents.oldestByTag": Read<
+    [tag: string, last: number, agentType: Filter<string>, agentType2: Filter<string>, limit: number],
     AgentRow
   >;
   "blocks.load": Read<[agent: string], BlockRow>;
@@ -373,7 +379,13 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
   "stats.blobs": Read<[], Readonly<Record<"form" | "n" | "size" | "stored" | "referenced" | "outside", number>>>;
   "stats.sessions": Read<
     [limit: number],
-    { readonly id: string; readonly events: number; readonly messages: number; readonly bytes: number }
+    {
+      readonly id: string;
+      readonly events: number;
+      readonly messages: number;
+      readonly bytes: number;
+      readonly shared: number;
+    }
   >;
 }
 

@@ -116,13 +116,19 @@ export interface RunQueries {
   "run.decisions": Read<OfRun, CheckedRunPartRow>;
   "run.checkpoints": Read<OfRun, CheckedRunPartRow>;
   "signal.next": Read<[run: string, name: string], JournalRow>;
-  /** Those that wait for an answer. */
+  /** Those that wait for an answer. Newest first, as all of these; the names that end in oldest are the other way round. */
   "decisions.open": Read<Behind, DecisionRow>;
+  "decisions.open.oldest": Read<Behind, DecisionRow>;
   "decisions.answered": Read<Behind, DecisionRow>;
+  "decisions.answered.oldest": Read<Behind, DecisionRow>;
   "decisions.list": Read<Behind, DecisionRow>;
+  "decisions.list.oldest": Read<Behind, DecisionRow>;
   "decisions.openByRun": Read<[run: string, ...Behind], DecisionRow>;
+  "decisions.openByRun.oldest": Read<[run: string, ...Behind], DecisionRow>;
   "decisions.answeredByRun": Read<[run: string, ...Behind], DecisionRow>;
+  "decisions.answeredByRun.oldest": Read<[run: string, ...Behind], DecisionRow>;
   "decisions.byRun": Read<[run: string, ...Behind], DecisionRow>;
+  "decisions.byRun.oldest": Read<[run: string, ...Behind], DecisionRow>;
   /** The last that was asked about a step. */
   "decision.get": Read<[session: string, step: number], DecisionRow>;
   "checkpoint.last": Read<[session: string, agent: string, run: string], CheckpointRow>;

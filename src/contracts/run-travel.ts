@@ -13,7 +13,7 @@ export interface ForkRunInput {
 }
 
 export interface RewindRunInput {
-  /** 1 or more. */
+  /** Goes on after this iteration; 0: from before the run began. */
   readonly iteration: number;
   readonly state?: unknown;
   readonly id?: string;

@@ -13,14 +13,15 @@ import type {
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
 import type { Context, ContextOptions } from "./context.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
-import type { HistoryRange } from "./history.ts";
 import type { Json, JsonObject, Page } from "./json.ts";
 import type { LogEvent } from "./log.ts";
 import type { Message, MessageInput } from "./messages.ts";
 import type { MessageOptions, RecordedReply } from "./replies.ts";
 import type { RunResult } from "./run-results.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput } from "./run-travel.ts";
+import type { ExecuteOptions, ResumeOptions, RunIdle, RunProcess, Waits } from "./run-waits.ts";
 import type { JsonSchema, StandardSchema } from "./standard-schema.ts";
+import type { RecordedHistoryRange, RetryPolicy, RunCompaction, Step, StepCall, StepRange } from "./steps.ts";
 import type { Token, Worker, WorkerOptions } from "./workers.ts";
 
 export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
@@ -36,41 +37,11 @@ export interface RunLimits {
 
 export type StopReason = "done" | "failed" | "cancelled" | `limit:${keyof RunLimits}`;
 
-/** What a run that is not at work waits for. */
-export type Waits =
-  | { readonly kind: "signal"; readonly name: string }
-  | { readonly kind: "decision"; readonly decision: string }
-  | { readonly kind: "run"; readonly run: string };
-
 export interface RunError {
   readonly code: string;
   readonly message: string;
   /** What to do about it, where Holdfast knows. */
   readonly hint?: string;
-}
-
-export interface RunProcess {
-  readonly host: string;
-  readonly pid: number;
-}
-
-/** Who has the lease of a run. Host and pid are null where the platform does not tell. */
-export interface RunOwner {
-  readonly worker: string;
-  readonly host: string | null;
-  readonly pid: number | null;
-}
-
-export interface RunIdle {
-  /**
-   * queued: no worker has taken it yet, or the last one gave it back. owner-gone: the process that had its lease has ended.
-   * waiting, paused: its agent said so. held: it came with an archive. retry-later: its last try came to nothing.
-   */
-  readonly reason: "queued" | "owner-gone" | "waiting" | "paused" | "held" | "retry-later";
-  /** The same for people. */
-  readonly message: string;
-  /** What continues it. */
-  readonly hint: string;
 }
 
 export interface Run {
@@ -123,50 +94,6 @@ export interface Run {
   readonly endedAt: number | null;
 }
 
-export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
-/** asked: a person is asked before its first try, and nothing of it has happened. started: nobody knows yet whether it happened. */
-export type StepStatus = "asked" | "started" | "done" | "failed";
-
-/** One attempt at one thing, at its place in the run. */
-export interface Step {
-  /** Names the event that holds its intent, or its result where it needs no intent: "session#seq". */
-  readonly id: string;
-  readonly run: string;
-  readonly iteration: number;
-  readonly path: string;
-  readonly kind: StepKind;
-  readonly name: string;
-  readonly attempt: number;
-  readonly status: StepStatus;
-  /** Given to the tool: the same for as long as the outcome is in doubt. */
-  readonly idempotencyKey: string;
-  readonly startedAt: number;
-  readonly endedAt: number | null;
-  readonly error: RunError | null;
-  /** Of a recorded read: where in the session's log it read. */
-  readonly position?: ReadPosition;
-}
-
-/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
-export interface ReadPosition {
-  readonly branch: number;
-  readonly seq: number;
-  /** How many messages or keys it gave. */
-  readonly count: number;
-}
-
-/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
-export interface RecordedHistoryRange extends HistoryRange {
-  readonly agent?: string | null;
-}
-
-export interface RunCompaction {
-  /** Stands in contexts for all messages up to and with `upTo`. */
-  readonly summary: string;
-  /** The id of the last message that the summary covers. */
-  readonly upTo: string;
-}
-
 export interface RunFilter {
   readonly session?: string;
   readonly agent?: string;
@@ -191,29 +118,6 @@ export interface Recovery {
 }
 
 export type Recovered = Recovery | { readonly run: Run; readonly error: RunError };
-
-export interface RetryPolicy {
-  /** Tries in all; 1 is none more. */
-  readonly attempts: number;
-  /** Before the second try; doubled before each further one. */
-  readonly backoffMs?: number;
-  readonly maxBackoffMs?: number;
-}
-
-/** What a tool or a model is told about the call. */
-export interface StepCall {
-  readonly run: string;
-  readonly session: string;
-  readonly iteration: number;
-  readonly path: string;
-  readonly attempt: number;
-  /** Look it up before acting, or upsert under it: the same for as long as nobody knows how an earlier try ended. */
-  readonly idempotencyKey: string;
-  /** An earlier try under this key may have happened. */
-  readonly again: boolean;
-  /** Aborted when the run is cancelled or its lease is lost: nothing that happens afterwards counts. */
-  readonly signal: AbortSignal;
-}
 
 /**
  * `Accepted` is what a call must give, `Out` what it gets. They differ from `In`, which execute() is given, and `Returned`, which
@@ -409,47 +313,6 @@ export interface RunSetting {
   readonly leaseMs?: number;
 }
 
-/** Why a call of execute() or resume() does not go on, told through `onWait`. */
-export interface RunWait {
-  readonly run: string;
-  readonly session: string;
-  /** owner: a worker has its lease. The others: what the run itself waits for. */
-  readonly reason: "owner" | "signal" | "decision" | "run" | "paused";
-  /** Set when the reason is owner. */
-  readonly owner: RunOwner | null;
-  readonly waitsFor: readonly Waits[];
-  /** It goes on after this long at the latest; null: that depends on others. */
-  readonly atMostMs: number | null;
-  /** The same for people, with what to do. */
-  readonly message: string;
-}
-
-export interface ExecuteOptions extends ResumeOptions {
-  /**
-   * Whether the call waits through everything the run waits for, and ends when the run has ended. `execute` does unless this
-   * is false; `resume` does only when this is true. Without it the call returns as soon as the run waits or is paused.
-   */
-  readonly wait?: boolean;
-  /** Called whenever the call begins to wait for something else. */
-  readonly onWait?: (wait: RunWait) => void;
-  /** Aborted: the call rejects with Aborted, and the run is given back for another call or worker to continue. */
-  readonly signal?: AbortSignal;
-}
-
-export interface ResumeOptions {
-  /** Goes on although the agent has another version or other tools than the run began with. */
-  readonly allowMismatch?: boolean;
-  /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
-  readonly verify?: "whole" | "checkpoint";
-  /**
-   * What recorded reads give for content that was erased since they were made. "fail", the default: the work stops with
-   * ContentErased. "placeholder": a text that says so stands in its place, and steps after it may have other arguments.
-   */
-  readonly erased?: ErasedContent;
-}
-
-export type ErasedContent = "fail" | "placeholder";
-
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
   /**
@@ -473,7 +336,8 @@ export interface Runs {
   ): Promise<RunResult<Output>>;
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
-  steps(id: string, range?: { readonly iteration?: number }): Promise<readonly Step[]>;
+  /** In the order in which they began. */
+  steps(id: string, range?: StepRange): Promise<readonly Step[]>;
   /** What its session's log has of it, in order; messages that were cleared are left out. 1000 unless said: on with `after`. */
   events(id: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly LogEvent[]>;
   result(id: string): Promise<RunResult | null>;
@@ -488,7 +352,7 @@ export interface Runs {
   retry(id: string, input?: RetryInput): Promise<Run>;
   /** A new session and a run in it that goes on after one of the run's iterations. */
   fork(id: string, input?: ForkRunInput): Promise<Run>;
-  /** Takes the session back to after one of the run's iterations, and begins a run from there. */
+  /** Takes the session back to after one of the run's iterations, or to before the run, and begins a run from there. */
   rewind(id: string, input: RewindRunInput): Promise<Run>;
   /** What it carried goes; that it was stays in the log, and its id is not used again. Of runs that have ended. */
   delete(id: string): Promise<boolean>;
@@ -499,9 +363,12 @@ export interface Runs {
   createWorker(options: WorkerOptions): Worker;
   /** What models say while they are asked, of this handle's runs; ends when the signal does. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
-  /** What people are asked now. */
-  pending(filter?: { readonly run?: string; readonly limit?: number }): Promise<readonly Decision[]>;
-  /** What they were asked ever, with the answers, as the log has them; in the order in which each session asked. */
+  /** What people are asked now, in the order of decisions(). */
+  pending(filter?: Pick<DecisionFilter, "run" | "limit" | "order">): Promise<readonly Decision[]>;
+  /**
+   * What they were asked ever, with the answers, as the log has them. The newest session comes first, and of each session
+   * its newest question; `order: "oldest"` is the other way round.
+   */
   decisions(filter?: DecisionFilter): Promise<Page<Decision>>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;
   /** Where the run stood after an iteration, the last one when none is named; null: before its first. */

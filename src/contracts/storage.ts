@@ -68,6 +68,11 @@ export interface SqlWords {
   recursive(name: string, arms: readonly ((name: string) => string)[]): string;
   /** Rows of a JSON array of arrays, which is the parameter `?`. */
   jsonRows(columns: readonly ("int" | "real" | "text")[]): string;
+  /**
+   * The text of a field of a JSON object kept as UTF-8 bytes; NULL when it is not there, and in every field of an object that
+   * holds a NUL character.
+   */
+  jsonField(bytes: string, ...path: readonly string[]): string;
   /** Goes before a statement to be told how it would run. */
   readonly explain: string;
 }

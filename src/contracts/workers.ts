@@ -1,5 +1,6 @@
 // Workers: they take runs of their agents from a store and work on them.
-import type { AnyAgent, ResumeOptions, Run, RunError } from "./runs.ts";
+import type { ResumeOptions } from "./run-waits.ts";
+import type { AnyAgent, Run, RunError } from "./runs.ts";
 
 export interface WorkerOptions extends ResumeOptions {
   readonly agents: readonly AnyAgent[];

@@ -38,7 +38,7 @@ function nameOf({ session, seq }: MessageRow): RowName {
 function inMessage(row: MessageRow, error: unknown): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "BlobCorrupted") return error;
   const { session, seq } = row;
-  return new HoldfastError("BlobCorrupted", `message ${seq} of ${JSON.stringify(session)}: ${error.message}`, {
+  return new HoldfastError("BlobCorrupted", `message ${rowId(session, seq)}: ${error.message}`, {
     details: { ...error.details, session, seq },
     hint: `Its text can only come back from a backup; what follows it is read with after: ${JSON.stringify(rowId(session, seq))}.`,
     cause: error,

@@ -5,7 +5,7 @@ import { plainObject } from "../core/decode.ts";
 
 type Say = (event: LogEvent) => string;
 
-const step = ({ data }: LogEvent) => `step #${data.step}`;
+const step = ({ session, data }: LogEvent) => `step ${session}#${data.step}`;
 const failure = ({ data }: LogEvent) => String(plainObject.read(data.error)?.code ?? "Error");
 /** Of a step's first event. */
 const begins = ({ data }: LogEvent) => `${data.kind} ${data.name}`;

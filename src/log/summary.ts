@@ -60,7 +60,9 @@ const counted = (list: Json | undefined, one: string) => {
   const n = Array.isArray(list) ? list.length : 0;
   return `${n} ${one}${n === 1 ? "" : "s"}`;
 };
-const version = (kind: string, event: LogEvent) => `${kind} #${firstSeq(event, kind)}`;
+const headWords = (head: Json | undefined) =>
+  typeof head === "string" ? `head ${short(head)}` : "before its first head";
+const version = (kind: string, event: LogEvent) => `${kind} ${rowId(event.session, firstSeq(event, kind))}`;
 
 const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
   ...SAY_OF_RUNS,
@@ -71,27 +73,28 @@ const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
   "alias/removed": () => "a name taken away",
   "message/added": ({ data, agent }) => `${data.role} message of ${agent}`,
   "messages/cleared": ({ data, agent }) => `${data.count} messages of ${agent} erased`,
-  "turn/begun": ({ seq, agent }) => `turn #${seq} begun${agent === undefined ? "" : ` by ${agent}`}`,
+  "turn/begun": ({ session, seq, agent }) =>
+    `turn ${rowId(session, seq)} begun${agent === undefined ? "" : ` by ${agent}`}`,
   "eval/started": (event) => `${version("eval", event)} started`,
   "eval/added": (event) => `${version("eval", event)} ${event.data.status}`,
   "call/started": (event) => `${event.data.type} ${version("call", event)} started${ofModel(event)}`,
   "call/put": (event) =>
     `${event.data.type} ${version("call", event)} ${event.data.status}${ofModel(event)}${cost(event)}`,
   "snapshot/added": () => "variables saved",
-  "head/created": ({ data }) =>
-    `${data.status ?? "a"} head ${short(data.head)}${data.turn === undefined ? "" : ` ends turn #${data.turn}`}, on ${short(data.basis)}`,
-  "head/moved": ({ data }) => `back to head ${short(data.head)}, was ${short(data.was)}`,
+  "head/created": ({ session, data }) =>
+    `${data.status ?? "a"} head ${short(data.head)}${data.turn === undefined ? "" : ` ends turn ${session}#${data.turn}`}, on ${short(data.basis)}`,
+  "head/moved": ({ data }) => `back to ${headWords(data.head)}, was ${headWords(data.was)}`,
   "branch/begun": ({ data }) => `${data.verb}: goes on from ${from(data.from)}`,
   "derivation/added": ({ data }) => `${data.type} of ${from(data.source)}`,
   "invocation/started": (event) =>
-    `${event.data.type ?? "invocation"} #${event.seq} of ${event.data.callee ?? "a session"}`,
+    `${event.data.type ?? "invocation"} ${rowId(event.session, event.seq)} of ${event.data.callee ?? "a session"}`,
   "invocation/finished": (event) => `${version("invocation", event)} ${event.data.status ?? "finished"}`,
   "state/set": ({ data }) => `state set: ${counted(data.keys, "key")}`,
   "state/patched": ({ data }) => `state patched: ${counted(data.keys, "key")}, ${counted(data.removed, "key")} removed`,
   "state/cleared": () => "state cleared",
-  annotation: ({ agent, data }) =>
+  annotation: ({ session, agent, data }) =>
     typeof data.invocation === "number"
-      ? `the error of invocation #${data.invocation}`
+      ? `the error of invocation ${session}#${data.invocation}`
       : `a note${agent === undefined ? "" : ` of ${agent}`}`,
 };
 

@@ -7,11 +7,17 @@ import { invalidQuery, shorten } from "./form.ts";
 import type { KindName } from "./kinds.ts";
 import { RUN_ATTRIBUTES } from "./run-facts.ts";
 import { SESSION_ATTRIBUTES } from "./session-facts.ts";
+import { STEP_ATTRIBUTES } from "./step-facts.ts";
 import { STORE_ATTRIBUTES } from "./store-facts.ts";
 
-export const CATALOGUE_VERSION = 1;
+export const CATALOGUE_VERSION = 2;
 
-export const ATTRIBUTES: readonly Attribute[] = [...SESSION_ATTRIBUTES, ...RUN_ATTRIBUTES, ...STORE_ATTRIBUTES];
+export const ATTRIBUTES: readonly Attribute[] = [
+  ...SESSION_ATTRIBUTES,
+  ...RUN_ATTRIBUTES,
+  ...STEP_ATTRIBUTES,
+  ...STORE_ATTRIBUTES,
+];
 
 const BY_NAME: ReadonlyMap<string, Attribute> = new Map(ATTRIBUTES.map((one) => [one.name, one]));
 const NAMES = [...BY_NAME.keys()];

@@ -6,7 +6,7 @@ import { attributeOf } from "./catalogue.ts";
 import { compileFunction, compileGround, compilePredicate } from "./compile-calls.ts";
 import { compileRuleCall } from "./compile-rules.ts";
 import { expandRule } from "./expand.ts";
-import type { Attribute } from "./facts.ts";
+import { type Attribute, NO_WORDS } from "./facts.ts";
 import { invalidQuery, overLimit, type Place } from "./form.ts";
 import { KINDS } from "./kinds.ts";
 import {
@@ -147,7 +147,7 @@ function rowOf(attribute: Attribute, term: Term, scope: Scope): string {
     }
   }
   const alias = addItem(scope, raw(source.table), "t", source.unique);
-  if (source.where !== undefined) scope.where.push(raw(source.where(alias)));
+  if (source.where !== undefined) scope.where.push(raw(source.where(alias, scope.build.words)));
   const entity = valueFrom(
     { is: "entity", kind },
     source.entity.map((name) => `${alias}.${name}`),
@@ -164,7 +164,7 @@ function rowOf(attribute: Attribute, term: Term, scope: Scope): string {
 }
 
 function rowKey(table: string, where: Attribute["source"]["where"], { columns }: Value): string {
-  return JSON.stringify([table, where?.("a") ?? "", columns.map(({ text, params }) => [text, ...params])]);
+  return JSON.stringify([table, where?.("a", NO_WORDS) ?? "", columns.map(({ text, params }) => [text, ...params])]);
 }
 
 function checkKind({ kind, name }: Attribute, value: Value, term: Term): void {

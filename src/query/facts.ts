@@ -15,7 +15,7 @@ export interface Source {
   readonly entity: readonly string[];
   /** No two rows that `where` lets through are alike in these; null when that cannot be said. */
   readonly unique: readonly string[] | null;
-  where?(alias: string): string;
+  where?(alias: string, words: SqlWords): string;
 }
 
 export interface Attribute {
@@ -113,7 +113,8 @@ export function link(name: string, spec: Spec): Readonly<Record<string, Spec>> {
   return { [`${name}-id`]: spec, [name]: spec };
 }
 
-const NO_WORDS = {
+/** For texts that are only compared with each other. */
+export const NO_WORDS = {
   ...{ int: "", real: "", text: "", bytes: "", offset: "", collate: "", explain: "" },
   utf8: (own: string) => own,
   hex: (own: string) => own,
@@ -121,4 +122,5 @@ const NO_WORDS = {
   position: (own: string) => own,
   recursive: (own: string) => own,
   jsonRows: () => "",
+  jsonField: (own: string, ...path: readonly string[]) => `${own} ${path.join(".")}`,
 } satisfies SqlWords;

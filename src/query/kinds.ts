@@ -27,6 +27,7 @@ export type KindName =
   | "run"
   | "signal"
   | "decision"
+  | "step"
   | "checkpoint";
 
 export interface Kind {
@@ -144,7 +145,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   session: SESSION,
   alias: named("alias"),
   branch: within("branch", "~"),
-  event: within("event", "@"),
+  event: within("event", "#"),
   message: within("message", "#"),
   turn: within("turn", "#"),
   eval: within("eval", "#"),
@@ -164,5 +165,6 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   run: named("run"),
   signal: within("signal", "#"),
   decision: within("decision", "#"),
+  step: within("step", "#"),
   checkpoint: within("checkpoint", "#"),
 };

@@ -2,11 +2,11 @@
 // reference that is followed, whatever the number of entities.
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
+import type { InspectLimits, InspectRow, SqlWords, Storage } from "../contracts/storage.ts";
 import type { PullItem, PullPattern } from "./ast.ts";
 import { attributeOf, attributesOf } from "./catalogue.ts";
 import { shownAs } from "./compile.ts";
-import type { Attribute } from "./facts.ts";
+import { type Attribute, NO_WORDS } from "./facts.ts";
 import { invalidQuery, overLimit } from "./form.ts";
 import { cast, KINDS, type KindName } from "./kinds.ts";
 import { cell } from "./run.ts";
@@ -103,7 +103,7 @@ function wholeWant(found: Attribute): Want {
 }
 
 function sourceKey({ source }: Attribute): string {
-  return `${source.table} ${source.where?.("a") ?? ""} ${source.entity.join()}`;
+  return `${source.table} ${source.where?.("a", NO_WORDS) ?? ""} ${source.entity.join()}`;
 }
 
 /** The batch as a table: its number there, and the key. */
@@ -152,7 +152,7 @@ async function pullPlain(
     const absent = found.absent("t0", storage.words).map((column) => raw(`${column} IS NOT NULL`));
     return sql`CASE WHEN ${and(absent)} THEN ${own} END AS c${raw(String(i))}`;
   });
-  const conditions = [pairsOf(entity, value, storage), ...whereOf(source)];
+  const conditions = [pairsOf(entity, value, storage), ...whereOf(source, storage.words)];
   const from = sql`${table}, ${raw(source.table)} AS t0 WHERE ${and(conditions)}`;
   for (const row of await ask(pulling, sql`SELECT k0.column1 AS n, ${join(cells, ", ")} FROM ${from}`)) {
     const result = into[Number(row.n)];
@@ -170,8 +170,8 @@ function entityOf(kind: KindName, source: Attribute["source"]): Value {
   );
 }
 
-function whereOf(source: Attribute["source"]): readonly Sql[] {
-  return source.where === undefined ? [] : [raw(source.where("t0"))];
+function whereOf(source: Attribute["source"], words: SqlWords): readonly Sql[] {
+  return source.where === undefined ? [] : [raw(source.where("t0", words))];
 }
 
 interface Following {
@@ -197,7 +197,7 @@ async function pullMany(
   const entity = entityOf(found.kind, found.source);
   const [here, there] = reverse ? [own, entity] : [entity, own];
   const absent = found.absent("t0", words).map((column) => raw(`${column} IS NOT NULL`));
-  const conditions = [pairsOf(here, keys, storage), ...whereOf(found.source), ...absent];
+  const conditions = [pairsOf(here, keys, storage), ...whereOf(found.source, words), ...absent];
   const order = raw((found.source.unique ?? found.source.entity).map((name) => `t0.${name}`).join(", "));
   const place = sql`row_number() OVER (PARTITION BY k0.column1 ORDER BY ${order}) AS place`;
   const cells = there.columns.map((column, i) => sql`${column} AS x${raw(String(i))}`);

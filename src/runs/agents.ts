@@ -4,7 +4,9 @@ import type { AgentSpec, ToolCallsOf, UntypedSignals, UntypedTools } from "../co
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, Model, ResumeOptions, RetryPolicy, RunLimits } from "../contracts/runs.ts";
+import type { ResumeOptions } from "../contracts/run-waits.ts";
+import type { AgentDefinition, Model, RunLimits } from "../contracts/runs.ts";
+import type { RetryPolicy } from "../contracts/steps.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
 import {
   checkFields,

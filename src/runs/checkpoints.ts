@@ -78,7 +78,7 @@ export async function loadEventPayload(
 export async function eventOf(storage: Storage, session: string, seq: number): Promise<Entry> {
   const [row] = await storage.query("run.event", session, seq);
   if (row !== undefined) return entryOf(session, row);
-  throw new HoldfastError("StoreCorrupted", `event ${seq} of ${JSON.stringify(session)} is not there`, {
+  throw new HoldfastError("StoreCorrupted", `event ${rowId(session, seq)} is not there`, {
     details: { kind: "event", session, seq },
   });
 }
@@ -188,14 +188,10 @@ export function checkpointEvent(row: CheckpointRow): Entry {
   const entry = entryOf(session, row);
   const isOwn = run !== NO_RUN || entry.agent === agent;
   if (entry.data.iteration === iteration && isOwn) return entry;
-  throw new HoldfastError(
-    "StoreCorrupted",
-    `the checkpoint at event ${seq} of ${JSON.stringify(session)} is not what its row says`,
-    {
-      details: { kind: "checkpoint", session, seq, iteration },
-      hint: "holdfast check names what does not agree; restore the store from a backup.",
-    },
-  );
+  throw new HoldfastError("StoreCorrupted", `the checkpoint at event ${rowId(session, seq)} is not what its row says`, {
+    details: { kind: "checkpoint", session, seq, iteration },
+    hint: "holdfast check names what does not agree; restore the store from a backup.",
+  });
 }
 
 async function checkpointOf(payloads: Payloads, row: CheckpointRow): Promise<Checkpoint> {

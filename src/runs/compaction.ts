@@ -3,7 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { RunCompaction } from "../contracts/runs.ts";
+import type { RunCompaction } from "../contracts/steps.ts";
 import type { EventDraft } from "../contracts/storage.ts";
 import { checkRecord, checkText } from "../core/check.ts";
 import { appendCommit, type PreparedMessage, prepareMessage } from "../history/append.ts";

@@ -2,6 +2,7 @@
 
 import type { Answer, AnswerInput, Decision, DecisionReason } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
+import type { ListOrder } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
 import type { Run } from "../contracts/runs.ts";
@@ -119,14 +120,20 @@ export async function readDecisions(
   storage: Storage,
   run: string | undefined,
   answered: boolean | undefined,
-  after: readonly [session: number, seq: number],
+  order: ListOrder,
+  last: readonly [session: number, seq: number] | null,
   limit: number,
 ): Promise<readonly DecisionRow[]> {
   const which = answered === undefined ? "list" : answered ? "answered" : "open";
-  if (run === undefined) return storage.query(`decisions.${which}`, ...after, limit);
+  const suffix = order === "oldest" ? ".oldest" : "";
+  const edge = last ?? (order === "oldest" ? FIRST : LAST);
+  if (run === undefined) return storage.query(`decisions.${which}${suffix}`, ...edge, limit);
   const ofRun = ({ list: "byRun", answered: "answeredByRun", open: "openByRun" } as const)[which];
-  return storage.query(`decisions.${ofRun}`, run, ...after, limit);
+  return storage.query(`decisions.${ofRun}${suffix}`, run, ...edge, limit);
 }
+
+const FIRST = [0, 0] as const;
+const LAST = [Number.MAX_SAFE_INTEGER, 0] as const;
 
 /** null: its run was deleted meanwhile. */
 export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision | null> {

@@ -3,7 +3,8 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { AgentDefinition, AnyAgent, ErasedContent, ExecuteOptions, RunInput, RunWait } from "../contracts/runs.ts";
+import type { ErasedContent, ExecuteOptions, RunWait } from "../contracts/run-waits.ts";
+import type { AgentDefinition, AnyAgent, RunInput } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkBoolean, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { isHeld } from "../core/held.ts";

@@ -4,7 +4,8 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, Iteration, ResumeOptions, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
+import type { ResumeOptions } from "../contracts/run-waits.ts";
+import type { AgentDefinition, Iteration, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
 import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
 import { linked } from "../core/abort.ts";
 import { decodeText, encodeText } from "../core/bytes.ts";
@@ -70,7 +71,6 @@ export class Execution {
   #input: Json = null;
   #retried: JsonObject | null = null;
   #chance = "";
-  /** They stay as they are. */
   #most: RunLimits | null = null;
   #isDraining = false;
   readonly #children = new Set<Promise<void>>();
@@ -78,7 +78,6 @@ export class Execution {
   #spending = new Spending();
   /** The state that the last checkpoint was made of, as it would be read: nobody can have done anything since. */
   #next: { readonly checkpoint: number | null; readonly state: Json } | null = null;
-
   readonly #options: ExecutionOptions;
 
   /** `row` as the lease was taken. */
@@ -93,7 +92,6 @@ export class Execution {
     return this.#writer.row;
   }
 
-  /** Lets go when the iteration has ended. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -237,9 +235,8 @@ export class Execution {
     directReads: ReadonlySet<DirectRead>,
   ): { readonly context: Iteration; readonly steps: Steps } {
     const { storage, payloads, tokens } = this.#host;
-    const writer = this.#writer;
+    const [writer, { signal }] = [this.#writer, this.#abort];
     const { row } = writer;
-    const { signal } = this.#abort;
     const outside: Outside = {
       ...{ payloads, signal, leave, directReads, during: (work) => suspension.during(work) },
       isLeft: () => life.isLeft,
@@ -250,14 +247,12 @@ export class Execution {
         }),
     };
     const steps = new Steps(writer, outside, iteration, records);
-    const spending = new Spending();
-    this.#spending = spending;
+    this.#spending = new Spending();
+    const spending = this.#spending;
     const before = () => (this.#reached() === null ? undefined : leave());
     const waiting = new Waiting(writer, steps, suspension, leave, signal);
     const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own, this.#options));
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
-    const { erased = "fail" } = this.#options;
-    const reads = new RecordedReads({ writer, payloads, steps, suspension, leave, erased });
     const head = (at: number, compaction: NonNullable<Plan["compaction"]>) => this.#head(at, NOTHING, compaction);
     const context = createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
@@ -267,9 +262,7 @@ export class Execution {
       isLeft: () => life.isLeft,
       message: (asked, message, call) =>
         suspension.during(() => appendMessage({ writer, payloads, steps, leave }, asked, message, call)),
-      context: (asked, options) => reads.context(asked, options),
-      history: (asked, range) => reads.history(asked, range),
-      state: (asked) => reads.state(asked),
+      reads: new RecordedReads({ writer, payloads, steps, suspension, leave, erased: this.#options.erased ?? "fail" }),
       compact: (asked, compaction) =>
         suspension.during(() => compactSession({ writer, payloads, steps, leave, head }, asked, compaction)),
       model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
@@ -281,7 +274,6 @@ export class Execution {
     return { context, steps };
   }
 
-  /** The state to start with; what the agent makes of its input may be none. */
   async #load(): Promise<{ readonly state: Json } | { readonly error: unknown }> {
     const { storage, payloads } = this.#host;
     const { session, checkpoint_seq } = this.row;

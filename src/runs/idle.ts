@@ -1,7 +1,8 @@
 // Why no worker works on a run, and why a call that executes it has to wait: each as a reason and as a sentence.
 import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { RunError, RunIdle, RunWait, Waits } from "../contracts/runs.ts";
+import type { RunIdle, RunWait, Waits } from "../contracts/run-waits.ts";
+import type { RunError } from "../contracts/runs.ts";
 import { isHeld } from "../core/held.ts";
 import { printInstant } from "../query/instant.ts";
 import { isOwnerGone } from "./lease-watch.ts";

@@ -2,23 +2,14 @@
 // for themselves.
 
 import type { UntypedToolCalls } from "../contracts/agent-types.ts";
-import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Json } from "../contracts/json.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
 import type { RecordedReply } from "../contracts/replies.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type {
-  AgentDefinition,
-  Iteration,
-  Model,
-  RecordedHistoryRange,
-  RetryPolicy,
-  RunCompaction,
-  SpawnOptions,
-  Verdict,
-} from "../contracts/runs.ts";
+import type { AgentDefinition, Iteration, Model, SpawnOptions, Verdict } from "../contracts/runs.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
+import type { RetryPolicy, RunCompaction } from "../contracts/steps.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
@@ -26,6 +17,7 @@ import { didYouMean } from "../core/distance.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { checkAgent, checkModel } from "./agents.ts";
 import { approvalOf } from "./approval.ts";
+import type { RecordedReads } from "./reads.ts";
 import { type Asked, never, type Steps } from "./steps.ts";
 import { planToolCall } from "./tool-calls.ts";
 
@@ -57,9 +49,7 @@ export interface Setting {
   readonly isLeft: () => boolean;
   /** `call`: seq of the model call that wrote it. */
   readonly message: (asked: Asked, message: MessageInput, call: number | null) => Promise<Message>;
-  readonly context: (asked: Asked, options: ContextOptions | undefined) => Promise<Context>;
-  readonly history: (asked: Asked, range: RecordedHistoryRange | undefined) => Promise<readonly Message[]>;
-  readonly state: (asked: Asked) => Promise<JsonObject>;
+  readonly reads: RecordedReads;
   readonly compact: (asked: Asked, compaction: RunCompaction) => Promise<void>;
   /** `name` is null for a model that the agent does not list. */
   readonly model: (asked: Asked, name: string | null, model: Model) => Promise<RecordedReply>;
@@ -123,11 +113,11 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
       heard(async () => {
         // A function has no digest: that it is the same is the caller's word.
         const { tokenizer: _tokenizer, ...rest } = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
-        return step(ask("read", "context", rest), (asked) => setting.context(asked, options));
+        return step(ask("read", "context", rest), (asked) => setting.reads.context(asked, options));
       }),
     history: (range) =>
-      heard(async () => step(ask("read", "history", range ?? {}), (asked) => setting.history(asked, range))),
-    state: () => heard(async () => step(ask("read", "state", null), (asked) => setting.state(asked))),
+      heard(async () => step(ask("read", "history", range ?? {}), (asked) => setting.reads.history(asked, range))),
+    state: () => heard(async () => step(ask("read", "state", null), (asked) => setting.reads.state(asked))),
     compact: (compaction) =>
       heard(async () => step(ask("compact", "compact", compaction), (asked) => setting.compact(asked, compaction))),
     now: () =>

@@ -4,7 +4,8 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { JournalRow, RunRow } from "../contracts/run-queries.ts";
-import type { ReadPosition, RunError, Step, StepKind, StepStatus } from "../contracts/runs.ts";
+import type { RunError } from "../contracts/runs.ts";
+import type { ReadPosition, Step, StepKind, StepStatus } from "../contracts/steps.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVersion, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
@@ -68,13 +69,9 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
   if (row.sha256 === null) return null;
   const name = { kind: "event", session, seq: row.seq };
   if (row.form === null || row.size === null) {
-    throw new HoldfastError(
-      "StoreCorrupted",
-      `what event ${row.seq} of ${JSON.stringify(session)} carries is not there`,
-      {
-        details: name,
-      },
-    );
+    throw new HoldfastError("StoreCorrupted", `what event ${rowId(session, row.seq)} carries is not there`, {
+      details: name,
+    });
   }
   const bytes = await payloads.read({ ...row, sha256: row.sha256, size: row.size });
   return decodeRow(name, { payload: bytes }, { payload: json }).payload;

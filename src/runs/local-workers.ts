@@ -2,7 +2,8 @@
 // run, and give everything back when the handle is closed.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ErasedContent } from "../contracts/runs.ts";
+import type { ErasedContent } from "../contracts/run-waits.ts";
+import type { AgentDefinition } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { newId } from "../core/environment.ts";
 import { Execution, type Host } from "./execution.ts";

@@ -5,9 +5,11 @@ import type { Json } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RecordedReply } from "../contracts/replies.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Model, ModelReply, RetryPolicy } from "../contracts/runs.ts";
+import type { Model, ModelReply } from "../contracts/runs.ts";
+import type { RetryPolicy } from "../contracts/steps.ts";
 import { decodeText } from "../core/bytes.ts";
 import { checkRef } from "../core/check.ts";
+import { addUsd } from "../core/money.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkOutcome, newCall } from "../sessions/calls.ts";
 import { preparePayloads } from "../sessions/payload-columns.ts";
@@ -25,14 +27,12 @@ export class Spending {
 
   add({ inputTokens = 0, outputTokens = 0, costUsd = null }: ModelReply): void {
     this.#tokens += inputTokens + outputTokens;
-    if (costUsd !== null) this.#cost = (this.#cost ?? 0) + costUsd;
+    if (costUsd !== null) this.#cost = addUsd(this.#cost ?? 0, costUsd);
   }
 
   /** Together with what the run had spent before. What is not known is not nothing. */
   after({ tokens, cost_usd }: RunRow): Pick<RunRow, "tokens" | "cost_usd"> {
-    // A sum that no number holds is as good as the largest there is.
-    const sum = Math.min((cost_usd ?? 0) + (this.#cost ?? 0), Number.MAX_VALUE);
-    const cost = this.#cost === null ? cost_usd : sum;
+    const cost = this.#cost === null ? cost_usd : addUsd(cost_usd ?? 0, this.#cost);
     return { cost_usd: cost, tokens: tokens + this.#tokens };
   }
 

@@ -1,7 +1,7 @@
 // Who has the lease of a run: a worker's id, and the process it works in where the platform tells. Both stand in the row and
 // in the log as one text, `worker_…@process`.
 import type { Environment, Liveness } from "../contracts/environment.ts";
-import type { RunOwner } from "../contracts/runs.ts";
+import type { RunOwner } from "../contracts/run-waits.ts";
 import { describeProcess } from "../core/processes.ts";
 
 const SEPARATOR = "@";

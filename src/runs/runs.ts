@@ -5,7 +5,8 @@ import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, ListedRunRow } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { AgentDefinition, AnyAgent, ResumeOptions, RunFilter, Runs } from "../contracts/runs.ts";
+import type { ResumeOptions } from "../contracts/run-waits.ts";
+import type { AgentDefinition, AnyAgent, RunFilter, Runs } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { WorkerOptions } from "../contracts/workers.ts";
 import {
@@ -16,6 +17,7 @@ import {
   checkLimit,
   checkOneOf,
   checkOptionalId,
+  checkOrder,
   checkRecord,
   invalid,
 } from "../core/check.ts";
@@ -59,9 +61,12 @@ export function createRuns(
     },
     list: (filter) => list(storage, filter),
     async steps(id, range) {
-      const { iteration } = checkRecord(range, "range", ["iteration"]);
-      const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
-      return steps(storage, await named(id), asked);
+      const given = checkRecord(range, "range", ["iteration", "io"]);
+      const { iteration } = given;
+      return steps(storage, payloads, await named(id), {
+        ...(iteration === undefined ? {} : { iteration: checkInt(iteration, "iteration", 1, FOREVER) }),
+        io: given.io !== undefined && checkBoolean(given.io, "io"),
+      });
     },
     async events(id, range) {
       const given = checkRecord(range, "range", ["after", "limit"]);
@@ -110,11 +115,15 @@ export function createRuns(
       return host.tokens.listen(checkOptionalId(given.run, "run"), given.signal as AbortSignal | undefined);
     },
     async pending(filter) {
-      const given = checkRecord(filter, "filter", ["run", "limit"]);
+      const given = checkRecord(filter, "filter", ["run", "limit", "order"]);
       return (await decisions(storage, payloads, { ...given, answered: false })).items;
     },
     async decisions(filter) {
-      return decisions(storage, payloads, checkRecord(filter, "filter", ["run", "answered", "limit", "cursor"]));
+      return decisions(
+        storage,
+        payloads,
+        checkRecord(filter, "filter", ["run", "answered", "limit", "cursor", "order"]),
+      );
     },
     answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
     async checkpoint(id, iteration) {
@@ -155,7 +164,8 @@ async function decisions(
   const run = given.run === undefined ? undefined : await namedRun(storage, given.run as string);
   const answered = given.answered === undefined ? undefined : checkBoolean(given.answered, "filter.answered");
   const limit = checkLimit(given.limit, "page", 100);
-  const rows = await readDecisions(storage, run, answered, readPairCursor(given.cursor) ?? [0, 0], limit + 1);
+  const order = checkOrder(given.order);
+  const rows = await readDecisions(storage, run, answered, order, readPairCursor(given.cursor), limit + 1);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {

@@ -1,11 +1,8 @@
-// The steps of one iteration: each is looked for in the journal at its place first; what is there is used as it is, what is
-// not is intended, done and recorded, in this order (rules RU4 to RU7).
-import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { RetryPolicy, StepCall, StepKind } from "../contracts/runs.ts";
+import type { RetryPolicy, StepCall, StepKind } from "../contracts/steps.ts";
 import type { EventDraft, WrittenEvent } from "../contracts/storage.ts";
-import { decodeText, sha256Hex } from "../core/bytes.ts";
+import { sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
@@ -17,6 +14,7 @@ import { errorIn, payloadOf, type Record } from "./journal.ts";
 import type { Failure } from "./model-errors.ts";
 import { LOST } from "./model-errors.ts";
 import { carried, carriedBlobs, carryJson } from "./moves.ts";
+import { isNewStep, parseStepInput, requireValue, stepWords } from "./step-values.ts";
 import type { Beside, Writer } from "./writer.ts";
 
 /** A thing to be done at a place. */
@@ -106,7 +104,7 @@ export class Steps {
   differs({ kind, name, path }: Pick<Record, "kind" | "name" | "path">, now: string): Promise<never> {
     const { leave, directReads } = this.#outside;
     return leave(
-      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, worded(kind, name), now, directReads),
+      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, stepWords(kind, name), now, directReads),
     );
   }
 
@@ -132,7 +130,7 @@ export class Steps {
     this.#unasked.delete(path);
     const isOther = found.kind !== kind || found.name !== name;
     if (!isOther && (found.digest === digest || this.#acceptsOtherArguments)) return found;
-    const now = worded(kind, name);
+    const now = stepWords(kind, name);
     return this.differs(found, `does ${now}${isOther ? "" : " with other arguments"}`);
   }
 
@@ -153,7 +151,7 @@ export class Steps {
     let record = this.#records.size === 0 ? undefined : await this.recorded(identity);
     // What was said when it was intended counts too: then somebody relied on it.
     const isSafe = mayRepeat && record?.data.repeatable === true;
-    if (isNew(record) && beside.needsApproval !== undefined) {
+    if (isNewStep(record) && beside.needsApproval !== undefined) {
       const before = record;
       record = await this.#outside.during(() => this.#proposed(identity, before, mayRepeat, beside));
     }
@@ -171,7 +169,7 @@ export class Steps {
     { before, needsApproval }: Around,
   ): Promise<Record | undefined> {
     await before?.();
-    if (needsApproval?.(parse(identity.input)) !== true) return found;
+    if (needsApproval?.(parseStepInput(identity.input)) !== true) return found;
     return this.#intend(identity, (found?.attempt ?? 0) + 1, mayRepeat, true);
   }
 
@@ -326,9 +324,9 @@ export class Steps {
     let value: Json;
     let bytes: Uint8Array;
     try {
-      const asked = record.attempt === 1 && !again ? first : parse(input);
+      const asked = record.attempt === 1 && !again ? first : parseStepInput(input);
       const what = `${kind} ${name}: result`;
-      value = copyJson(given(name, await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
+      value = copyJson(requireValue(name, await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
       bytes = encodeCopy(value, what, "payloadBytes");
     } catch (error) {
       const failure = judge?.(error, this.#writer.storage.environment.now());
@@ -394,24 +392,4 @@ export class Steps {
       return this.#outside.leave(error);
     }
   }
-}
-
-/** A step of which nothing is known, or that failed in a run which this one takes up: what was permitted there was permitted there. */
-function isNew(record: Record | undefined): boolean {
-  return record === undefined || (record.status === "failed" && record.isPast === true);
-}
-
-/** Where there is one of a kind, it has no name of its own. */
-function worded(kind: string, name: string): string {
-  return kind === name ? kind : `${kind} ${name}`;
-}
-
-/** A return that was forgotten would be taken for an answer. */
-function given(name: string, value: unknown): unknown {
-  if (value !== undefined) return value;
-  throw new HoldfastError("InvalidJson", `${name} gave undefined: return null where there is nothing to give`);
-}
-
-function parse(bytes: Uint8Array): Json {
-  return JSON.parse(decodeText(bytes)) as Json;
 }

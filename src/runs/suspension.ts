@@ -2,7 +2,7 @@
 // to sleep only when nothing of it is at work any more, by one commit that names everything that wakes it. Whatever arrives
 // meanwhile changes the run's version, and sends that commit back.
 
-import type { Waits } from "../contracts/runs.ts";
+import type { Waits } from "../contracts/run-waits.ts";
 import type { EventDraft, Guard } from "../contracts/storage.ts";
 import { linked } from "../core/abort.ts";
 import { encodeWaits } from "./waits.ts";

@@ -1,6 +1,7 @@
 // A call of a tool with validators: the input is validated before the call is intended, the result before it is recorded.
 import type { Json } from "../contracts/json.ts";
-import type { StepCall, Tool } from "../contracts/runs.ts";
+import type { Tool } from "../contracts/runs.ts";
+import type { StepCall } from "../contracts/steps.ts";
 import type { Asked } from "./steps.ts";
 import { ValidationError, validateValue } from "./validation.ts";
 

@@ -4,6 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput } from "../contracts/run-travel.ts";
 import type { Run, RunLimits } from "../contracts/runs.ts";
@@ -13,6 +14,7 @@ import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
 import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
+import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf } from "../sessions/branching.ts";
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
@@ -68,8 +70,8 @@ function forkable({ iteration, ended_at }: RunRow): string {
   const why = `only a completed iteration leaves a checkpoint to go on from${
     ended_at === null ? "" : "; the one a run ends in leaves none"
   }`;
-  if (iteration === 0) return `It has completed none (${why}): fork it with iteration 0, from its beginning.`;
-  return `The last it has completed is ${iteration} (${why}); a fork with iteration 0 goes on from its beginning.`;
+  if (iteration === 0) return `It has completed none (${why}): fork or rewind it with iteration 0, from its beginning.`;
+  return `The last it has completed is ${iteration} (${why}); fork and rewind with iteration 0 go on from its beginning.`;
 }
 
 /** The new run, for the session it is to work in. */
@@ -227,7 +229,7 @@ export async function rewindRun(
   input: RewindRunInput,
 ): Promise<Run> {
   const given = checkRecord(input, "rewind", ["iteration", "state", "id", "limits"]);
-  const iteration = checkInt(given.iteration, "rewind.iteration", 1, FOREVER);
+  const iteration = checkInt(given.iteration, "rewind.iteration", 0, FOREVER);
   const id = checkOptionalId(given.id, "rewind.id") ?? newId(storage.environment, "run");
   const limits = checkLimits(given.limits, "rewind.limits");
   const first = await existingRun(storage, checkId(run, "run"));
@@ -243,13 +245,11 @@ export async function rewindRun(
       const [busy] = await storage.query("run.active", row.session);
       if (busy !== undefined && busy.id !== row.id) throw sessionBusy(busy, storage.environment);
       const session = await existingSession(storage, row.session);
-      const head = (await placeOf(storage, row, iteration))?.head ?? null;
-      if (head === null) throw noIteration(row, iteration);
-      if (!(await isAncestor(storage, session, head))) throw notAncestor(session, head.id);
+      const { head, position } = await rewindTarget(storage, session, row, iteration);
       const at = storage.environment.now();
-      const data: JsonObject = { head: head.id, was: session.head, run: row.id, iteration };
-      const moved = branchEvent(session, "head/moved", positionOf(head), at, data);
-      const point: Write = { op: "run", statement: "session.headTo", params: [head.id, { slot: "session" }] };
+      const data: JsonObject = { head: head?.id ?? null, was: session.head, run: row.id, iteration };
+      const moved = branchEvent(session, "head/moved", position, at, data);
+      const point: Write = { op: "run", statement: "session.headTo", params: [head?.id ?? null, { slot: "session" }] };
       const begun = beginRun(birth, at);
       const here = await endingHere(storage, row, at);
       ended = here;
@@ -271,6 +271,53 @@ export async function rewindRun(
     await (ended as Ended | null)?.afterwards(payloads, found);
     return run;
   });
+}
+
+/** Where a rewind takes the session: to a head of the run, or to before the run with the head that was current then. */
+async function rewindTarget(
+  storage: Storage,
+  session: SessionRow,
+  row: RunRow,
+  iteration: number,
+): Promise<{ readonly head: HeadRow | null; readonly position: Position }> {
+  if (iteration === 0) {
+    const lineage = await currentLineage(storage, session.id);
+    const isOn = lineage.some(
+      ({ no, branch, upTo }) => no === session.no && branch === row.branch && row.first_seq <= upTo,
+    );
+    if (!isOn) throw notBehind(row);
+    const position = before(row);
+    return { head: await currentHeadAt(storage, position), position };
+  }
+  const head = (await placeOf(storage, row, iteration))?.head ?? null;
+  if (head === null) throw noIteration(row, iteration);
+  if (!(await isAncestor(storage, session, head))) throw notAncestor(session, head.id);
+  return { head, position: positionOf(head) };
+}
+
+/** The newest complete head of the session's own at a position; null: none was published by then. */
+async function currentHeadAt(storage: Storage, position: Position): Promise<HeadRow | null> {
+  for (const { no, branch, upTo } of await lineageAt(storage, position)) {
+    if (no !== position.no) break;
+    for (let last = upTo; ; ) {
+      const [head] = await storage.query("head.before", no, branch, last);
+      if (head?.status === "complete") return head;
+      if (head === undefined) break;
+      last = head.seq - 1;
+    }
+  }
+  return null;
+}
+
+function notBehind({ id, session }: RunRow): HoldfastError {
+  return new HoldfastError(
+    "Conflict",
+    `${JSON.stringify(session)} has left the line on which the run ${JSON.stringify(id)} began`,
+    {
+      details: { kind: "run", id, session },
+      hint: "rewind goes back only; runs.fork() goes on from an iteration of any run.",
+    },
+  );
 }
 
 /** It ends here, and whoever works for it: another goes on from before. Nobody may be at work in the session itself. */

@@ -4,6 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Run } from "../contracts/runs.ts";
+import type { Step, StepRange } from "../contracts/steps.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, encodeJson } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
@@ -14,6 +15,7 @@ import { readJournal, recordsOf, stepOf } from "./journal.ts";
 import { isOwnerGone } from "./lease-watch.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
+import { withContent } from "./step-content.ts";
 import { inTurn } from "./turns.ts";
 import { waitsFor } from "./waits.ts";
 import type { Beside } from "./writer.ts";
@@ -150,12 +152,19 @@ async function unpausing(storage: Storage, row: RunRow, at: number): Promise<Non
   };
 }
 
-export async function steps(storage: Storage, id: string, iteration: number | undefined) {
+export async function steps(
+  storage: Storage,
+  payloads: Payloads,
+  id: string,
+  { iteration, io }: StepRange,
+): Promise<readonly Step[]> {
   const row = await existingRun(storage, id);
-  const records = recordsOf(row.session, await readJournal(storage, row, row.first_seq));
-  return [...records.values()]
-    .filter((one) => iteration === undefined || one.iteration === iteration)
-    .map((one) => stepOf(row.session, row.id, one));
+  const journal = await readJournal(storage, row, row.first_seq);
+  const records = [...recordsOf(row.session, journal).values()].filter(
+    (one) => iteration === undefined || one.iteration === iteration,
+  );
+  if (io === true) return withContent(payloads, row, journal, records);
+  return records.map((one) => stepOf(row.session, row.id, one));
 }
 
 function isLeaving({ id, status }: RunRow): HoldfastError {

@@ -1,7 +1,7 @@
 // What a run waits for, as its row keeps it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Waits } from "../contracts/runs.ts";
+import type { Waits } from "../contracts/run-waits.ts";
 import { encodeText } from "../core/bytes.ts";
 import { decodeRow, json } from "../core/decode.ts";
 

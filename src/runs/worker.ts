@@ -1,7 +1,8 @@
 // A worker: claims runs that can go on, works on some at a time, and takes over those whose worker shows no sign of life.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, ResumeOptions } from "../contracts/runs.ts";
+import type { ResumeOptions } from "../contracts/run-waits.ts";
+import type { AgentDefinition } from "../contracts/runs.ts";
 import { DUE } from "../contracts/storage.ts";
 import type { Worker, WorkerNote } from "../contracts/workers.ts";
 import { checkSame } from "./agents.ts";

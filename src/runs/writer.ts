@@ -42,7 +42,7 @@ export class Writer {
   readonly storage: Storage;
   #row: RunRow;
   /** Events of recorded reads, which go with the next commit. */
-  #held: readonly EventDraft[] = [];
+  #held: EventDraft[] = [];
   /** Ends with the commit that takes them along. */
   #taking: Promise<void> | null = null;
 
@@ -68,7 +68,7 @@ export class Writer {
 
   /** An event that nothing relies on yet: written in front of the next ones, in their commit. */
   hold(event: EventDraft): void {
-    this.#held = [...this.#held, event];
+    this.#held.push(event);
   }
 
   /**
@@ -83,9 +83,9 @@ export class Writer {
     while (this.#taking !== null) await this.#taking;
     const held = this.#held;
     if (held.length === 0) return commit(held);
+    this.#held = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#taking = promise;
-    this.#held = [];
     let isTaken = false;
     try {
       const result = await commit(held);

@@ -1,9 +1,10 @@
 // Heads: published positions of a session, found again by their ids.
+import type { ListOrder } from "../contracts/json.ts";
 import type { Heads } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId, checkLimit, checkRecord, invalid } from "../core/check.ts";
+import { checkId, checkLimit, checkOrder, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
@@ -37,10 +38,11 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: Locate
       return row === undefined ? null : headOf(row);
     },
     async list(at, range) {
-      const given = checkRecord(range, "range", ["limit", "cursor"]);
+      const given = checkRecord(range, "range", ["limit", "cursor", "order"]);
       const limit = checkLimit(given.limit, "page", 100);
+      const order = checkOrder(given.order);
       const found = await findAt(storage, await locate(at));
-      const rows = await listed(storage, found, readCursor(given.cursor) ?? 0, limit + 1);
+      const rows = await readHeads(storage, found, order, readCursor(given.cursor), limit + 1);
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
@@ -69,20 +71,23 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: Locate
   };
 }
 
-/** Those of the session in order of creation; with a head, of the line that leads to it. */
-async function listed(
+/** Those of the session; with a head, of the line that leads to it. `last` is the seq of the last one seen. */
+async function readHeads(
   storage: Storage,
   { session: { id, no }, head }: Found,
-  after: number,
+  order: ListOrder,
+  last: number | null,
   most: number,
 ): Promise<readonly HeadRow[]> {
-  if (head === null) return storage.query("heads.list", id, after, most);
+  const isNewest = order === "newest";
+  const edge = last ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
+  if (head === null) return storage.query(isNewest ? "heads.list" : "heads.oldest", id, edge, most);
   const lineage = await lineageAt(storage, { no, branch: head.branch, seq: head.seq });
-  const own = lineage.filter((one) => one.no === no).reverse();
+  const own = lineage.filter((one) => one.no === no);
   const rows = await Promise.all(own.map(({ branch, upTo }) => storage.query("heads.at", no, branch, 0, upTo)));
   return rows
     .flat()
-    .filter((row) => row.seq > after)
-    .toSorted((a, b) => a.seq - b.seq)
+    .filter(({ seq }) => (isNewest ? seq < edge : seq > edge))
+    .toSorted((a, b) => (isNewest ? b.seq - a.seq : a.seq - b.seq))
     .slice(0, most);
 }

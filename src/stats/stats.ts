@@ -37,7 +37,7 @@ export async function readStats(storage: Storage, asked: unknown): Promise<Stats
       dedupSavings: saved(bytes, referencedBytes),
       compressionSavings: saved(storedBytes, bytes),
     },
-    sessions: largest,
+    sessions: largest.map(({ shared, ...one }) => ({ ...one, sharedBytes: shared })),
   };
 }
 

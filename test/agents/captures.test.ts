@@ -10,6 +10,7 @@ import { sourceOfCapture } from "../../src/coding/sources.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { open } from "../../src/open.ts";
+import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { type Fidelity, fidelityOf, WHOLE } from "./fidelity.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
@@ -57,7 +58,8 @@ withAgents("captures of Claude Code", (agents) => {
     });
   }
 
-  test("CA1 in another home, in the directory of the same name, it is whole", async () => {
+  // cli.test.ts always does the same by commands.
+  testLong("CA1 in another home, in the directory of the same name, it is whole", {}, async () => {
     expect(await moved((a) => machines.add({ cwd: a.cwd }), false)).toEqual(WHOLE);
   });
 

@@ -5,6 +5,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { claudeSession } from "../../bench/claude-session.ts";
+import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { type Fidelity, fidelityOf, WHOLE } from "./fidelity.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
@@ -89,7 +90,7 @@ withAgents("Claude Code", (agents) => {
     expect(await resumedElsewhere(() => true)).toEqual(WHOLE);
   });
 
-  test("with its transcript alone it has the conversation, and nothing else", async () => {
+  testLong("with its transcript alone it has the conversation, and nothing else", {}, async () => {
     const nothing = { tasks: false, subagent: false, toolResults: false, rewind: false };
     expect(await resumedElsewhere((name) => /^projects\/[^/]+\/[^/]+\.jsonl$/.test(name))).toEqual({
       ...WHOLE,

@@ -6,6 +6,7 @@ import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { capture } from "../../src/cli/capture.ts";
 import { main } from "../../src/cli/main.ts";
+import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { fidelityOf, WHOLE } from "./fidelity.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
@@ -66,7 +67,7 @@ withAgents("the command line with the real agents", (agents) => {
     expect(await holdfast(a, "messages", items[0].sessionId)).toMatch(/^ +CODEWORD-6$/m);
   });
 
-  test("CA6 OpenCode: a session with a child goes by a bundle to another home and directory", async () => {
+  testLong("CA6 OpenCode: a session with a child goes by a bundle to another home and directory", {}, async () => {
     const [a, b] = [machines.add(), machines.add()];
     const child = "The child knows CHILD-1. [[say CODEWORD-9 by the child]]";
     const steps = [

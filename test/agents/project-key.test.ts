@@ -4,6 +4,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { scaled } from "../../src/testing/scale.ts";
 import { withAgents } from "./agents.ts";
 import { type Machines, startMachines } from "./machine.ts";
 
@@ -42,7 +43,7 @@ withAgents("Claude Code keeps a session under the key of its working directory",
     expect(path.dirname(transcripts[0] ?? "")).toBe(key);
   }
 
-  test.each([
+  const each = [
     ["dots", "dot.dir/.hidden"],
     ["underscores", "under_score"],
     ["spaces", "with two  spaces"],
@@ -52,7 +53,9 @@ withAgents("Claude Code keeps a session under the key of its working directory",
     ["characters of two units", "a😀b"],
     ["what shells and queries mean something by", "it's 100% $HOME;#[x]"],
     ["capital letters", "MixedCase"],
-  ])("with %s", async (_, name) => {
+  ] as const;
+  const all = ["all of these", each.map(([, name]) => name).join("+")] as const;
+  test.each(scaled({ short: [all], long: [all, ...each] }))("with %s", async (_, name) => {
     const cwd = path.join(machines.folder, name);
     await expectKey(cwd, expectedKey(cwd));
   });
@@ -65,7 +68,7 @@ withAgents("Claude Code keeps a session under the key of its working directory",
     await expectKey(link, expectedKey(real));
   });
 
-  test.each([199, 200, 201, 260])("with %i characters", async (length) => {
+  test.each(scaled({ short: [200, 201], long: [199, 200, 201, 260] }))("with %i characters", async (length) => {
     const cwd = pathOfLength(machines.folder, length, "d");
     expect(cwd).toHaveLength(length);
     await expectKey(cwd, expectedKey(cwd));

@@ -7,6 +7,8 @@ import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
+import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions, startMachines } from "./machine.ts";
 import { call } from "./rich.ts";
@@ -148,11 +150,13 @@ withAgents("holdfast run", (agents) => {
     expect(ended.stderr).toContain("; saved ");
   });
 
-  test.each([
+  const overlong = ["more than 200 characters", `${"long-name-".repeat(12)}/${"and-longer-".repeat(12)}`] as const;
+  const odd = [
     ["dots, underscores and spaces", "a.b_c d/.hidden"],
     ["other alphabets", "ünïcødé-日本-😀"],
-    ["more than 200 characters", `${"long-name-".repeat(12)}/${"and-longer-".repeat(12)}`],
-  ])("CA3 a directory with %s", async (_, cwd) => {
+  ] as const;
+  // Every other directory here has some of the odd characters.
+  test.each(scaled({ short: [overlong], long: [overlong, ...odd] }))("CA3 a directory with %s", async (_, cwd) => {
     const store = newStore();
     const a = machines.add();
     await claude(a, store, "The word is CODEWORD-73. [[say noted]]").done();
@@ -261,7 +265,7 @@ withAgents("holdfast run", (agents) => {
       expect(fs.readdirSync(path.join(b.home, ".local/share/opencode/tool-output"))).toHaveLength(1);
     });
 
-    test("CA2 killed in mid-turn, all up to the running tool call is there", { timeout: 240_000 }, async () => {
+    testLong("CA2 killed in mid-turn, all up to the running tool call is there", { timeout: 240_000 }, async () => {
       const store = newStore();
       const a = machines.add();
       const marker = path.join(a.cwd, "begun");

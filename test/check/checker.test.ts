@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { runCheck } from "../../src/check/check.ts";
 import { KINDS } from "../../src/check/kinds.ts";
 import { LIMITS } from "../../src/contracts/limits.ts";
@@ -16,10 +16,11 @@ import { type Damaged, filledStore } from "./ground.ts";
 for (const engine of ENGINES) {
   describe(`the checker on ${engine.name}`, () => {
     let store: Damaged;
-    beforeEach(async () => {
+    beforeAll(async () => {
       store = await filledStore(engine);
     });
-    afterEach(() => store.end());
+    afterEach(() => store.mend());
+    afterAll(() => store.end());
 
     test("SE10 what is gone at the second look is no issue", async () => {
       const seen = new Map<string, number>();
@@ -109,11 +110,11 @@ for (const engine of ENGINES) {
   describe(`the checker with blobs in files beside ${engine.name}`, () => {
     let store: Damaged;
     let folder: string;
-    beforeEach(async () => {
+    beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), "holdfast-check-"));
       store = await filledStore(engine, { blobs: fileBlobs(folder) });
     });
-    afterEach(async () => {
+    afterAll(async () => {
       await store.end();
       rmSync(folder, { recursive: true, force: true });
     });
@@ -133,12 +134,12 @@ for (const engine of ENGINES) {
       expect((await store.hf.check()).issues).toEqual([]);
       const { ref, path } = await fileOf();
       const bytes = readFileSync(path);
-      bytes[0] = (bytes[0] ?? 0) ^ 1;
-      writeFileSync(path, bytes);
+      writeFileSync(path, Buffer.from([(bytes[0] ?? 0) ^ 1, ...bytes.subarray(1)]));
       const { issues } = await store.hf.check();
       expect(issues).toEqual([expect.objectContaining({ kind: "blob-hash-mismatch", rows: [ref, ending] })]);
       expect((await store.check("deep", "blob-hash-mismatch")).status).toBe("ok");
       expect((await store.hf.check({ mode: "quick" })).status, "quick reads no bytes").toBe("ok");
+      writeFileSync(path, bytes);
     });
 
     test("SE10 a file that is gone is named with its blob and the row that names it", async () => {

@@ -1,7 +1,7 @@
 // Column by column on both engines: what the log says of a row, directly or because it follows from it, is compared.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { CheckKind } from "../../src/contracts/check.ts";
-import { ENGINES } from "../engines.ts";
+import { casesFor, ENGINES } from "../engines.ts";
 import { type Damaged, filledStore } from "./ground.ts";
 
 const of = (id: string) => `(SELECT no FROM sessions WHERE id = '${id}')`;
@@ -222,7 +222,8 @@ for (const engine of ENGINES) {
     afterEach(() => store.mend());
     afterAll(() => store.end());
 
-    for (const [table, column, sql, kind = "row-mismatch"] of ROWS) {
+    const rows = casesFor(engine, ROWS, ([table, , , kind = ""]) => `${table} ${kind}`);
+    for (const [table, column, sql, kind = "row-mismatch"] of rows) {
       test(`SE10 ${table}.${column} is what the log says: ${sql}`, async () => {
         await store.run(sql);
         const { issues } = await store.hf.check();
@@ -232,7 +233,7 @@ for (const engine of ENGINES) {
       });
     }
 
-    for (const [what, sql, kind] of KEPT) {
+    for (const [what, sql, kind] of casesFor(engine, KEPT, (one) => one[2])) {
       test(`SE10 what is left of a deleted session is looked at: ${what}`, async () => {
         await store.run(sql);
         expect((await store.hf.check()).issues.map((issue) => issue.kind)).toContain(kind);
@@ -240,7 +241,7 @@ for (const engine of ENGINES) {
     }
 
     const AGAIN = `session_no = ${of("halted")} AND seq = branch`;
-    test.each<readonly [sql: string, kind: CheckKind, column: string | undefined]>([
+    const halted: readonly (readonly [sql: string, kind: CheckKind, column: string | undefined])[] = [
       [`DELETE FROM turns WHERE ${AGAIN}`, "event-without-row", undefined],
       [`UPDATE turns SET status = 'done' WHERE ${AGAIN}`, "row-mismatch", "status"],
       [`UPDATE turns SET at = at + 1 WHERE ${AGAIN}`, "row-mismatch", "at"],
@@ -252,20 +253,24 @@ for (const engine of ENGINES) {
         "turn-missing",
         undefined,
       ],
-    ])("SE10 a turn aborted behind a head of its own ends on the line that goes on: %s", async (sql, kind, column) => {
-      const { hf } = store;
-      await hf.sessions.create({ id: "halted" });
-      const turn = await hf.turns.begin("halted", { agent: "ada", run: "r" });
-      await hf.heads.publish("halted");
-      await hf.turns.abort(turn.id);
-      expect((await hf.check()).issues).toEqual([]);
-      await store.run(sql);
-      const { issues } = await hf.check();
-      expect(issues.map((issue) => issue.kind)).toContain(kind);
-      if (column !== undefined) expect(issues.map(({ details }) => details.column)).toContain(column);
-    });
+    ];
+    test.each(casesFor(engine, halted, (one) => one[1]))(
+      "SE10 a turn aborted behind a head of its own ends on the line that goes on: %s",
+      async (sql, kind, column) => {
+        const { hf } = store;
+        await hf.sessions.create({ id: "halted" });
+        const turn = await hf.turns.begin("halted", { agent: "ada", run: "r" });
+        await hf.heads.publish("halted");
+        await hf.turns.abort(turn.id);
+        expect((await hf.check()).issues).toEqual([]);
+        await store.run(sql);
+        const { issues } = await hf.check();
+        expect(issues.map((issue) => issue.kind)).toContain(kind);
+        if (column !== undefined) expect(issues.map(({ details }) => details.column)).toContain(column);
+      },
+    );
 
-    for (const [heir, what, sql, kind] of INHERITED) {
+    for (const [heir, what, sql, kind] of casesFor(engine, INHERITED, (one) => `${one[0]} ${one[3]}`)) {
       test(`SE10 one session is checked with the rows it inherits: ${what}`, async () => {
         expect((await store.hf.check({ session: heir })).issues).toEqual([]);
         await store.run(sql);
@@ -275,11 +280,14 @@ for (const engine of ENGINES) {
       });
     }
 
-    test.each(NOT_INHERITED)("SE10 one session is checked without what it does not inherit: %s", async (sql) => {
-      await store.run(sql);
-      expect((await store.hf.check({ session: "fork" })).issues).toEqual([]);
-      expect((await store.hf.check()).issues).not.toEqual([]);
-    });
+    test.each(casesFor(engine, NOT_INHERITED, (sql) => sql.split(" ")[1] ?? ""))(
+      "SE10 one session is checked without what it does not inherit: %s",
+      async (sql) => {
+        await store.run(sql);
+        expect((await store.hf.check({ session: "fork" })).issues).toEqual([]);
+        expect((await store.hf.check()).issues).not.toEqual([]);
+      },
+    );
 
     test("SE10 a clear took as many messages as its event says", async () => {
       const clear = (which: string) =>

@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
 import type { CheckKind } from "../../src/contracts/check.ts";
+import { isLong } from "../../src/testing/scale.ts";
 import { ENGINES } from "../engines.ts";
 import { DAMAGES } from "./damages.ts";
 import { type Damaged, filledStore } from "./ground.ts";
@@ -28,10 +29,13 @@ for (const engine of ENGINES) {
       expect([...new Set(report.issues.map((issue) => issue.kind))]).toEqual([kind]);
       expect(report).toMatchObject({ status: "issues", mode, issueCount: report.issues.length });
       for (const issue of report.issues) expect(issue.hint).toBe(hint);
-      const without = await store.check(mode, kind);
-      expect(without, "with this check left out").toMatchObject({ status: "ok", issues: [], issueCount: 0 });
-      const deep = await store.hf.check();
-      expect(deep.issues.map((issue) => issue.kind)).toContain(kind);
+      // That the check is needed does not depend on the engine, and a check on PostgreSQL takes long.
+      if (engine.name === "sqlite" || isLong) {
+        const without = await store.check(mode, kind);
+        expect(without, "with this check left out").toMatchObject({ status: "ok", issues: [], issueCount: 0 });
+        const deep = await store.hf.check();
+        expect(deep.issues.map((issue) => issue.kind)).toContain(kind);
+      }
     });
   });
 }

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { CheckKind } from "../../src/contracts/check.ts";
 import { TABLES } from "../../src/contracts/rows.ts";
 import { open } from "../../src/open.ts";
-import { ENGINES } from "../engines.ts";
+import { casesFor, ENGINES } from "../engines.ts";
 import { type Damaged, filledStore } from "./ground.ts";
 
 /** Places in the order of creation: one with everything, one with nothing, one that compacts, one of a fork. */
@@ -105,27 +105,21 @@ for (const engine of ENGINES) {
     afterEach(() => store.mend());
     afterAll(() => store.end());
 
-    test.each(PLANTED)("SE10 another %s of head %i is named (%j)", async (column, place, value, kind) => {
-      const id = store.filled.heads[place] ?? "";
-      const [text, params] =
-        value === null ? ["NULL", []] : typeof value === "string" ? [value, []] : ["?", [value.cell]];
-      await store.run(`UPDATE heads SET ${column} = ${text} WHERE id = ?`, ...params, id);
-      const { issues } = await store.check("deep");
-      const rows = [id, ...(column === "id" ? [`hd-${"0".repeat(64)}`] : [])];
-      const named = issues.filter((issue) => issue.rows.some((row) => rows.includes(row)));
-      expect(named.map((issue) => issue.kind)).toContain(kind);
-    });
-  });
+    test.each(casesFor(engine, PLANTED, (one) => one[3]))(
+      "SE10 another %s of head %i is named (%j)",
+      async (column, place, value, kind) => {
+        const id = store.filled.heads[place] ?? "";
+        const [text, params] =
+          value === null ? ["NULL", []] : typeof value === "string" ? [value, []] : ["?", [value.cell]];
+        await store.run(`UPDATE heads SET ${column} = ${text} WHERE id = ?`, ...params, id);
+        const { issues } = await store.check("deep");
+        const rows = [id, ...(column === "id" ? [`hd-${"0".repeat(64)}`] : [])];
+        const named = issues.filter((issue) => issue.rows.some((row) => rows.includes(row)));
+        expect(named.map((issue) => issue.kind)).toContain(kind);
+      },
+    );
 
-  describe(`roots on ${engine.name}`, () => {
-    let store: Damaged;
-    beforeAll(async () => {
-      store = await filledStore(engine);
-    });
-    afterEach(() => store.mend());
-    afterAll(() => store.end());
-
-    test.each(ROOTS)("SE10 %s is derived anew", async (_, place, change, kind) => {
+    test.each(casesFor(engine, ROOTS, (one) => one[3]))("SE10 %s is derived anew", async (_, place, change, kind) => {
       const id = store.filled.heads[place] ?? "";
       const [row] = await store.read("SELECT root FROM heads WHERE id = ?", id);
       const root = Buffer.from(row?.root as Uint8Array).toString();
@@ -170,7 +164,7 @@ for (const engine of ENGINES) {
         expect(Buffer.concat(parts).equals(readFileSync(file)), "exported as it came").toBe(true);
       }
       expect((await hf.check()).issues).toEqual([]);
-      const { items } = await hf.heads.list("old");
+      const { items } = await hf.heads.list("old", { order: "oldest" });
       expect(items.map(({ finalSummary, cacheId }) => [finalSummary, cacheId])).toEqual([
         ["done", "c-1"],
         ["without a value", null],

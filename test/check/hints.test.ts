@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
 import type { CheckIssue, CheckKind } from "../../src/contracts/check.ts";
-import { ENGINES } from "../engines.ts";
+import { casesFor, ENGINES } from "../engines.ts";
 import { DAMAGES } from "./damages.ts";
 import { type Damaged, filledStore } from "./ground.ts";
 
@@ -69,7 +69,8 @@ for (const engine of ENGINES) {
       expect((await hf.check()).issues).toEqual([]);
     });
 
-    test.each(Object.keys(FOLLOWED) as CheckKind[])("SE10 %s is over when its hint was followed", async (kind) => {
+    const kinds = casesFor(engine, Object.keys(FOLLOWED) as CheckKind[], (kind) => FOLLOWED[kind]?.[0] ?? "");
+    test.each(kinds)("SE10 %s is over when its hint was followed", async (kind) => {
       const [says, follow] = FOLLOWED[kind] ?? ["", async () => {}];
       expect(KINDS[kind].hint).toContain(says);
       await DAMAGES[kind](store);

@@ -9,6 +9,7 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { MessageAt } from "../../src/contracts/lineage.ts";
 import type { Message } from "../../src/contracts/messages.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { postgresUrl } from "../engines.ts";
 import { LineageModel, type ModelSession, valuesOf } from "./model.ts";
 
@@ -241,14 +242,19 @@ class World {
 }
 
 const PLACES = [
-  { name: "sqlite in memory", url: async () => ({ url: ":memory:", end: () => {} }), runs: 60, handles: 1 },
+  {
+    name: "sqlite in memory",
+    url: async () => ({ url: ":memory:", end: () => {} }),
+    runs: scaled({ short: 25, long: 200 }),
+    handles: 1,
+  },
   {
     name: "sqlite in a file",
     url: async () => {
       const folder = mkdtempSync(path.join(tmpdir(), "holdfast-lineage-"));
       return { url: path.join(folder, "store.db"), end: () => rmSync(folder, { recursive: true, force: true }) };
     },
-    runs: 50,
+    runs: scaled({ short: 15, long: 100 }),
     handles: 2,
   },
   {
@@ -257,28 +263,32 @@ const PLACES = [
       url: `${postgresUrl()}?schema=lineage_${process.pid}_${Math.random().toString(36).slice(2)}`,
       end: () => {},
     }),
-    runs: 15,
+    runs: scaled({ short: 5, long: 40 }),
     handles: 2,
   },
 ] as const;
 
 describe.each(PLACES)("lineage on $name, through $handles handle(s)", ({ url, runs, handles }) => {
-  test("SE2 any head shows what the naive model had, after any sequence of verbs", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(command, fc.nat(1)), { minLength: 5, maxLength: 40 }), async (commands) => {
-        const place = await url();
-        const hf = await open(place.url, { durability: "normal" });
-        const others = handles === 1 ? [] : [await open(place.url, { durability: "normal" })];
-        try {
-          const world = new World(hf, ...others);
-          await world.run(commands);
-          await world.compare();
-        } finally {
-          for (const one of [hf, ...others]) await one.close();
-          place.end();
-        }
-      }),
-      { numRuns: runs, endOnFailure: false },
-    );
-  }, 240_000);
+  test(
+    "SE2 any head shows what the naive model had, after any sequence of verbs",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.tuple(command, fc.nat(1)), { minLength: 5, maxLength: 40 }), async (commands) => {
+          const place = await url();
+          const hf = await open(place.url, { durability: "normal" });
+          const others = handles === 1 ? [] : [await open(place.url, { durability: "normal" })];
+          try {
+            const world = new World(hf, ...others);
+            await world.run(commands);
+            await world.compare();
+          } finally {
+            for (const one of [hf, ...others]) await one.close();
+            place.end();
+          }
+        }),
+        { numRuns: runs, endOnFailure: false },
+      );
+    },
+    scaled({ short: 240_000, long: 1_800_000 }),
+  );
 });

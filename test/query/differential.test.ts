@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { ATTRIBUTES } from "../../src/query/catalogue.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { ENGINES, type Ground } from "../engines.ts";
 import { attributesAsText, type Fact, factsOf, type Oracle, oracle } from "./facts.ts";
 import { type Generated, generate, type Pool, poolOf } from "./generate.ts";
@@ -12,7 +13,7 @@ import { random } from "./random.ts";
 import { fillStore } from "./store.ts";
 
 const STORE_SEED = 20260131;
-const QUERIES = Number(process.env.HOLDFAST_QUERY_COUNT ?? 400);
+const QUERIES = Number(process.env.HOLDFAST_QUERY_COUNT ?? scaled({ short: 150, long: 2000 }));
 const only = process.env.HOLDFAST_QUERY_SEED;
 const SEEDS = only === undefined ? Array.from({ length: QUERIES }, (_, i) => i + 1) : [Number(only)];
 

@@ -28,7 +28,7 @@ export async function factsOf(driver: Driver): Promise<readonly Fact[]> {
     const value = attributeValue(attribute, "t0", words);
     const shown = value.type.is === "entity" || value.type.is === "ref" ? textOf(value, words) : only(value);
     const tests = attribute.absent("t0", words).map((column) => `${column} IS NOT NULL`);
-    const where = [...(source.where === undefined ? [] : [source.where("t0")]), ...tests, "1 = 1"].join(" AND ");
+    const where = [...(source.where === undefined ? [] : [source.where("t0", words)]), ...tests, "1 = 1"].join(" AND ");
     const sql = `SELECT DISTINCT ${KINDS[kind].id(key, words).text} AS e, ${shown.text} AS v FROM ${source.table} AS t0 WHERE ${where}`;
     for (const { e, v } of await driver.inspect(sql, [], { timeoutMs: 60_000, maxRows: 1e7 })) {
       const plain = type.is === "boolean" ? Number(v) === 1 : typeof v === "number" ? v : String(v);

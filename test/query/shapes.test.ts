@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { ENGINES, type Ground } from "../engines.ts";
 import { type Random, random } from "./random.ts";
 
-const COUNT = Number(process.env.HOLDFAST_SHAPE_COUNT ?? 40);
+const COUNT = Number(process.env.HOLDFAST_SHAPE_COUNT ?? scaled({ short: 20, long: 200 }));
 const only = process.env.HOLDFAST_SHAPE_SEED;
 const SEEDS = only === undefined ? Array.from({ length: COUNT }, (_, i) => i + 1) : [Number(only)];
 const ALLOWED = ["LimitExceeded", "InvalidQuery", "QueryTimeout"];

@@ -3,6 +3,7 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { claudeSessionStore } from "../../src/adapters/claude/entry.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { counted, KEY } from "./claude-entries.ts";
 import { ENGINES, Places } from "./places.ts";
 import { Children } from "./process.ts";
@@ -37,7 +38,7 @@ function expectWhole(found: readonly string[], writer: number): void {
 describe.each(ENGINES)("the session store of several processes (%s)", (engine) => {
   test("CA11 CA13 no batch is lost or torn, and the summary has every entry once, in order", async () => {
     const url = await places.fresh(engine);
-    const batches = 40;
+    const batches = scaled({ short: 15, long: 40 });
     const running = [1, 2].map((writer) =>
       children.start({ script: "claude-writer.ts", told: { url, writer, batches, size: SIZE } }),
     );

@@ -4,6 +4,7 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { Acknowledged, examine, type Found, foundIn, textOf } from "./examine.ts";
 import { ENGINES, Places } from "./places.ts";
 import { type Child, Children } from "./process.ts";
@@ -16,7 +17,9 @@ afterEach(() => children.end());
 afterAll(() => places.remove());
 
 const WRITERS = 8;
-const APPENDS = 1000;
+/** Messages that are read as soon as another process has been acknowledged them. */
+const READS = scaled({ short: 300, long: 1000 });
+const APPENDS = scaled({ short: 250, long: 1000 });
 
 /** Each writer's messages in the order in which it asked for them, none missing. */
 function expectAll(found: readonly Found[], writers: readonly string[], appends: number): void {
@@ -33,7 +36,7 @@ function switches(found: readonly Found[]): number {
 }
 
 describe.each(ENGINES)("many writers (%s)", (engine) => {
-  test("LG1 8 processes append 1,000 messages each to one session of a store that none of them finds there", {
+  test(`LG1 8 processes append ${APPENDS} messages each to one session of a store that none of them finds there`, {
     timeout: 120_000,
   }, async () => {
     const url = await places.fresh(engine);
@@ -54,7 +57,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
     await acknowledged.compare(store);
     const found = await examine(store, "chat");
     expectAll(found, names, APPENDS);
-    expect(switches(found), "the writers did not write at the same time").toBeGreaterThan(100);
+    expect(switches(found), "the writers did not write at the same time").toBeGreaterThan(APPENDS / 10);
     // One event says that the session was created; there is nothing else beside the messages.
     const { seq, messages } = (await store.sessions.get("chat")) ?? {};
     expect({ seq, messages }).toEqual({ seq: WRITERS * APPENDS + 1, messages: WRITERS * APPENDS });
@@ -65,7 +68,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
     const url = await places.fresh(engine);
     const handles = await Promise.all(Array.from({ length: WRITERS }, () => open(url, { poolSize: 3 })));
     const names = handles.map((_, i) => `handle${i}`);
-    const appends = 200;
+    const appends = scaled({ short: 80, long: 200 });
     await Promise.all(
       handles.map(async (handle, i) => {
         const writer = names[i] ?? "";
@@ -86,7 +89,8 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
   test("LG1 writers of one process each to a session of its own, and to one they share", async () => {
     const url = await places.fresh(engine);
     const acknowledged = new Acknowledged();
-    const way = (writer: string, session: string) => ({ writer, session, count: 200, window: 5 });
+    const count = scaled({ short: 60, long: 200 });
+    const way = (writer: string, session: string) => ({ writer, session, count, window: 5 });
     const running = ["a", "b", "c"].map((name) =>
       children.start({
         script: "writer.ts",
@@ -97,9 +101,9 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
     await Promise.all(running.map((child) => child.done()));
     const store = await open(url);
     await acknowledged.compare(store);
-    expect(acknowledged.count).toBe(9 * 200);
-    expectAll(await examine(store, "shared"), ["a-shared", "b-shared", "c-shared"], 200);
-    expectAll(await examine(store, "a"), ["a-own", "a-back", "b-back", "c-back"], 200);
+    expect(acknowledged.count).toBe(9 * count);
+    expectAll(await examine(store, "shared"), ["a-shared", "b-shared", "c-shared"], count);
+    expectAll(await examine(store, "a"), ["a-own", "a-back", "b-back", "c-back"], count);
     await store.close();
   });
 
@@ -109,7 +113,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
     const reads: Promise<unknown>[] = [];
     const child = children.start({
       script: "writer.ts",
-      told: { url, writer: "writer", session: "chat", count: 1000 },
+      told: { url, writer: "writer", session: "chat", count: READS },
       onLine: (line) => {
         const [word, session = "", seq = "", , n = ""] = line.split(" ");
         if (word !== "ack") return;
@@ -117,7 +121,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
       },
     });
     await child.done();
-    expect(reads).toHaveLength(1000);
+    expect(reads).toHaveLength(READS);
     expect((await Promise.all(reads)).filter((failure) => failure !== undefined)).toEqual([]);
     await store.close();
   });

@@ -8,6 +8,7 @@ import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { Acknowledged, examine, type Found, textOf } from "./examine.ts";
 import { Places, schemaOn } from "./places.ts";
 import { type Child, Children } from "./process.ts";
@@ -83,28 +84,35 @@ async function expectEverything(url: string, acknowledged: Acknowledged): Promis
   await store.close();
 }
 
+/** How often writers are killed. */
+const KILLS = scaled({ short: 16, long: 60 });
+const KILLS_BESIDE = scaled({ short: 12, long: 40 });
+const KILLS_CREATING = scaled({ short: 8, long: 15 });
+const KILLS_OF_CLIENTS = scaled({ short: 8, long: 20 });
+const KILLS_OF_SERVER = scaled({ short: 2, long: 5 });
+
 describe("killed writers", () => {
-  test("ST1 SQLite: a writer killed 60 times at any moment, and its successor goes on with what it left", {
+  test(`ST1 SQLite: a writer killed ${KILLS} times at any moment, and its successor goes on with what it left`, {
     timeout: 120_000,
   }, async () => {
     const url = places.file();
     const acknowledged = new Acknowledged();
-    for (let run = 0; run < 60; run++) {
+    for (let run = 0; run < KILLS; run++) {
       await killSoon(start(url, run, acknowledged), run);
       // In between it is the next writer that finds the log as the killed one left it.
       if (run % 4 === 3) await expectEverything(url, acknowledged);
     }
-    expect(acknowledged.count).toBeGreaterThan(500);
+    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 100, long: 500 }));
     await expectEverything(url, acknowledged);
   });
 
-  test("ST1 SQLite: writers killed 40 times while another one is writing, which notices nothing", {
+  test(`ST1 SQLite: writers killed ${KILLS_BESIDE} times while another one is writing, which notices nothing`, {
     timeout: 120_000,
   }, async () => {
     const url = places.file();
     const acknowledged = new Acknowledged();
     const lane = async (first: number) => {
-      for (let run = first; run < 40; run += 2) await killSoon(start(url, run, acknowledged), run);
+      for (let run = first; run < KILLS_BESIDE; run += 2) await killSoon(start(url, run, acknowledged), run);
     };
     const survivor = start(url, 100, acknowledged);
     await survivor.heard("ready");
@@ -114,20 +122,20 @@ describe("killed writers", () => {
     expect(acknowledged.count, `the survivor does not write any more ${survivor.errors}`).toBeGreaterThan(before);
     await survivor.kill();
     expect(survivor.errors).toBe("");
-    expect(acknowledged.count).toBeGreaterThan(500);
+    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 100, long: 500 }));
     await expectEverything(url, acknowledged);
   });
 
   test("ST4 SQLite: killed while it creates the store, and the next one opens it all the same", {
     timeout: 60_000,
   }, async () => {
-    for (let run = 0; run < 15; run++) {
+    for (let run = 0; run < KILLS_CREATING; run++) {
       const url = places.file("young");
       const acknowledged = new Acknowledged();
       const child = start(url, run, acknowledged);
       const ready = child.heard("ready").catch(() => undefined);
       // Where the creation happens differs between machines: the delays spread over the whole start.
-      await Promise.race([ready, sleep(40 + run * 10)]);
+      await Promise.race([ready, sleep(40 + (run * 150) / KILLS_CREATING)]);
       await child.kill();
       const store = await open(url);
       await store.history.append({ session: "chat", agent: "next" }, { role: "user", content: textOf("next", 0) });
@@ -137,14 +145,14 @@ describe("killed writers", () => {
     }
   });
 
-  test("ST1 PostgreSQL: a client killed 20 times at any moment", { timeout: 90_000 }, async () => {
+  test(`ST1 PostgreSQL: a client killed ${KILLS_OF_CLIENTS} times at any moment`, { timeout: 90_000 }, async () => {
     const url = await places.schema();
     const acknowledged = new Acknowledged();
-    for (let run = 0; run < 20; run++) {
+    for (let run = 0; run < KILLS_OF_CLIENTS; run++) {
       await killSoon(start(url, run, acknowledged), run);
       if (run % 5 === 4) await expectEverything(url, acknowledged);
     }
-    expect(acknowledged.count).toBeGreaterThan(50);
+    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 20, long: 50 }));
     await expectEverything(url, acknowledged);
   });
 });
@@ -199,7 +207,7 @@ describe("a killed server", () => {
     }
   }
 
-  test("ST1 PostgreSQL killed and started again 5 times under one handle, which reconnects by itself", {
+  test(`ST1 PostgreSQL killed and started again ${KILLS_OF_SERVER} times under one handle, which reconnects by itself`, {
     timeout: 90_000,
   }, async () => {
     const server = await startPostgres();
@@ -207,7 +215,7 @@ describe("a killed server", () => {
     const url = schemaOn(server.url);
     const store = await open(url);
     const { acknowledged, retries, stop } = load(store, 6);
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < KILLS_OF_SERVER; round++) {
       await growth(acknowledged, 200);
       await sleep(randomInt(0, 100));
       const before = retries();
@@ -233,7 +241,7 @@ describe("a killed server", () => {
     servers.push(server);
     const url = schemaOn(server.url);
     const acknowledged = new Acknowledged();
-    for (let run = 0; run < 3; run++) {
+    for (let run = 0; run < scaled({ short: 2, long: 3 }); run++) {
       const child = start(url, run, acknowledged);
       await child.heard("ack");
       await sleep(randomInt(100, 200));
@@ -242,6 +250,6 @@ describe("a killed server", () => {
       await server.restart();
       await expectEverything(url, acknowledged);
     }
-    expect(acknowledged.count).toBeGreaterThan(50);
+    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 30, long: 50 }));
   });
 });

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { ENGINES, Places } from "./places.ts";
 import { type Child, Children } from "./process.ts";
 
@@ -15,7 +16,7 @@ const children = new Children(places.folder);
 afterEach(() => children.end());
 afterAll(() => places.remove());
 
-const KILLS = 24;
+const KILLS = scaled({ short: 8, long: 24 });
 
 /** What children knew to be true. */
 class Known {
@@ -92,7 +93,7 @@ describe.each(ENGINES)("killed spawners on %s", (engine) => {
       await expectWhole(store);
       await store.close();
     }
-    expect(known.count).toBeGreaterThan(100);
+    expect(known.count).toBeGreaterThan(scaled({ short: 6, long: 100 }));
     const store = await open(url);
     await known.compare(store);
     await expectWhole(store);

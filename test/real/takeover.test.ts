@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import type { RunWait } from "../../src/contracts/runs.ts";
+import type { RunWait } from "../../src/contracts/run-waits.ts";
 import { open } from "../../src/open.ts";
 import { COMPILED } from "../compiled.ts";
 import { slow } from "./agents.ts";

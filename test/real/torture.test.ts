@@ -2,13 +2,15 @@
 
 import { afterAll, describe, expect, test } from "vitest";
 import { startPostgres } from "../../scripts/postgres.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { Places, schemaOn } from "./places.ts";
 import { Torture } from "./torture.ts";
 
 const places = new Places();
 afterAll(() => places.remove());
 
-const KILL_MS = 12_000;
+/** A server is killed after eight seconds at the latest. */
+const KILL_MS = scaled({ short: 10_000, long: 30_000 });
 
 describe("tortured runs", () => {
   test("RU3 RU5 RU6 RU11 SQLite: workers killed again and again, every run ends once, nothing acknowledged is lost", {

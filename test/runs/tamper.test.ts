@@ -1,4 +1,5 @@
-// Damage is seen before anything is replayed (rules LG2, LG4, RU9): 10,000 random changes of what a run goes on from.
+// Damage is seen before anything is replayed (rules LG2, LG4, RU9): random changes of what a run goes on from, 10,000 of
+// them in `npm run test:long`.
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
@@ -6,6 +7,7 @@ import { realEnvironment } from "../../src/core/environment.ts";
 import { openOn } from "../../src/open.ts";
 import type { Driver } from "../../src/storage/sql/driver.ts";
 import { openSqlite } from "../../src/storage/sql/sqlite/driver.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { ENGINES } from "../engines.ts";
 import { random } from "../query/random.ts";
 import {
@@ -130,12 +132,13 @@ function resuming(ground: Ground): (run: string) => Promise<unknown> {
 }
 
 describe("tampering", () => {
-  test("LG4 RU9 SQLite: each of 10,000 changes of what a run goes on from is seen before it is replayed", {
+  const anyTimes = scaled({ short: 2500, long: 10_000 });
+  test(`LG4 RU9 SQLite: each of ${anyTimes} changes of what a run goes on from is seen before it is replayed`, {
     timeout: 240_000,
   }, async () => {
     const ground = await cutOffStore(await inMemory());
     const { unseen, columns } = await damageOften(
-      ...([ground, 10_000, 1] as const),
+      ...([ground, anyTimes, 1] as const),
       (run) => asResumed(ground, run),
       (table) => [table],
     );
@@ -148,7 +151,7 @@ describe("tampering", () => {
   }, async () => {
     const ground = await cutOffStore(await inMemory());
     const { unseen, columns } = await damageOften(
-      ...([ground, 3000, 5] as const),
+      ...([ground, scaled({ short: 1000, long: 3000 }), 5] as const),
       (run) => asResumed(ground, run, "checkpoint"),
       (table) => [table],
       rowsSince,
@@ -208,8 +211,8 @@ describe("tampering", () => {
   });
 
   for (const [name, make, whole, real] of [
-    ["SQLite", inMemory, 0, 300],
-    ["PostgreSQL", onPostgres, 300, 40],
+    ["SQLite", inMemory, 0, scaled({ short: 60, long: 300 })],
+    ["PostgreSQL", onPostgres, scaled({ short: 60, long: 300 }), scaled({ short: 15, long: 40 })],
   ] as const) {
     test(`LG4 RU9 ${name}: resume() refuses a run that was tampered with, and no tool runs`, {
       timeout: 240_000,
@@ -231,7 +234,7 @@ describe("tampering", () => {
         [],
       );
       const rows = await rowsOf(ground, String(kid?.id));
-      for (let n = 0; n < 30; n++) {
+      for (let n = 0; n < scaled({ short: 10, long: 30 }); n++) {
         const damage = draw(child, { ...rows, runs: [], blobs: [] }, PARENT, ground.driver.dialect.engine);
         if (!(await applied(ground, damage))) continue;
         const effects = ground.world.effects.length;

@@ -121,3 +121,30 @@ export const carrier: AgentDefinition = {
     return iteration.next({ n: n + 1, text: `${n} `.repeat(2000) });
   },
 };
+
+const taker: AgentDefinition = {
+  ...{ id: "taker", version: "1" },
+  iterate: (iteration) => iteration.done(iteration.input),
+};
+
+/** The loop that reads what it said itself: the context for its model, the history for its tools, in branches too. */
+export const reader: AgentDefinition = {
+  ...{ id: "reader", version: "1", tools, models },
+  initial: () => 1,
+  async iterate(iteration, state) {
+    const { messages } = await iteration.context({ budget: 1000 });
+    await iteration.model(messages.map(({ id, content }) => ({ id, content })));
+    const said = await iteration.message({ role: "assistant", content: `${messages.length} so far` });
+    const counts = await iteration.parallel(
+      async (one) => one.tool("charge", (await one.history()).length),
+      async (two) => two.spawn(taker, { input: (await two.history({ last: 1 })).map(({ id }) => id) }),
+    );
+    await iteration.message({ role: "user", content: JSON.stringify(counts[0]) });
+    if (state === 1) await iteration.compact({ summary: "it began", upTo: said.id });
+    await iteration.state();
+    const after = await iteration.context();
+    if (state === 2) return iteration.done(after.messages.map(({ content }) => content));
+    await iteration.tool("note", after.messages.length);
+    return iteration.next(2);
+  },
+};

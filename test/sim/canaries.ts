@@ -86,9 +86,9 @@ const sluggish = (seed: number): Simulation => ({
 
 export const CANARIES: readonly Canary[] = [
   { name: "fencing removed", plant: plants.withoutFencing, make: (seed) => working(seed, slow) },
-  { name: "intent after effect", plant: plants.intentAfterEffect, make: (seed) => working(seed, deadly) },
+  { name: "intent after effect", plant: plants.intentAfterEffect, make: (seed) => working(seed, deadly), from: 20 },
   { name: "chain not advanced atomically", plant: plants.chainApart, make: (seed) => working(seed, deadly) },
-  { name: "lost wake-up", plant: plants.lostWakeup, make: waiting },
+  { name: "lost wake-up", plant: plants.lostWakeup, make: waiting, from: 35 },
   { name: "an iteration that goes on when it was left", plant: plants.goesOn, make: cancelled },
   { name: "and writes behind the end", plant: plants.goesOnBehindEnd, make: cancelled },
   { name: "an answer that begins the iteration anew", plant: plants.answeredAnew, make: dying, from: 300 },
@@ -100,6 +100,6 @@ export const CANARIES: readonly Canary[] = [
     make: (seed) => SLOW.make(seed, 0.25),
     from: 470,
   },
-  { name: "sleep instead of the end", plant: plants.sleepsOnCancel, make: meddling },
+  { name: "sleep instead of the end", plant: plants.sleepsOnCancel, make: meddling, from: 12 },
   { name: "what one run was allowed, allowed to the next", plant: plants.allowedForEver, make: dying, from: 85 },
 ];

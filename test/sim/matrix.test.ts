@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { AgentDefinition } from "../../src/contracts/runs.ts";
 import { crashMatrix } from "../../src/testing/sim/matrix.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
-import { clerk, petitioner, sleeper, waiter } from "./agents.ts";
+import { clerk, petitioner, reader, sleeper, waiter } from "./agents.ts";
 
 const SEED = 7;
 
@@ -30,6 +30,14 @@ describe("crash matrix", () => {
     const { points, problems } = await crashMatrix(simulation);
     expect(problems).toEqual([]);
     expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(25);
+  });
+
+  test("RU14 recorded reads: every commit, failed in every way", { timeout: 300_000 }, async () => {
+    const shown = ["it began", '{"charged":1}', "2 so far", '{"charged":4}'];
+    const value = shown.map((text) => [{ type: "text", text }]);
+    const { points, problems } = await crashMatrix(running(reader, null, value));
+    expect(problems).toEqual([]);
+    expect(points.length).toBeGreaterThan(80);
   });
 
   test("RU7 what a step is given may be the time: that is no difference", async () => {

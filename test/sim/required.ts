@@ -1,15 +1,16 @@
 // The eight required simulations over many seeds: a failure names the one command that plays it again.
 import { expect, test } from "vitest";
+import { type Scale, scaled } from "../../src/testing/scale.ts";
 import { command, play } from "./play.ts";
 import { REQUIRED, type Scenario } from "./scenarios.ts";
 
 export function required(rateOf: (own: number) => number): void {
-  played(REQUIRED, rateOf, 200);
+  played(REQUIRED, rateOf, { short: 15, long: 200 });
 }
 
-/** More with HOLDFAST_SIM_SEEDS. */
-export function played(scenarios: readonly Scenario[], rateOf: (own: number) => number, most: number): void {
-  const seeds = Number(process.env.HOLDFAST_SIM_SEEDS ?? most);
+/** HOLDFAST_SIM_SEEDS sets another number of seeds. */
+export function played(scenarios: readonly Scenario[], rateOf: (own: number) => number, count: Scale<number>): void {
+  const seeds = Number(process.env.HOLDFAST_SIM_SEEDS ?? scaled(count));
   const all = scenarios.map((scenario) => ({ scenario, name: scenario.name, rate: rateOf(scenario.rate) }));
   test.each(all)("$name at $rate", { timeout: seeds * 20_000 }, async ({ scenario, rate }) => {
     const failed: string[] = [];

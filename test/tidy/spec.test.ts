@@ -15,12 +15,12 @@ function rulesIn(spec: string): string[] {
 
 /**
  * A title is the first argument of a call, or a property called `name`, `rule` or `title`; it may begin with several
- * ids ("LG1, LG2: …"). A test that is left out proves nothing.
+ * ids ("LG1, LG2: …"). A test that is left out proves nothing, nor does one that `npm test` leaves out.
  */
 function rulesNamedIn(file: string, text: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && !/\.(skip|todo)$/.test(node.expression.getText(source))) {
+    if (ts.isCallExpression(node) && !/\.(skip|todo)$|^testLong$/.test(node.expression.getText(source))) {
       found.push(...idsAtStart(node.arguments[0]));
     } else if (ts.isPropertyAssignment(node) && /^(name|rule|title)$/.test(node.name.getText(source))) {
       found.push(...idsAtStart(node.initializer));

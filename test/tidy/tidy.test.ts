@@ -71,7 +71,7 @@ const rules: Record<string, Rule> = {
 
   // npm leaves out what the registry at hand does not have, and then `npm ci` refuses the lock that npm wrote.
   "can be installed by npm ci": (file) => {
-    if (file.path !== "package-lock.json") return [];
+    if (!isLock(file)) return [];
     const entries: Record<string, { optionalDependencies?: object }> = JSON.parse(file.text).packages ?? {};
     const wanted = Object.values(entries).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
     const missing = wanted.filter((name) => !Object.keys(entries).some((key) => key.endsWith(`node_modules/${name}`)));
@@ -79,7 +79,7 @@ const rules: Record<string, Rule> = {
   },
 
   "names no package registry": (file) => {
-    if (file.path === "package-lock.json") return find(file, /"resolved"/g, "holds a registry's address");
+    if (isLock(file)) return find(file, /"resolved"/g, "holds a registry's address");
     const host = /npmjs|\bregistry\.([\w-]+\.)*(com|org|net|io|dev|cn|internal|local)\b|:\/\/[\w.-]*registry/gi;
     return find(file, host, "names a package registry");
   },
@@ -91,6 +91,10 @@ function find(file: File, pattern: RegExp, why: string): string[] {
     const line = file.text.slice(0, match.index).split("\n").length;
     return `line ${line} ${why}: ${match[0]}`;
   });
+}
+
+function isLock(file: File): boolean {
+  return path.basename(file.path) === "package-lock.json";
 }
 
 function isCode(file: File): boolean {

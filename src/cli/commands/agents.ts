@@ -6,6 +6,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readObject } from "../input.ts";
+import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import type { Output } from "../output.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
@@ -14,23 +15,26 @@ import { formatAge, formatCount, formatTime } from "../units.ts";
 const ls: Command = {
   name: "ls",
   aliases: ["list"],
-  summary: "list agents in order of creation",
-  usage: ["agents [ls] [--tag T] [--type TYPE] [--limit N] [--cursor C]"],
-  description: "Lists agents in order of creation, a page at a time.",
+  summary: "list agents, newest first",
+  usage: ["agents [ls] [--tag T] [--type TYPE] [--order ORDER] [--limit N] [--cursor C]"],
+  description: "Lists agents, newest first, a page at a time.",
   options: {
     tag: { type: "text", value: "TAG", summary: "only agents with this tag" },
     type: { type: "text", value: "TYPE", summary: "only agents of this type" },
+    order: ORDER_OPTION,
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
     cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
   },
   operands: [],
   examples: [
-    { command: "holdfast agents", does: "the first 50" },
+    { command: "holdfast agents", does: "the newest 50" },
     { command: "holdfast agents --tag production --json", does: "for a program" },
   ],
   run: async (context) => {
     const { args, output } = context;
-    const filter: { -readonly [K in keyof AgentFilter]: AgentFilter[K] } = { limit: args.number("limit") ?? 50 };
+    const filter: { -readonly [K in keyof AgentFilter]: AgentFilter[K] } = {
+      ...{ limit: args.number("limit") ?? 50, order: readOrder(args) },
+    };
     const [tag, type, cursor] = [args.text("tag"), args.text("type"), args.text("cursor")];
     if (tag !== undefined) filter.tag = tag;
     if (type !== undefined) filter.agentType = type;

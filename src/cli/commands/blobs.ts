@@ -1,6 +1,6 @@
 // holdfast blobs: content-addressed bytes by their ref.
 
-import type { BlobStat, StoreOptions } from "../../contracts/blobs.ts";
+import type { BlobReferrer, BlobStat, StoreOptions } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -10,7 +10,7 @@ import { confirm, YES_OPTION } from "../confirm.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
-import { type Column, facts, table } from "../table.ts";
+import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
 import { formatAge, formatBytes, formatSpan, formatTime, parseDurationOrNever } from "../units.ts";
 
@@ -139,26 +139,29 @@ const ls: Command = {
   name: "ls",
   aliases: ["list"],
   summary: "list blobs, newest first",
-  usage: ["blobs [ls] [--limit N] [--cursor C]"],
+  usage: ["blobs [ls] [--sort SORT] [--limit N] [--cursor C]"],
   description:
-    "Lists blobs, newest first, a page at a time: what you put, attachments, and what messages, state and blocks are " +
+    "Lists blobs, newest first or with --sort size largest first, a page at a time: what you put, attachments, and what messages, state and blocks are " +
     "kept in. The chunks that large ones are made of are not listed, nor are short messages, which stand in their rows.",
   options: {
+    sort: { type: "text", value: "SORT", summary: "age (default, newest first) or size (largest first)" },
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
     cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
   },
   operands: [],
   examples: [
     { command: "holdfast blobs", does: "the 50 newest" },
+    { command: "holdfast blobs ls --sort size", does: "what takes the most room" },
     { command: "holdfast blobs ls --limit 1000 --json", does: "for a program" },
   ],
-  next: "holdfast blobs stat REF tells more; holdfast blobs get REF fetches it.",
+  next: "holdfast blobs stat REF tells more, and which rows refer to it; holdfast blobs get REF fetches it.",
   run: async (context) => {
     const { args, output } = context;
     const cursor = args.text("cursor");
     const holdfast = await context.open();
     const page = await holdfast.blobs.list({
       limit: args.number("limit") ?? 50,
+      sort: sortOf(args.text("sort") ?? "age"),
       ...(cursor === undefined ? {} : { cursor }),
     });
     const now = Date.now();
@@ -167,6 +170,11 @@ const ls: Command = {
     return undefined;
   },
 };
+
+function sortOf(sort: string): "age" | "size" {
+  if (sort === "age" || sort === "size") return sort;
+  throw new UsageError(`--sort takes age or size, not "${sort}"`);
+}
 
 /** Narrower terminals have no room beside a ref, and one that is cut cannot be copied. */
 const TABLE_WIDTH = 120;
@@ -194,18 +202,31 @@ function kept({ pinned: isPinned, references, expiresAt }: BlobStat, now: number
   return expiresAt <= now ? "expired" : `expires in ${formatSpan(expiresAt - now)}`;
 }
 
+const DEFAULT_REFERRERS = 20;
+
 const stat: Command = {
   name: "stat",
-  summary: "tell how a blob is kept",
-  usage: ["blobs stat REF"],
-  description: "Tells size, type, how it is stored, who refers to it, and when it expires.",
-  options: {},
+  aliases: ["show", "refs"],
+  summary: "tell how a blob is kept, and which rows refer to it",
+  usage: ["blobs stat REF [--limit N]"],
+  description:
+    "Tells size, type, how it is stored, when it expires, and which rows refer to it: messages, state, calls, steps and " +
+    "checkpoints of runs, captures, blocks. An attachment is named inside of what the row is kept in.",
+  options: {
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: `so many rows (default ${DEFAULT_REFERRERS})` },
+  },
   operands: REF,
-  examples: [{ command: "holdfast blobs stat sha256:9f86d0…", does: "give the whole ref" }],
+  examples: [
+    { command: "holdfast blobs stat sha256:9f86d0…", does: "give the whole ref" },
+    { command: "holdfast blobs stat sha256:9f86d0… --limit 1000 --json", does: "every row that refers to it" },
+  ],
   run: async (context) => {
-    const value = await needStat(await context.open(), refOf(context));
-    await context.output.answer(value, () =>
-      facts(
+    const holdfast = await context.open();
+    const value = await needStat(holdfast, refOf(context));
+    const limit = context.args.number("limit") ?? DEFAULT_REFERRERS;
+    const referrers = await holdfast.blobs.referrers(value.ref, { limit });
+    await context.output.answer({ ...value, referrers }, () => [
+      ...facts(
         [
           ["ref", value.ref],
           ["size", formatBytes(value.size)],
@@ -219,10 +240,19 @@ const stat: Command = {
         ],
         context.output.frame,
       ),
-    );
+      ...(referrers.length === 0 ? [] : ["", ...table(REFERRER_COLUMNS, referrers, context.output.frame)]),
+    ]);
+    if (referrers.length === limit) await context.output.note(`the newest ${limit}; --limit shows more`);
     return undefined;
   },
 };
+
+const REFERRER_COLUMNS: readonly Column<BlobReferrer>[] = [
+  { title: "REFERRED TO BY", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
+  { title: "KIND", cell: ({ kind }) => kind },
+  { title: "AS", cell: ({ how }) => how },
+  { title: "SESSION", cell: ({ session }) => session ?? "", shrink: 2 },
+];
 
 function change(name: "pin" | "unpin", summary: string, description: string, done: string): Command {
   return {

@@ -35,7 +35,7 @@ export const contextOf: Command = {
       ...(agent === undefined ? {} : { agent }),
       ...(budget === undefined ? {} : { budget }),
     });
-    await output.answer({ ...at, ...given }, () => lines(given, budget, at.session, context));
+    await output.answer({ ...at, ...given }, () => lines(given, budget, context));
     return undefined;
   },
 };
@@ -43,7 +43,6 @@ export const contextOf: Command = {
 function lines(
   { messages, leftOut, tokens, compaction }: Given,
   budget: number | undefined,
-  session: string,
   { output }: Context,
 ): string[] {
   const { style } = output;
@@ -54,7 +53,7 @@ function lines(
   const counted = `${plural(messages.length, "message")}${mended}, about ${plural(tokens, "token")}${over}${left}`;
   return [
     ...messages.flatMap((message) => [
-      ...messageLines(message, message.id !== null && message.id === compaction?.summary, session, output),
+      ...messageLines(message, message.id !== null && message.id === compaction?.summary, output),
       "",
     ]),
     ...wrapWords(counted, output.width).map(over === "" ? style.faint : style.warn),
@@ -64,11 +63,10 @@ function lines(
 function messageLines(
   { id, agent, role, content, repaired }: ContextMessage,
   isSummary: boolean,
-  session: string,
   output: Context["output"],
 ): string[] {
   const { style } = output;
-  const name = id === null ? "(put in)" : id.startsWith(`${session}#`) ? id.slice(session.length) : id;
+  const name = id ?? "(put in)";
   const marks = [...(isSummary ? ["summary"] : []), ...(repaired ? ["repaired"] : [])];
   const who = agent === null ? "" : ` ${safeLine(`(${agent})`)}`;
   const mark = marks.length === 0 ? "" : ` ${style.warn(marks.join(", "))}`;

@@ -125,7 +125,7 @@ describe("messages", () => {
     });
     expect(piped).toMatchObject({ code: 0, stdout: "added chat-1#3\n" });
     expect((await run("messages", "chat-1")).replaceAll(/(just now|\d+ s ago)/g, "AGE")).toBe(
-      "#2 user (helper) AGE\n    hello\n    there\n\n#3 assistant (helper) AGE\n    from \\x1b[2Jstdin\n",
+      "chat-1#2 user (helper) AGE\n    hello\n    there\n\nchat-1#3 assistant (helper) AGE\n    from \\x1b[2Jstdin\n",
     );
     const { messages, total } = await json("messages", "chat-1");
     expect(total).toBe(2);
@@ -137,7 +137,7 @@ describe("messages", () => {
     const [first, second] = [await add(), await add()];
     expect(first).toMatchObject({ key: "k", run: "r", role: "user" });
     expect(second.id).toBe(first.id);
-    expect(await run("messages", "chat-1")).toMatch(/^#2 user \(a, run r\)/);
+    expect(await run("messages", "chat-1")).toMatch(/^chat-1#2 user \(a, run r\)/);
   });
 
   test("are chosen by agent, from the end or from a place", async () => {

@@ -5,6 +5,7 @@ import { isObject } from "../../coding/conversation/content.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/lineage.ts";
+import { addUsd } from "../../core/money.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { familyOf } from "../family.ts";
@@ -73,7 +74,7 @@ async function reportedBy({ sessions }: Holdfast, report: CostReport): Promise<r
 }
 
 function formatReported(reported: readonly Reported[]): string {
-  const sum = formatUsd(reported.reduce((all, { costUsd }) => all + costUsd, 0));
+  const sum = formatUsd(reported.reduce((all, { costUsd }) => addUsd(all, costUsd), 0));
   return `${sum} for ${plural(reported.length, "session")}, as the agent itself says; not part of the cost`;
 }
 

@@ -48,11 +48,11 @@ describe("demo", () => {
     expect(stdout).toContain("✗ kill -9: process ");
     expect(stdout).toContain("took the run over\n");
     expect(stdout).toContain("bills#19  did pay happen?");
-    expect(stdout).toMatch(/runs approve 'bills#19' --store \S+agents\.db\n/);
+    expect(stdout).toMatch(/runs approve 'bills#19' --retry --store \S+agents\.db\n/);
     expect(stdout).toContain("--by demo\n");
     expect(stdout).toContain("✓ the bank's book has 3 payments: none twice\n");
     expect(stdout).toContain(": result, by demo");
-    expect(stdout).toMatch(/bills: first bad seq \d+/);
+    expect(stdout).toMatch(/bills: first bad event bills#\d+/);
     expect(stdout).toMatch(/\d+ claims checked in [\d.]+ s; all of them hold/);
     expect(stdout).toContain("Try next\n");
     const wide = stdout.split("\n").filter((line) => line.length > 80 && !line.includes(tmpdir()));

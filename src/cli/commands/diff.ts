@@ -1,6 +1,7 @@
 // holdfast diff: what two heads or sessions have in common and what sets them apart.
 import type { Diff, DiffSide } from "../../contracts/archive.ts";
 import type { MessageAt } from "../../contracts/lineage.ts";
+import { rowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { formatCost, formatTokens } from "../spending.ts";
@@ -42,7 +43,7 @@ function lines(found: Diff, limit: number, context: Context): string[] {
   const point =
     ancestor === null
       ? "nothing: they have no common past"
-      : `${plural(common, "message")}, up to seq ${formatCount(ancestor.seq)} of ${ancestor.session}` +
+      : `${plural(common, "message")}, up to ${rowId(ancestor.session, ancestor.seq)}` +
         (ancestor.head === null ? "" : ` (head ${shortHead(ancestor.head)})`);
   return [
     ...facts(
@@ -104,7 +105,7 @@ function commonLength(a: string, b: string): number {
 
 function nameOf({ session, head, seq }: DiffSide): string {
   return head === null
-    ? `${session} as it stands, seq ${formatCount(seq)}`
+    ? `${session} as it stands, at ${rowId(session, seq)}`
     : `${session} at head ${shortHead(head.id)}`;
 }
 

@@ -34,10 +34,13 @@ describe("heads", () => {
   test("are listed, the current one marked", async () => {
     const lines = (await run("heads", "chat")).trimEnd().split("\n");
     expect(lines[0]).toMatch(/^HEAD +SEQ +MESSAGES +SUMMARY +PUBLISHED$/);
-    expect(lines[1]).toMatch(new RegExp(`^${first.id} +3 +1 +greeted `));
-    expect(lines[2]).toMatch(new RegExp(`^${second.id} +current +5 +2 `));
+    expect(lines[1]).toMatch(new RegExp(`^${second.id} +current +5 +2 `));
+    expect(lines[2]).toMatch(new RegExp(`^${first.id} +3 +1 +greeted `));
+    const oldest = await json("heads", "chat", "--order", "oldest");
+    expect(oldest.items).toMatchObject([{ id: first.id }, { id: second.id }]);
+    expect(await fails("heads", "chat", "--order", "up")).toMatch(/^2 .*--order takes newest or oldest, not "up"/);
     const page = await json("heads", "ls", "chat", "--limit", "1");
-    expect(page).toMatchObject({ session: "chat", current: second.id, items: [{ id: first.id }] });
+    expect(page).toMatchObject({ session: "chat", current: second.id, items: [{ id: second.id }] });
     expect((await json("heads", "chat", "--cursor", page.next)).items).toHaveLength(1);
     expect((await cli(["heads", "chat"], { columns: 60 })).stdout).toContain(`${first.id.slice(0, 11)}…`);
     await run("sessions", "create", "empty");
@@ -176,7 +179,9 @@ describe("names of heads", () => {
     }
     expect((await json("cost", "chat")).total.costUsd).toBe(2);
     expect(await run("sessions", "show", `chat@${short(first)}`)).toMatch(/at head +hd-.*\n(.*\n)*messages +1\n/);
-    expect(await run("sessions", "tree", `chat@${short(first)}`)).toMatch(/^chat ← .*\n└─ ● hd-.*… seq 3 ← greeted\n$/);
+    expect(await run("sessions", "tree", `chat@${short(first)}`)).toMatch(
+      /^chat ← .*\n└─ ● hd-.*… chat#3 ← greeted\n$/,
+    );
     expect((await cli(["log", `chat@${short(first)}`, "--last", "1"])).stderr).toBe(
       "the last 1 of 3; --after 0 shows all\n",
     );
@@ -188,7 +193,7 @@ describe("messages of a fork and after a rewind", () => {
     await run("fork", `chat@${short(first)}`, "twig");
     await within((store) => say(store, "twig", "my own"));
     const { stdout, stderr } = await cli(["messages", "twig"]);
-    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n● hd-.* of chat: greeted\n\n#\d+ user .*\n {4}my own\n$/);
+    expect(stdout).toMatch(/^chat#2 user .*\n {4}hello\n\n● hd-.* of chat: greeted\n\ntwig#\d+ user .*\n {4}my own\n$/);
     expect(stderr).toBe("");
     expect((await cli(["messages", "twig", "--last", "1"])).stderr).toBe("the last 1 of 2; --after 0 shows all\n");
     expect((await json("messages", "twig", "--last", "1")).total).toBe(2);
@@ -219,13 +224,13 @@ describe("sessions tree and show", () => {
     const lines = (await run("sessions", "tree", "fork")).trimEnd().split("\n");
     expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
       "chat  2 messages, on branch 6  A \\x1b[31mtitle",
-      "├─ ● HEAD seq 3 greeted",
-      "├─ branch 6 from seq 3 the session is here",
-      "│  └─ ● HEAD seq 8 current",
-      "├─ fork at seq 3: fork ←  1 message, on branch 5",
-      "│  ├─ branch 5 from seq 2 the session is here",
-      "│  └─ ○ HEAD seq 4 aborted",
-      "└─ ● HEAD seq 5",
+      "├─ ● HEAD chat#3 greeted",
+      "├─ branch 6 from chat#3 the session is here",
+      "│  └─ ● HEAD chat#8 current",
+      "├─ fork at chat#3: fork ←  1 message, on branch 5",
+      "│  ├─ branch 5 from fork#2 the session is here",
+      "│  └─ ○ HEAD fork#4 aborted",
+      "└─ ● HEAD chat#5",
     ]);
     const drawn = await json("sessions", "tree");
     expect(drawn.sessions.map(({ id }: { id: string }) => id)).toEqual(["fork", "chat"]);
@@ -276,7 +281,7 @@ describe("diff and cost", () => {
       await store.calls.add("fork", { type: "leaf", provider: "p", model: "m" });
     });
     const text = await run("diff", "chat", "fork");
-    expect(text).toContain("in common  1 message, up to seq 3 of chat (head hd-");
+    expect(text).toContain("in common  1 message, up to chat#3 (head hd-");
     expect(text).toContain("only in a: 1 message\n  - chat#4 user: and on\n");
     expect(text).toContain("only in b: 1 message\n  + fork#3 user: in the \\x1b[31mfork\n");
     expect(text).toContain("at least $0.5 (1 of 2 calls unknown)");

@@ -3,6 +3,7 @@
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Head } from "../../contracts/lineage.ts";
 import type { Command, CommandGroup } from "../command.ts";
+import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { type Mark, marksOf } from "../marks.ts";
 import { type Column, table } from "../table.ts";
@@ -12,14 +13,15 @@ import { formatAge, formatCount } from "../units.ts";
 const ls: Command = {
   name: "ls",
   aliases: ["list", "show"],
-  summary: "list a session's heads, oldest first",
-  usage: ["heads [ls] SESSION[@HEAD] [--limit N] [--cursor C]"],
+  summary: "list a session's heads, newest first",
+  usage: ["heads [ls] SESSION[@HEAD] [--order ORDER] [--limit N] [--cursor C]"],
   description:
-    "A head is a point of a session that was published: what was there at it can be read for ever. Lists all of them, " +
+    "A head is a point of a session that was published: what was there at it can be read for ever. Lists all of them, newest first, " +
     "also aborted ones and those of other branches; the current one is marked, and so are those with a final value and " +
     "compactions. At a head, those that lead to it. " +
     LOCATOR_HELP,
   options: {
+    order: ORDER_OPTION,
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" },
     cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
   },
@@ -38,6 +40,7 @@ const ls: Command = {
     const page = await holdfast.heads.list(at, {
       limit: args.number("limit") ?? 100,
       cursor: args.text("cursor"),
+      order: readOrder(args),
     });
     const items = page.items.map((head) => ({ ...head, marks: marksOf(head) }));
     await output.answer({ session, current, ...page, items }, () => {

@@ -38,13 +38,15 @@ describe("log", () => {
     await run("state", "set", "s", "a=1");
     const { stdout, stderr } = await cli(["log", "s"]);
     const lines = stdout.trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^SEQ +TIME +TYPE +AGENT +HASH +DATA$/);
+    expect(lines[0]).toMatch(/^EVENT +TIME +TYPE +AGENT +HASH +DATA$/);
     expect(lines).toHaveLength(51);
-    expect(lines.at(-1)).toMatch(/^ *62 +\S+ \S+Z +state\/patched +[0-9a-f]{8} /);
+    expect(lines.at(-1)).toMatch(/^s#62 +\S+ \S+Z +state\/patched +[0-9a-f]{8} /);
     expect(stderr).toBe("the last 50 of 62; --after 0 shows all\n");
     const seqs = async (...argv: string[]) =>
       (await json("log", "s", ...argv)).events.map((e: { seq: number }) => e.seq);
     expect(await seqs("--after", "59")).toEqual([60, 61, 62]);
+    expect(await seqs("--after", "s#59")).toEqual([60, 61, 62]);
+    expect(await cli(["log", "s", "--after", "t#59"])).toMatchObject({ code: 2 });
     expect(await seqs("--limit", "2")).toEqual([1, 2]);
     expect(await seqs("--last", "1")).toEqual([62]);
     expect(await seqs("--type", "session/created", "--type", "state/patched")).toEqual([1, 62]);
@@ -64,7 +66,7 @@ describe("log", () => {
     const stop = new AbortController();
     const seen: string[] = [];
     const watch = async (text: string) => {
-      seen.push(/^ *(\d+)/.exec(text)?.[1] ?? text);
+      seen.push(/^s#(\d+)/.exec(text)?.[1] ?? text);
       if (seen.length === 1) await fill("s", 1);
       if (seen.length === 2) stop.abort();
     };
@@ -86,7 +88,7 @@ describe("verify", () => {
     expect(await cli(["verify", "nope"])).toMatchObject({ code: 3 });
   });
 
-  test("names the first bad seq and exits with 5", async () => {
+  test("names the first bad event and exits with 5", async () => {
     await fill("s", 3);
     await fill("s", 1, "victim");
     await fill("s", 3);
@@ -96,7 +98,7 @@ describe("verify", () => {
     expect([code, stderr]).toEqual([5, ""]);
     expect(stdout).toMatch(/^DAMAGED +s /m);
     expect(stdout).toMatch(/^ok +fine /m);
-    expect(stdout).toMatch(/^s: first bad seq 5: .+\ndamage in 1 of 2 sessions\n$/m);
+    expect(stdout).toMatch(/^s: first bad event s#5: .+\ndamage in 1 of 2 sessions\n$/m);
     const report = await cli(["verify", "--json"]);
     expect(report.code).toBe(5);
     expect(JSON.parse(report.stdout)).toMatchObject({ ok: false, damaged: 1 });
@@ -117,7 +119,7 @@ describe("verify", () => {
     await run("fork", `ticket-7@${head.id}`, "rescue");
     for (const more of [[], ["--blobs"]]) {
       const { code, stdout } = await cli(["verify", "rescue", ...more]);
-      expect([code, stdout]).toEqual([5, expect.stringMatching(/^rescue: first bad seq 5 of ticket-7: /m)]);
+      expect([code, stdout]).toEqual([5, expect.stringMatching(/^rescue: first bad event ticket-7#5: /m)]);
     }
     expect(await cli(["check", "rescue"])).toMatchObject({ code: 5, stdout: expect.stringContaining("ticket-7#5") });
     const all = await cli(["verify"]);
@@ -169,7 +171,7 @@ describe("verify", () => {
     expect(await cli(["verify"])).toMatchObject({ code: 0 });
     const { code, stdout } = await cli(["verify", "--blobs"]);
     expect([code, stdout]).toEqual([5, expect.stringContaining("damage in 1 of 1 session")]);
-    expect(stdout).toMatch(/^s: first bad seq 2: s#2: sha256:\w+: its bytes do not have its hash$/m);
+    expect(stdout).toMatch(/^s: first bad event s#2: s#2: sha256:\w+: its bytes do not have its hash$/m);
     expect(await cli(["messages", "s"])).toMatchObject({ code: 5, stdout: "" });
   });
 
@@ -204,7 +206,7 @@ describe("verify", () => {
         const { code, stdout } = await cli(["verify", ...named, "--blobs"]);
         expect([code, stdout], String(no)).toEqual([
           5,
-          expect.stringMatching(/^\w: (first bad seq \d+: )?b#\d+: sha256:/m),
+          expect.stringMatching(/^\w: (first bad event b#\d+: )?b#\d+: sha256:/m),
         ]);
       }
       const { issues } = JSON.parse((await cli(["check", "--json"])).stdout);
@@ -259,7 +261,7 @@ describe("verify", () => {
     db.close();
     const { code, stdout } = await cli(["verify", "--blobs"]);
     expect(code).toBe(5);
-    expect(stdout).toMatch(/^s: first bad seq 3: the column role is not what the envelope says$/m);
+    expect(stdout).toMatch(/^s: first bad event s#3: the column role is not what the envelope says$/m);
     expect(stdout).toMatch(/^ok +fine /m);
   });
 
@@ -282,7 +284,7 @@ describe("messages", () => {
     db.exec(`UPDATE events SET words = x'7b7d' WHERE session_no = 1 AND ${where}`);
     db.close();
   };
-  const heads = (stdout: string) => [...stdout.matchAll(/^#(\d+) /gm)].map(([, seq]) => Number(seq));
+  const heads = (stdout: string) => [...stdout.matchAll(/^s#(\d+) /gm)].map(([, seq]) => Number(seq));
 
   test("at a head before a damaged one are printed, and the hint leads past it", async () => {
     await fill("s", 40);
@@ -318,7 +320,7 @@ describe("messages", () => {
     spoil("seq = 20");
     const { code, stdout, stderr } = await cli(["messages", "s", "--limit", "30"]);
     expect([code, heads(stdout)]).toEqual([5, Array.from({ length: 18 }, (_, i) => i + 2)]);
-    expect(stderr).toMatch(/^holdfast: message 20 of "s": .* is damaged/);
+    expect(stderr).toMatch(/^holdfast: message s#20: .* is damaged/);
     expect(stderr).toMatch(
       /hint: only a backup has its text; `holdfast messages s --after 20` reads what follows it\n/,
     );

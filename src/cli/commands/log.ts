@@ -4,6 +4,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { Locator } from "../../contracts/lineage.ts";
 import type { Anchor, LogEvent } from "../../contracts/log.ts";
 import type { Session } from "../../contracts/sessions.ts";
+import { rowId } from "../../core/row-id.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
@@ -12,8 +13,8 @@ import { eachSession } from "../pages.ts";
 import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
 import { needRun } from "../runs.ts";
 import { needSession } from "../store.ts";
-import { type Column, table } from "../table.ts";
-import { displayWidth, padStart, safeLine, truncate } from "../terminal.ts";
+import { type Column, EVENT_ID, table } from "../table.ts";
+import { displayWidth, safeLine, truncate } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
 /** Events of one table: a longer answer is printed piece by piece, so that it needs little memory. */
@@ -47,10 +48,10 @@ const show: Command = {
   next: "holdfast verify SESSION checks the chain; holdfast log anchor SESSION keeps its head elsewhere.",
   run: async (context) => {
     const { args, output } = context;
-    const range = readRange(args);
     const holdfast = await context.open();
     const at = await locate(holdfast, args.operand(0));
     const session = await needSession(holdfast, at.session);
+    const range = readRange(args, session.id);
     const types = args.list("type");
     const named = args.text("run");
     if (named !== undefined) {
@@ -116,7 +117,7 @@ function eventLines(events: readonly LogEvent[], output: Output): string[] {
 function eventLine(event: LogEvent, { style, width }: Output): string {
   const who = [event.agent, event.run].filter((name) => name !== undefined).join(", run ");
   const head = safeLine(`${formatTime(event.at)} ${event.type}${who === "" ? "" : ` (${who})`}`);
-  const seq = padStart(String(event.seq), 6);
+  const seq = safeLine(rowId(event.session, event.seq));
   const data = safeLine(JSON.stringify(event.data));
   const room = width - displayWidth(`${seq} ${head}  `) - 8;
   return `${style.name(seq)} ${head} ${style.faint(event.hash.slice(0, 8))} ${truncate(data, Math.max(0, room))}`;
@@ -127,10 +128,9 @@ function columns({ interactive }: Output): readonly Column<LogEvent>[] {
   const today = interactive ? formatTime(Date.now()).slice(0, 11) : "always";
   return [
     {
-      title: "SEQ",
-      align: "right",
-      keep: true,
-      cell: ({ seq }) => String(seq),
+      title: "EVENT",
+      ...EVENT_ID,
+      cell: ({ session, seq }) => rowId(session, seq),
       colour: (text, _, style) => style.name(text),
     },
     {

@@ -47,9 +47,10 @@ async function story(store: Holdfast): Promise<Record<"final" | "aborted" | "pla
 describe("heads among messages", () => {
   test("stand where they were published, with a word for what they are", async () => {
     const { final, aborted, plain, compaction } = await within(story);
-    const all = "#2 #4 (final: begun) #10 () #12 (current compaction: stands for all up to #4) #14";
+    const all =
+      "chat#2 chat#4 (final: begun) chat#10 () chat#12 (current compaction: stands for all up to chat#4) chat#14";
     expect(await order("chat")).toBe(all);
-    expect(await order(`chat@${aborted}`)).toBe("#2 #4 (final: begun) #7 (aborted)");
+    expect(await order(`chat@${aborted}`)).toBe("chat#2 chat#4 (final: begun) chat#7 (aborted)");
     expect((await json("messages", "chat")).heads).toMatchObject([
       { id: final, after: "chat#4", marks: ["final"], current: false },
       { id: plain, after: "chat#10", marks: [] },
@@ -71,10 +72,12 @@ describe("heads among messages", () => {
 
   test("are shown with the messages before them: a page has each once", async () => {
     await within(story);
-    expect(await order("chat", "--last", "2")).toBe("#12 (current compaction: stands for all up to #4) #14");
-    expect(await order("chat", "--limit", "2")).toBe("#2 #4");
-    expect(await order("chat", "--after", "4", "--limit", "1")).toBe("(final: begun) #10");
-    expect(await order("chat", "--after", "#10", "--limit", "9")).toMatch(/^\(\) #12 /);
+    expect(await order("chat", "--last", "2")).toBe(
+      "chat#12 (current compaction: stands for all up to chat#4) chat#14",
+    );
+    expect(await order("chat", "--limit", "2")).toBe("chat#2 chat#4");
+    expect(await order("chat", "--after", "4", "--limit", "1")).toBe("(final: begun) chat#10");
+    expect(await order("chat", "--after", "chat#10", "--limit", "9")).toMatch(/^\(\) chat#12 /);
     expect((await json("messages", "chat", "--last", "0")).heads).toEqual([]);
   });
 
@@ -101,7 +104,7 @@ describe("heads among messages", () => {
     db.exec("UPDATE heads SET status = 'odd'");
     db.close();
     const { code, stdout, stderr } = await cli(["messages", "chat", "--store", "holdfast.db"]);
-    expect([code, stdout.match(/^#\d+ /gm)?.length]).toEqual([0, 5]);
+    expect([code, stdout.match(/^chat#\d+ /gm)?.length]).toEqual([0, 5]);
     expect(stderr).toMatch(/^heads are not shown: .*; `holdfast check --store holdfast.db` tells more\n$/);
   });
 });
@@ -110,10 +113,10 @@ describe("messages at a head", () => {
   test("are read from a seq or a message on, and up to the head only", async () => {
     const { plain } = await within(story);
     const at = `chat@${plain}`;
-    expect(await order(at, "--after", "0")).toBe("#2 #4 (final: begun) #10 ()");
-    expect(await order(at, "--after", "2")).toBe("#4 (final: begun) #10 ()");
-    expect(await order(at, "--after", "chat#3", "--limit", "1")).toBe("#4");
-    expect(await order(at, "--limit", "1", "--agent", "helper")).toBe("#2");
+    expect(await order(at, "--after", "0")).toBe("chat#2 chat#4 (final: begun) chat#10 ()");
+    expect(await order(at, "--after", "2")).toBe("chat#4 (final: begun) chat#10 ()");
+    expect(await order(at, "--after", "chat#3", "--limit", "1")).toBe("chat#4");
+    expect(await order(at, "--limit", "1", "--agent", "helper")).toBe("chat#2");
     expect(await run("messages", at, "--after", "10")).toBe("no messages\n");
     expect(await json("messages", at, "--after", "4")).toMatchObject({ total: 3, messages: [{ seq: 10 }] });
     expect(await fails("messages", at, "--after", "nobody#4")).toMatch(
@@ -130,9 +133,9 @@ describe("messages at a head", () => {
       return `b@${(await store.heads.publish("b")).id}`;
     });
     for (const name of [at, "b"]) {
-      expect(await order(name, "--after", "a#3")).toBe("a#4 #3 #4 (current)");
-      expect(await order(name, "--after", "3")).toBe("#4 (current)");
-      expect(await order(name, "--after", "1")).toBe("#3 #4 (current)");
+      expect(await order(name, "--after", "a#3")).toBe("a#4 b#3 b#4 (current)");
+      expect(await order(name, "--after", "3")).toBe("b#4 (current)");
+      expect(await order(name, "--after", "1")).toBe("b#3 b#4 (current)");
     }
   });
 });
@@ -149,7 +152,7 @@ test("messages of a fork are read up to a damaged one that it inherits, and past
   const { code, stdout, stderr } = await cli(["messages", "b"]);
   expect([code, stdout.match(/^\S+(?= user)/gm)]).toEqual([5, ["a#2", "a#3"]]);
   const [, hinted = ""] = /`holdfast (messages b --after 'a#4')`/.exec(stderr) ?? [];
-  expect(await order(...hinted.replaceAll("'", "").split(" ").slice(1))).toBe("a#5 #3");
+  expect(await order(...hinted.replaceAll("'", "").split(" ").slice(1))).toBe("a#5 b#3");
 });
 
 describe("what a fork does not have", () => {
@@ -275,8 +278,8 @@ describe("messages --follow", () => {
         await store.heads.publish("chat", { final: 1, finalSummary: "done" });
         await say(store, "chat", "two");
       });
-    const text = await followed(["chat"], write, /^#\d+ /gm, 2);
-    expect(text).toMatch(/^#2 .*\n {4}one\n\n● hd-\w+ current final: done\n\n#4 .*\n {4}two\n\n$/);
+    const text = await followed(["chat"], write, /^chat#\d+ /gm, 2);
+    expect(text).toMatch(/^chat#2 .*\n {4}one\n\n● hd-\w+ current final: done\n\nchat#4 .*\n {4}two\n\n$/);
     const records = await followed(["chat", "--json"], write, /\n/g, 3);
     expect(
       records
@@ -293,7 +296,7 @@ describe("messages --follow", () => {
     });
     const write = () => within((store) => say(store, "twig", "mine")).then(() => undefined);
     expect(await followed(["twig", "--last", "1"], write, /^\S*#\d+ /gm, 2)).toMatch(
-      /^chat#7 .*\n#3 user .*\n {4}mine\n/s,
+      /^chat#7 .*\ntwig#3 user .*\n {4}mine\n/s,
     );
   });
 });

@@ -130,7 +130,7 @@ function transcript(
   const blocks = [
     ...among(null),
     ...messages.flatMap((message) => [
-      ...(isHidden(message) ? [] : [messageLines(message, session, now, output, calls?.get(message.id))]),
+      ...(isHidden(message) ? [] : [messageLines(message, now, output, calls?.get(message.id))]),
       ...among(message.id),
     ]),
     ...(hidden === 0
@@ -159,7 +159,7 @@ async function watch(
     if (agent !== undefined && message.agent !== agent) return;
     if (output.json) await output.record(message);
     else if (args.flag("all") || !isBookkeeping(message))
-      await output.lines([...messageLines(message, session.id, Date.now(), output), ""]);
+      await output.lines([...messageLines(message, Date.now(), output), ""]);
   };
   if (output.json) for (const message of past) await print(message);
   else if (past.length > 0) await output.lines([...transcript(past, heads, session.id, context), ""]);

@@ -156,7 +156,7 @@ describe("context", () => {
       return (await store.heads.publish("chat")).id;
     });
     const all = await run("context", "chat");
-    expect(all).toMatch(/^#2 user \(ada\)\n {4}long ago/);
+    expect(all).toMatch(/^chat#2 user \(ada\)\n {4}long ago/);
     expect(all).toMatch(/^\(put in\) tool repaired\n {4}← error: interrupted, no result$/m);
     expect(all).toMatch(/^4 messages, 1 repaired, about \d+ tokens$/m);
     const cut = await json("context", `chat@${head}`, "--budget", "60");
@@ -164,7 +164,7 @@ describe("context", () => {
     expect(cut.messages.map(({ repaired }: { repaired: boolean }) => repaired)).toEqual([false, false, true]);
     await run("compact", "chat", "--agent", "ada", "--summary", "They talked about printers at length.");
     const over = await run("context", "chat", "--budget", "5");
-    expect(over).toMatch(/^#\d+ user \(ada\) summary\n/);
+    expect(over).toMatch(/^chat#\d+ user \(ada\) summary\n/);
     expect(over).toMatch(/over the budget of 5$/m);
     expect(await run("export", "chat", "--markdown")).toMatch(
       /> They talked about printers at length\.\n\n\*Compaction `hd-\w+`: this summary stands for everything up to message 3\.\*/,
@@ -190,9 +190,9 @@ describe("on a terminal of 80 columns", () => {
       await store.heads.publish("chat", { finalSummary: "a summary of quite some length", vars: { a: 1 } });
     });
     const { stdout } = await cli(["trace", "chat"], terminal);
-    expect(stdout).toMatch(/^#2 +\d\d:\d\d:\d\d +message\/added /m);
+    expect(stdout).toMatch(/^chat#2 +\d\d:\d\d:\d\d +message\/added /m);
     for (const line of stdout.split("\n")) {
-      const causes = [...(/(?: #\d+)+$/.exec(line)?.[0] ?? "").matchAll(/\d+/g)].map(([seq]) => Number(seq));
+      const causes = [...(/(?: chat#\d+)+$/.exec(line)?.[0] ?? "").matchAll(/\d+/g)].map(([seq]) => Number(seq));
       expect(causes).toEqual(causes.toSorted((a, b) => a - b));
     }
   });

@@ -8,6 +8,7 @@ import { parseRowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
+import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import { NEXT_WORKER, needDecision, needRun, RUN_HELP } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { jsonLine, quoted, safe, truncate, wrap } from "../terminal.ts";
@@ -25,14 +26,15 @@ const WHICH = `DECISION is its id, as holdfast runs pending prints it (chat-1#33
 export const pending: Command = {
   name: "pending",
   summary: "list what people are asked",
-  usage: ["runs pending [RUN] [--limit N]", "runs pending [RUN] --answered [--limit N] [--cursor C]"],
+  usage: ["runs pending [RUN] [--order ORDER] [--limit N]", "runs pending [RUN] --answered [--limit N] [--cursor C]"],
   description:
     "Lists two kinds of questions. Approval: a tool asks before it is tried for the first time; nothing has happened yet. In doubt: " +
     "a worker died between doing a step and recording it, and the tool is not declared safe to do twice: find out whether it " +
     `happened (its key may help), then answer. ${ANSWERS} With --answered: ` +
-    "what was decided before, by whom and when, as the log has it: session by session, in the order in which each asked.",
+    "what was decided before, by whom and when, as the log has it. The newest session comes first, and of each its newest question.",
   options: {
     answered: { type: "flag", summary: "what was answered, instead of what waits for an answer" },
+    order: ORDER_OPTION,
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" },
     cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
   },
@@ -50,7 +52,7 @@ export const pending: Command = {
     const cursor = context.args.text("cursor");
     const answered = context.args.flag("answered");
     const { items: decisions, next } = await holdfast.runs.decisions({
-      ...{ answered, limit: context.args.number("limit") ?? 100 },
+      ...{ answered, limit: context.args.number("limit") ?? 100, order: readOrder(context.args) },
       ...(run === undefined ? {} : { run }),
       ...(cursor === undefined ? {} : { cursor }),
     });
@@ -59,11 +61,6 @@ export const pending: Command = {
       if (answered) return table(ANSWERED, decisions, context.output.frame);
       return decisions.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...decisionLines(one, context)]);
     });
-    if (answered && decisions.length > 1) {
-      await context.output.note(
-        "session by session, in the order in which each asked: the latest of a session stands last",
-      );
-    }
     if (next !== null) await context.output.note(`more: add --cursor '${next}'`);
     return undefined;
   },

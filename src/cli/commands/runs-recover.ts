@@ -1,5 +1,6 @@
 // holdfast runs recover: frees runs whose worker is gone, and tells what was found.
-import type { Recovered, Recovery, Step } from "../../contracts/runs.ts";
+import type { Recovered, Recovery } from "../../contracts/runs.ts";
+import type { Step } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";

@@ -6,32 +6,37 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
 import type { Run } from "../../contracts/runs.ts";
+import type { Step, StepContent } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { iterationWords, needRun, type Placed, placed, RUN_HELP, whyOf } from "../runs.ts";
+import type { Output } from "../output.ts";
+import { iterationWords, needRun, type Placed, placed, RUN_HELP, stepName, whyOf } from "../runs.ts";
 import { formatUsd } from "../spending.ts";
 import { facts } from "../table.ts";
-import { jsonLine, truncate } from "../terminal.ts";
-import { lastIterations, momentsOf, timelineLines, verdictWords } from "../timeline.ts";
-import { formatCount, formatSpan, formatTime } from "../units.ts";
+import { jsonLine, safe, truncate } from "../terminal.ts";
+import { lastIterations, type Moment, momentsOf, timelineLines, verdictWords } from "../timeline.ts";
+import { formatBytes, formatCount, formatSpan, formatTime } from "../units.ts";
 
 const DEFAULT_LAST = 20;
 
 export const show: Command = {
   name: "show",
   summary: "draw a run: its iterations and steps, and what happened to it",
-  usage: ["runs show RUN [--iteration N] [--last N]"],
+  usage: ["runs show RUN [--iteration N] [--last N] [--io]"],
   description:
     "Shows a run, what came of it, and the timeline: each iteration with its steps, how long they took and how often they " +
     "were tried, who took the run over when a worker was gone, what it waited for, and what people decided. Steps in " +
-    `parallel branches show their place (2.1.3). ${RUN_HELP}`,
+    "parallel branches show their place (2.1.3). With --io also what each step was given and gave; what is too long is cut on a " +
+    `terminal, and above ${formatBytes(LIMITS.stepContentBytes)} named by its ref: holdfast blobs get REF reads it. ${RUN_HELP}`,
   options: {
+    io: { type: "flag", summary: "also the inputs and results of steps" },
     iteration: { type: "number", min: 1, summary: "only this one" },
     last: { type: "number", min: 1, summary: `the last N iterations (default ${DEFAULT_LAST})` },
   },
   operands: [{ name: "RUN", need: "one" }],
   examples: [
     { command: "holdfast runs show run_qddb5fz3", does: "the beginning of its id is enough" },
+    { command: "holdfast runs show run_qddb5fz3 --io", does: "with what each step was given and gave" },
     { command: "holdfast runs show run_qddb5fz3 --iteration 7 --json", does: "one iteration, for a program" },
   ],
   next: "holdfast trace --causes SESSION#SEQ walks back from one of its events; holdfast cost SESSION tells what it took.",
@@ -47,12 +52,16 @@ export const show: Command = {
       only === undefined
         ? lastIterations(all, last ?? DEFAULT_LAST)
         : all.filter(({ iteration }) => iteration === only);
-    const steps = await holdfast.runs.steps(run.id, only === undefined ? {} : { iteration: only });
-    const { items: decisions } = await holdfast.runs.decisions({ run: run.id, limit: LIMITS.page });
+    const io = args.flag("io");
+    const steps = await holdfast.runs.steps(run.id, { io, ...(only === undefined ? {} : { iteration: only }) });
+    const { items: decisions } = await holdfast.runs.decisions({
+      ...{ run: run.id, limit: LIMITS.page, order: "oldest" },
+    });
     await output.answer({ run, value: result?.value ?? null, steps, decisions, timeline: moments }, () => [
       ...describe(run, result, decisions, context),
       "",
       ...(moments.length === 0 ? ["nothing happened yet"] : timelineLines(moments, run.createdAt, output.frame)),
+      ...(io ? contentLines(steps, moments, context) : []),
     ]);
     const shown = new Set(moments.map(({ iteration }) => iteration)).size;
     const total = all.at(-1)?.iteration ?? 0;
@@ -62,6 +71,32 @@ export const show: Command = {
     return undefined;
   },
 };
+
+/** Of the iterations that the timeline shows. */
+function contentLines(steps: readonly Step[], moments: readonly Moment[], { output }: Context): string[] {
+  const shown = new Set(moments.map(({ iteration }) => iteration));
+  return steps
+    .filter(({ iteration, input, result }) => shown.has(iteration) && (input ?? result) !== undefined)
+    .flatMap((step) => [
+      "",
+      output.style.strong(safe`${step.id}  ${stepName(step)} (${step.iteration}/${step.path})`),
+      ...facts(
+        [
+          ["input", contentText(step.input, output)],
+          ["result", contentText(step.result, output)],
+          ["error", step.error === null ? "" : `${step.error.code}: ${step.error.message}`],
+        ],
+        { ...output.frame, indent: 2 },
+      ),
+    ]);
+}
+
+function contentText(content: StepContent | undefined, output: Output): string {
+  if (content === undefined) return "";
+  if (content.value === undefined) return `${formatBytes(content.size)}, ${content.ref}`;
+  const text = jsonLine(content.value, output.width - NAMES);
+  return output.interactive ? truncate(text, VALUE_CHARS) : text;
+}
 
 async function eventsOf(holdfast: Holdfast, { id }: Run): Promise<readonly LogEvent[]> {
   const events: LogEvent[] = [];

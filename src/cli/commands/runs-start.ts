@@ -1,7 +1,8 @@
 // holdfast runs start: begins a run of an agent that a module exports.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
-import type { AgentDefinition, RunInput, RunWait } from "../../contracts/runs.ts";
+import type { RunWait } from "../../contracts/run-waits.ts";
+import type { AgentDefinition, RunInput } from "../../contracts/runs.ts";
 import { didYouMean } from "../../core/distance.ts";
 import { AGENTS_HELP, loadAgents } from "../agents.ts";
 import type { Command, Context } from "../command.ts";

@@ -136,15 +136,18 @@ export const rewind: Command = {
   summary: "take a session back to an iteration of a run, and go on from there",
   usage: ["runs rewind RUN --iteration N [--state JSON] [--limits JSON]"],
   description:
-    "Takes the run's session back to where it was after one of the run's iterations, and begins a run that goes on from " +
-    `there. Nothing is deleted: older heads still show what came later. A run that waits ends with it. ${RUN_HELP}`,
+    "Takes the run's session back to where it was after one of the run's iterations, or before the run began, and begins a " +
+    `run that goes on from there. Nothing is deleted: older heads still show what came later. A run that waits ends with it. ${RUN_HELP}`,
   options: {
-    iteration: { type: "number", min: 1, summary: "go on after this one" },
+    iteration: { type: "number", summary: "go on after this one; 0 is from before the run began" },
     ...STATE_OPTION,
     ...LIMITS_OPTION,
   },
   operands: [{ name: "RUN", need: "one" }],
-  examples: [{ command: "holdfast runs rewind run_qddb5fz3 --iteration 4", does: "as if nothing came after it" }],
+  examples: [
+    { command: "holdfast runs rewind run_qddb5fz3 --iteration 4", does: "as if nothing came after it" },
+    { command: "holdfast runs rewind run_qddb5fz3 --iteration 0", does: "the whole run again, from its beginning" },
+  ],
   next: NEXT_WORKER,
   run: async (context) => {
     const { args } = context;

@@ -366,7 +366,9 @@ describe("people", () => {
     expect(page.decisions).toEqual(items.slice(0, 1));
     const rest = await json("runs", "pending", "--answered", "--cursor", page.next);
     expect(rest.decisions).toEqual(items.slice(1));
-    expect((await json("runs", "pending", second.id, "--answered")).decisions).toEqual(items.slice(1));
+    expect((await json("runs", "pending", second.id, "--answered")).decisions).toEqual(items.slice(0, 1));
+    const oldest = await json("runs", "pending", "--answered", "--order", "oldest");
+    expect(oldest.decisions).toEqual(items.toReversed());
   });
 
   test.each([

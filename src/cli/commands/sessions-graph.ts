@@ -4,6 +4,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Head, Locator } from "../../contracts/lineage.ts";
 import type { Session } from "../../contracts/sessions.ts";
+import { rowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { needSession } from "../store.ts";
@@ -120,7 +121,9 @@ function describe(session: Session, head: Head | null, lineage: Lineage, { outpu
   const source =
     from === null
       ? ""
-      : `${from.session} at ${from.head === null ? `seq ${formatCount(from.seq)}` : `head ${shortHead(from.head)}`}`;
+      : from.head === null
+        ? rowId(from.session, from.seq)
+        : `${from.session} at head ${shortHead(from.head)}`;
   return facts(
     [
       ["session", session.id],

@@ -115,7 +115,7 @@ describe("a session that is here only in part", () => {
 });
 
 describe("trace at 80 columns", () => {
-  test("shows types and causes whole: the session's own events without its name", async () => {
+  test("shows ids, types and causes whole", async () => {
     const id = "ses_0123456789abcdefghjk";
     await run("fork", "chat#4", id);
     await run("messages", "add", id, "--agent", "helper", "more");
@@ -128,8 +128,9 @@ describe("trace at 80 columns", () => {
       const { stdout } = await cli(argv, { columns: 80, env: { NO_COLOR: "1" } });
       const lines = stdout.trimEnd().split("\n");
       expect(lines.filter((line) => line.length > 80)).toEqual([]);
-      expect(stdout).toMatch(new RegExp(`^#${seq} .* head/created .*${head.slice(0, 11)}.* chat#4 #${seq - 1}$`, "m"));
-      expect(await run(...argv)).toMatch(new RegExp(`^#${seq} .* chat#4 #${seq - 1}$`, "m"));
+      expect(stdout).toMatch(new RegExp(`^${id}#${seq}\n.* head/created .*${head.slice(0, 11)}.* chat#4$`, "m"));
+      expect(stdout).toMatch(new RegExp(` ${id}#${seq - 1}$`, "m"));
+      expect(await run(...argv)).toMatch(new RegExp(`^${id}#${seq} .* chat#4 ${id}#${seq - 1}$`, "m"));
     }
   });
 });

@@ -11,15 +11,14 @@ export const stats: Command = {
   description:
     "Tells how much the store takes, in the database and in blobs kept outside of it, how many rows each kind of " +
     "thing has (on every line, also those that were left; what a fork inherits is counted where it is), which sessions are the " +
-    "largest, " +
-    "and what was saved by keeping the same bytes once and by compression.",
+    "largest, with their attachments, state, calls, steps and captures (SHARED is what other sessions refer to as well), and what was saved by keeping the same bytes once and by compression.",
   options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
   operands: [],
   examples: [
     { command: "holdfast stats", does: "the whole picture" },
     { command: "holdfast stats --sessions 3 --json", does: "for a monitor" },
   ],
-  next: "holdfast gc gives back what nothing refers to; holdfast sessions rm ID erases a session.",
+  next: "holdfast blobs ls --sort size lists the largest contents; holdfast gc gives back what nothing refers to; holdfast sessions rm ID erases a session.",
   run: async (context) => {
     const holdfast = await context.open();
     const found = await holdfast.stats({ sessions: context.args.number("sessions") ?? 10 });
@@ -37,6 +36,7 @@ const COLUMNS: readonly Column<SessionSize>[] = [
   { title: "EVENTS", align: "right", cell: ({ events }) => formatCount(events) },
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages) },
   { title: "CONTENT", align: "right", cell: ({ bytes }) => formatBytes(bytes) },
+  { title: "SHARED", align: "right", cell: ({ sharedBytes }) => (sharedBytes === 0 ? "" : formatBytes(sharedBytes)) },
 ];
 
 /** Where rows are not what the noun makes one think of. */

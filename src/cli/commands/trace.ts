@@ -5,8 +5,9 @@ import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, locateEvent } from "../locate.ts";
 import type { Output } from "../output.ts";
+import { readAfterSeq } from "../range.ts";
 import { needSession } from "../store.ts";
-import { type Column, table } from "../table.ts";
+import { type Column, EVENT_ID, table } from "../table.ts";
 import { formatTime } from "../units.ts";
 import { noteTypes } from "./log.ts";
 
@@ -23,7 +24,11 @@ export const trace: Command = {
     "messages or other payloads. At a head: what lies on the line that leads to it. " +
     LOCATOR_HELP,
   options: {
-    after: { type: "number", value: "SEQ", summary: "only events behind this seq" },
+    after: {
+      type: "text",
+      value: "SEQ",
+      summary: "only events behind this seq, or behind the one with this id (chat-1#7)",
+    },
     limit: {
       type: "number",
       min: 1,
@@ -46,20 +51,22 @@ export const trace: Command = {
     const event = args.text("causes");
     if ((named === undefined) === (event === undefined))
       throw new UsageError("name a SESSION, or an event with --causes");
-    const [after, limit, types] = [args.number("after"), args.number("limit"), args.list("type")];
+    const [limit, types] = [args.number("limit"), args.list("type")];
     const atMost = limit === undefined ? {} : { limit };
     const holdfast = await context.open();
     if (event !== undefined) {
-      if (after !== undefined || types.length > 0) throw new UsageError("--causes goes without --after and --type");
+      if (args.text("after") !== undefined || types.length > 0)
+        throw new UsageError("--causes goes without --after and --type");
       const found = await holdfast.causes(await locateEvent(holdfast, event), atMost);
       const events = [found.event, ...found.causes].toSorted(nearestFirst(found));
-      await output.answer(found, () => shown(events, found.event.session, output));
+      await output.answer(found, () => shown(events, output));
       if (found.causes.length > 1) await output.note("nearest causes first, and of equally near ones the newest");
       if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
       return undefined;
     }
     const at = await locate(holdfast, named ?? "");
     const session = await needSession(holdfast, at.session);
+    const after = readAfterSeq(args, session.id);
     const end = at.head === undefined ? session.seq : ((await holdfast.heads.get(at.head))?.seq ?? session.seq);
     const events = await holdfast.trace(at, {
       ...(after === undefined ? {} : { after }),
@@ -67,7 +74,7 @@ export const trace: Command = {
       ...(types.length === 0 ? {} : { types }),
     });
     await output.answer({ ...at, session: session.id, seq: end, events }, () =>
-      events.length === 0 ? ["no events"] : shown(events, session.id, output),
+      events.length === 0 ? ["no events"] : shown(events, output),
     );
     if (events.length === 0 && types.length > 0) await noteTypes(holdfast, session, context);
     const last = events.at(-1)?.seq ?? end;
@@ -78,8 +85,8 @@ export const trace: Command = {
   },
 };
 
-function shown(events: readonly TraceEvent[], session: string, output: Output): string[] {
-  return table(columns(output, session, events), events, output.frame);
+function shown(events: readonly TraceEvent[], output: Output): string[] {
+  return table(columns(output, events), events, output.frame);
 }
 
 /** By the shortest way back from the event; of equally near ones the newest. */
@@ -93,16 +100,8 @@ function nearestFirst({ event, causes }: Causes): (a: TraceEvent, b: TraceEvent)
   return (a, b) => far(a) - far(b) || b.at - a.at || b.seq - a.seq;
 }
 
-/**
- * An event of the session that is shown is #12; on a terminal a date that all share is left out too, so that there is room
- * to say what happened. A file gets the whole time, and a program that needs whole ids asks for --json.
- */
-function columns(
-  { interactive }: Output,
-  session: string,
-  events: readonly TraceEvent[],
-): readonly Column<TraceEvent>[] {
-  const short = (id: string) => (id.startsWith(`${session}#`) ? id.slice(session.length) : id);
+/** On a terminal a date that all share is left out, so that there is room to say what happened. A file gets the whole time. */
+function columns({ interactive }: Output, events: readonly TraceEvent[]): readonly Column<TraceEvent>[] {
   const days = new Set(events.map(({ at }) => formatTime(at).slice(0, DAY)));
   const time = (at: number) =>
     interactive
@@ -111,7 +110,7 @@ function columns(
           .replace(/Z$/, "")
       : formatTime(at);
   return [
-    { title: "EVENT", keep: true, cell: ({ id }) => short(id), colour: (text, _, style) => style.name(text) },
+    { title: "EVENT", ...EVENT_ID, cell: ({ id }) => id, colour: (text, _, style) => style.name(text) },
     { title: "TIME", cell: ({ at }) => time(at), colour: (text, _, style) => style.faint(text) },
     {
       ...{ title: "TYPE", shrink: 3, min: 12, keep: true },
@@ -120,8 +119,8 @@ function columns(
     },
     { title: "WHAT", cell: ({ summary }) => summary, shrink: 1, min: 16, keep: true },
     {
-      ...{ title: "CAUSED BY", shrink: 2, min: 9, keep: true },
-      cell: ({ causeEventIds }) => inOrder(causeEventIds).map(short).join(" "),
+      ...{ title: "CAUSED BY", shrink: 2, min: 28, keep: true, wrap: true },
+      cell: ({ causeEventIds }) => inOrder(causeEventIds).join(" "),
     },
   ];
 }

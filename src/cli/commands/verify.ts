@@ -1,4 +1,5 @@
-// holdfast verify: is what is stored what was written? Exits with 5 when it is not, naming the first bad seq.
+// holdfast verify: is what is stored what was written? Exits with 5 when it is not, naming the first bad event.
+import { rowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { countedWords } from "../counted.ts";
 import { EXIT } from "../exit.ts";
@@ -21,7 +22,7 @@ export const verify: Command = {
     "values of state, payloads of calls, evals, snapshots, heads and annotations, those shown now and those on lines that " +
     "were left. SESSION@HEAD also asks that the log still holds what that head " +
     "commits to. It does not compare the rows of messages, state and tasks with the log.\n\n" +
-    "Damage is reported with the first bad seq, and the exit code is 5. Without an anchor the chain finds corruption " +
+    "Damage is reported with the first bad event, and the exit code is 5. Without an anchor the chain finds corruption " +
     "and careless editing; an editor who also recomputes every hash is found only with --anchor.",
   options: {
     anchor: { type: "text", value: "FILE", summary: "also require these points, kept from `holdfast log anchor`" },
@@ -87,8 +88,7 @@ function lines(findings: readonly Finding[], bad: readonly Finding[], events: nu
   return [
     ...(listed.length === 0 ? [] : [...table(COLUMNS, listed, output.frame), ""]),
     ...bad.flatMap(({ session, badSeq, source, reason }) => {
-      const where =
-        badSeq === undefined ? "" : `first bad seq ${badSeq}${source === undefined ? "" : ` of ${source}`}: `;
+      const where = badSeq === undefined ? "" : `first bad event ${rowId(source ?? session, badSeq)}: `;
       return told(safe`${session}: ${where}${reason ?? "damaged"}`);
     }),
     ...verdict,

@@ -7,6 +7,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { FENCE, type Fencing } from "../../core/fence.ts";
 import { open } from "../../open.ts";
 import { fileOf, refuses } from "../../testing/expect.ts";
+import { scaled } from "../../testing/scale.ts";
 import { readClaude, withSubagents } from "./claude.ts";
 import type { Conversation } from "./conversation.ts";
 import { importConversation } from "./import.ts";
@@ -187,7 +188,7 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
         expect(await shown(hf, at.session)).toEqual(expected);
         expect(await importConversation(hf, all, at)).toMatchObject({ messages: 0, calls: 0, rewound: false });
       }),
-      { numRuns: 12 },
+      { numRuns: engine.name === "sqlite" ? 12 : scaled({ short: 4, long: 12 }) },
     );
   });
 
@@ -203,7 +204,8 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     const once = to();
     await importConversation(hf, conversation, once);
     const expected = await shown(hf, once.session);
-    for (let writes = 0; ; writes++) {
+    const step = engine.name === "sqlite" ? 1 : scaled({ short: 3, long: 1 });
+    for (let writes = 0; ; writes += step) {
       const at = to();
       const cut = await importConversation(crashing(hf, writes), conversation, at).then(
         () => false,

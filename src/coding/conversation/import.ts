@@ -196,7 +196,7 @@ class Importing {
     const { session } = this.#to;
     const heads: Head[] = [];
     for (let cursor: string | undefined; ; ) {
-      const page = await this.#hf.heads.list({ session }, { cursor });
+      const page = await this.#hf.heads.list({ session }, { cursor, order: "oldest" });
       heads.push(...page.items);
       if (page.next === null) return heads;
       cursor = page.next;

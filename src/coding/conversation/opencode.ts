@@ -2,6 +2,7 @@
 // becomes a message when it can change no more, and in the order in which that happened: a later export only adds to it.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
+import { addUsd } from "../../core/money.ts";
 import { base64, idOf, isObject, kept, type Loose, opaque, textOf, toolResult, wholeOf } from "./content.ts";
 import type { Conversation, ConversationCall, ConversationMessage, Damage, Reading, Subagent } from "./conversation.ts";
 
@@ -258,7 +259,7 @@ function callOf(
     inputTokens: sum(spent, (t, cache) => [t.input, cache.read, cache.write]),
     outputTokens: sum(spent, (t) => [t.output, t.reasoning]),
     cachedTokens: sum(spent, (_, cache) => [cache.read]),
-    costUsd: costs.length === 0 || costs.includes(null) ? null : costs.reduce<number>((a, b) => a + (b ?? 0), 0),
+    costUsd: costs.length === 0 || costs.includes(null) ? null : costs.reduce<number>((a, b) => addUsd(a, b ?? 0), 0),
     status: known.isFailed ? "failed" : known.isOver || finish !== null ? "done" : "started",
     isEnd: known.isFailed || (finish !== null && finish !== "tool-calls" && finish !== "unknown"),
   };

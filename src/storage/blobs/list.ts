@@ -3,8 +3,8 @@ import type { BlobRange, BlobStat } from "../../contracts/blobs.ts";
 import type { Page } from "../../contracts/json.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
-import { checkLimit, checkRecord } from "../../core/check.ts";
-import { readCursor, writeCursor } from "../../core/cursor.ts";
+import { checkLimit, checkOneOf, checkRecord } from "../../core/check.ts";
+import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import { FORM, NO_TIME } from "./claims.ts";
 import type { Depot } from "./place.ts";
 import { turn } from "./turn.ts";
@@ -37,8 +37,10 @@ export async function statOf(depot: Depot, row: BlobRow): Promise<BlobStat> {
 const ROWS = 1000;
 
 export async function listBlobs(depot: Depot, range: BlobRange | undefined): Promise<Page<BlobStat>> {
-  const given = checkRecord(range, "range", ["limit", "cursor"]);
+  const given = checkRecord(range, "range", ["limit", "cursor", "sort"]);
   const limit = checkLimit(given.limit, "page", 100);
+  const sort = given.sort === undefined ? "age" : checkOneOf(given.sort, "sort", SORTS);
+  if (sort === "size") return listLargest(depot, limit, given.cursor);
   const found: BlobRow[] = [];
   let before = readCursor(given.cursor) ?? Number.MAX_SAFE_INTEGER;
   // One more than asked for tells whether there is a next page.
@@ -55,6 +57,18 @@ export async function listBlobs(depot: Depot, range: BlobRange | undefined): Pro
   for (const row of page) items.push(await statOf(depot, row));
   const last = page.at(-1);
   return { items, next: found.length > limit && last !== undefined ? writeCursor(last.no) : null };
+}
+
+const SORTS = ["age", "size"] as const;
+
+async function listLargest(depot: Depot, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
+  const [size, no] = readPairCursor(cursor) ?? [Number.MAX_SAFE_INTEGER, 0];
+  const rows = await depot.storage.query("blobs.largest", size, no, limit + 1);
+  const page = rows.slice(0, limit);
+  const items: BlobStat[] = [];
+  for (const row of page) items.push(await statOf(depot, row));
+  const last = page.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? writePairCursor(last.size, last.no) : null };
 }
 
 /** As in storage/sql/stats.ts: chunks, and what holds them while they come and go. */

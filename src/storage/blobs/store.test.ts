@@ -16,6 +16,7 @@ import { checkRef } from "../../core/check.ts";
 import { open } from "../../open.ts";
 import { adjustableEnvironment, xorshift128 } from "../../testing/environment.ts";
 import { noise, present, prose, range, refOf } from "../../testing/expect.ts";
+import { scaled } from "../../testing/scale.ts";
 import type { Driver } from "../sql/driver.ts";
 import { migrate } from "../sql/migrations.ts";
 import { openPostgres } from "../sql/postgres/driver.ts";
@@ -506,7 +507,7 @@ describe.each(KINDS)("BL4 everything at once (%s)", (kind) => {
         expect(Buffer.compare(await blobs.resolve(ref), present(contents.get(ref)))).toBe(0);
       },
     ];
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < scaled({ short: 10, long: 25 }); round++) {
       const work = range(10).map(() => pick(acts)(pick(handles)));
       for (const outcome of await Promise.allSettled(work)) {
         if (outcome.status === "fulfilled") continue;

@@ -24,6 +24,7 @@ import { listBlobs, statOf } from "./list.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
+import { findReferrers } from "./referrers.ts";
 import { sealBlob } from "./seal.ts";
 import { findWords, IN_ROW, pinWords } from "./words.ts";
 import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
@@ -63,6 +64,7 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
     },
     stat: async (ref) => stat(depot, checkRef(ref)),
     list: async (range) => listBlobs(depot, range),
+    referrers: async (ref, range) => findReferrers(depot, checkRef(ref), range),
     pin: async (ref) => setPinned(depot, checkRef(ref), 1),
     unpin: async (ref) => setPinned(depot, checkRef(ref), 0),
     delete: async (ref) => deleteBlob(depot, checkRef(ref)),

@@ -14,7 +14,7 @@ const MOST_UNINDEXED = 2000;
 const MOST_COUNTED = 1000;
 
 /** As in storage/sql/words.ts. */
-const PREFIX_BYTES = 8;
+export const PREFIX_BYTES = 8;
 
 /** Number of a row that is no row of blobs. */
 export const IN_ROW = -1;

@@ -23,8 +23,12 @@ const partsOf = (blob: string) => `SELECT 1 FROM blob_links n WHERE n.parent_no 
 
 export const queries = {
   "agent.get": `SELECT ${AGENT} FROM agents a WHERE a.id = ?`,
-  "agents.list": `SELECT ${AGENT} FROM agents a WHERE a.no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no LIMIT ?`,
+  "agents.list": `SELECT ${AGENT} FROM agents a WHERE a.no < ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no DESC LIMIT ?`,
+  "agents.oldest": `SELECT ${AGENT} FROM agents a WHERE a.no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no LIMIT ?`,
   "agents.byTag": `
+    SELECT ${AGENT} FROM agent_tags t JOIN agents a ON a.no = t.agent_no
+    WHERE t.tag = ? AND t.agent_no < ? AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no DESC LIMIT ?`,
+  "agents.oldestByTag": `
     SELECT ${AGENT} FROM agent_tags t JOIN agents a ON a.no = t.agent_no
     WHERE t.tag = ? AND t.agent_no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no LIMIT ?`,
   "blocks.load": `

@@ -40,6 +40,9 @@ export const queries = {
   "blob.payload": "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?",
   "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = ?`,
   "blobs.list": `SELECT ${HEAD} FROM blobs b WHERE b.no < ? ORDER BY b.no DESC LIMIT ?`,
+  "blobs.largest": `
+    SELECT ${HEAD} FROM blobs b WHERE (b.size, b.no) < (?, ?) AND b.form <> 4
+    AND (b.expires_at IS NULL OR b.expires_at > 0 OR b.refs > 0 OR b.pinned > 0) ORDER BY b.size DESC, b.no DESC LIMIT ?`,
   "blob.chunks": `
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
     FROM blob_links l JOIN blobs b ON b.no = l.child_no

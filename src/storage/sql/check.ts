@@ -1,6 +1,7 @@
 // What the checker reads: stored columns, each number beside what it names, in pages by key. A row comes with the event
 // of its seq, in one statement, so that a commit between two reads looks like nothing.
 import { type OwnedTable, REFS_ASKED } from "../../contracts/check-queries.ts";
+import { CALL_BLOBS, EVAL_BLOBS, REFERRING } from "./references.ts";
 import { CHECKED } from "./runs.ts";
 
 const EVENT = "e.type AS event_type, e.body AS event_body, e.branch AS event_branch";
@@ -42,8 +43,6 @@ function bySeq(table: string, columns: string, joins: string, key = "seq"): stri
   );
 }
 
-const EVAL_BLOBS = ["code", "result", "final", "error"];
-const CALL_BLOBS = ["request", "response", "result", "error"];
 const INVOCATION_HEADS = [
   ["caller_head_before", "caller_before"],
   ["caller_head_after", "caller_after"],
@@ -51,18 +50,6 @@ const INVOCATION_HEADS = [
   ["callee_head_after", "callee_after"],
   ["source_head", "source_head"],
 ] as const;
-
-/** Every column of a session's rows that refers to a blob, but for those of blocks. */
-const REFERRING: readonly (readonly [table: string, columns: readonly string[]])[] = [
-  ["events", ["content"]],
-  ["annotations", ["payload"]],
-  ["state", ["value"]],
-  ["evals", EVAL_BLOBS],
-  ["calls", CALL_BLOBS],
-  ["snapshots", ["vars"]],
-  ["heads", ["final"]],
-  ["captures", ["manifest"]],
-];
 
 function references(where: (column: string) => string): string {
   return REFERRING.flatMap(([table, columns]) =>

@@ -101,7 +101,7 @@ for (const engine of ENGINES) {
       expect(published.map(({ seq }) => seq)).toEqual([6, 7]);
       expect(published.map((one) => headOf(one).counts.turns)).toEqual([3, 3]);
       expect(published[1]?.basis).toBe(published[0]?.id);
-      const stored = await storage.query("heads.list", "s", 0, 10);
+      const stored = await storage.query("heads.oldest", "s", 0, 10);
       expect(stored.map(headOf)).toEqual(published.map(headOf));
     });
 

@@ -51,6 +51,9 @@ export interface Trip {
 
 export type Plan<T> = Generator<Trip, T, readonly (readonly Row[])[]>;
 
+/** How JSON writes a NUL character, as hexadecimal digits: PostgreSQL has no text that holds one. */
+export const NUL_ESCAPE = "5c7530303030";
+
 /** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
 export const LOOKUP = "/*lookup*/";
 

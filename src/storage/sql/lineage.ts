@@ -166,7 +166,8 @@ export const queries = {
   "head.before":
     `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq >= h.branch AND h.seq <= ? ` +
     "ORDER BY h.seq DESC LIMIT 1",
-  "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
+  "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq < ? ORDER BY h.seq DESC LIMIT ?`,
+  "heads.oldest": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
   "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
   "heads.beginning": "SELECT h.id FROM heads h WHERE h.session_no = ? AND h.id >= ? AND h.id < ? ORDER BY h.id LIMIT ?",
   "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,

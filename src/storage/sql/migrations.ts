@@ -190,6 +190,8 @@ export const MIGRATIONS: readonly Migration[] = [
   // Who is at work in a session, a run's children there included.
   { version: 7, up: ["CREATE INDEX runs_live ON runs (session_no, nested, no) WHERE ended_at IS NULL"] },
   { version: 8, up: CAPTURES },
+  // Runs have steps of new kinds (reads, compactions, approvals), which an older version would take for damage.
+  { version: 9, up: [] },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);

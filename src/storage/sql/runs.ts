@@ -47,8 +47,9 @@ const DECISIONS =
 /** Nobody asks any more for a run that has ended. */
 const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
 
-/** In the order in which each session asked. */
-const BEHIND = "(d.session_no, d.seq) > (?, ?) ORDER BY d.session_no, d.seq LIMIT ?";
+/** By session and place in its log. */
+const NEWEST_FIRST = "(d.session_no, d.seq) < (?, ?) ORDER BY d.session_no DESC, d.seq DESC LIMIT ?";
+const OLDEST_FIRST = "(d.session_no, d.seq) > (?, ?) ORDER BY d.session_no, d.seq LIMIT ?";
 
 /**
  * What stays of a run that was deleted: its id, so that nobody uses it again. No session has the number 0, no worker knows
@@ -105,12 +106,18 @@ export const queries = {
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
     "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
-  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${BEHIND}`,
-  "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${BEHIND}`,
-  "decisions.list": `${DECISIONS} AND ${BEHIND}`,
-  "decisions.openByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${BEHIND}`,
-  "decisions.answeredByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${BEHIND}`,
-  "decisions.byRun": `${DECISIONS} AND d.run = ? AND ${BEHIND}`,
+  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
+  "decisions.open.oldest": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
+  "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
+  "decisions.answered.oldest": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
+  "decisions.list": `${DECISIONS} AND ${NEWEST_FIRST}`,
+  "decisions.list.oldest": `${DECISIONS} AND ${OLDEST_FIRST}`,
+  "decisions.openByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
+  "decisions.openByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
+  "decisions.answeredByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
+  "decisions.answeredByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
+  "decisions.byRun": `${DECISIONS} AND d.run = ? AND ${NEWEST_FIRST}`,
+  "decisions.byRun.oldest": `${DECISIONS} AND d.run = ? AND ${OLDEST_FIRST}`,
   "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
   "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,

@@ -10,6 +10,7 @@ import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
 import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
+import * as references from "./references.ts";
 import * as runs from "./runs.ts";
 import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
@@ -32,6 +33,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...captures.queries,
   ...blobs.queries,
   ...words.queries,
+  ...references.queries,
   ...stats.queries,
   ...check.queries,
   ...trace.queries,

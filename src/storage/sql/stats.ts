@@ -41,9 +41,4 @@ export const queries = {
       FROM segment_frames
     UNION ALL SELECT 0, count(*), ${total("length(words)")}, ${total("length(words)")}, ${total("length(words)")}, 0
       FROM events WHERE words IS NOT NULL`,
-  "stats.sessions": `
-    SELECT s.id, s.seq AS events, s.messages, ${total("coalesce(b.size, length(m.words))")} AS bytes
-    FROM sessions s LEFT JOIN events m ON m.session_no = s.no AND m.agent_no IS NOT NULL AND m.erased_seq IS NULL
-    LEFT JOIN blobs b ON b.no = m.content
-    WHERE s.deleted_at IS NULL GROUP BY s.no, s.id, s.seq, s.messages ORDER BY bytes DESC, s.no LIMIT ?`,
 } as const satisfies Partial<Record<QueryName, string>>;

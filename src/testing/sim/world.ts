@@ -9,9 +9,9 @@ import type {
   Model,
   ModelReply,
   SpawnOptions,
-  StepCall,
   Tool,
 } from "../../contracts/runs.ts";
+import type { StepCall } from "../../contracts/steps.ts";
 import type { FaultKind, Faults } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 

@@ -143,11 +143,15 @@ async function pages(agents: Agents, filter: AgentFilter, between?: () => Promis
 }
 
 const listCases: readonly Case[] = [
-  prove("ST8 agents are listed in order of creation, by page", ["agents"], async ({ agents }) => {
+  prove("ST8 agents are listed newest first, or oldest first when asked, by page", ["agents"], async ({ agents }) => {
     assert.deepEqual(await agents.list(), { items: [], next: null });
     for (const n of range(11)) await agents.create({ id: `a${(n * 7) % 11}` });
     const all = range(11).map((n) => `a${(n * 7) % 11}`);
-    for (const limit of [1, 3, 10, 11, 12]) assert.deepEqual(await pages(agents, { limit }), all);
+    for (const limit of [1, 3, 10, 11, 12]) {
+      assert.deepEqual(await pages(agents, { limit }), all.toReversed());
+      assert.deepEqual(await pages(agents, { limit, order: "oldest" }), all);
+    }
+    await refuses("InvalidArgument", () => agents.list({ order: "sideways" as never }));
     const { items } = await agents.list();
     for (const item of items) assert.deepEqual(item, await agents.get(item.id));
     await refuses("LimitExceeded", () => agents.list({ limit: LIMITS.page + 1 }));
@@ -157,28 +161,33 @@ const listCases: readonly Case[] = [
   prove("ST11 pages stay true while agents are created, changed and deleted", ["agents"], async ({ agents }) => {
     for (const n of range(10)) await agents.create({ id: `a${n}` });
     let late = 0;
-    const seen = await pages(agents, { limit: 2 }, async () => {
+    const between = async () => {
       if (late < 3) await agents.create({ id: `late${late++}` });
       await agents.update("a0", { name: `${late}` });
       await agents.delete("a9");
-    });
+    };
+    const all = range(9).map((n) => `a${n}`);
+    const seen = await pages(agents, { limit: 2, order: "oldest" }, between);
+    assert.deepEqual(seen, [...all, "late0", "late1", "late2"]);
+    late = 0;
+    for (const n of range(3)) await agents.delete(`late${n}`);
     assert.deepEqual(
-      seen.slice(0, 9),
-      range(9).map((n) => `a${n}`),
+      await pages(agents, { limit: 2 }, between),
+      all.toReversed(),
+      "what comes later is on no later page",
     );
-    assert.deepEqual(seen.slice(9), ["late0", "late1", "late2"]);
   }),
 
   prove("ST10 agents are found by tag and type", ["agents"], async ({ agents }) => {
     await agents.create({ id: "a0", tags: ["x", "y"], agentType: "worker" });
     await agents.create({ id: "a1", tags: ["x"], agentType: "boss" });
     await agents.create({ id: "a2", tags: ["y"], agentType: "worker" });
-    assert.deepEqual(await pages(agents, { tag: "x" }), ["a0", "a1"]);
-    assert.deepEqual(await pages(agents, { agentType: "worker" }), ["a0", "a2"]);
+    assert.deepEqual(await pages(agents, { tag: "x" }), ["a1", "a0"]);
+    assert.deepEqual(await pages(agents, { agentType: "worker" }), ["a2", "a0"]);
     assert.deepEqual(await pages(agents, { tag: "x", agentType: "worker", limit: 1 }), ["a0"]);
     await agents.update("a0", { tags: ["y"] });
     assert.deepEqual(await pages(agents, { tag: "x" }), ["a1"]);
-    assert.deepEqual(await pages(agents, { tag: "y", limit: 1 }), ["a0", "a2"]);
+    assert.deepEqual(await pages(agents, { tag: "y", limit: 1 }), ["a2", "a0"]);
     assert.deepEqual(await pages(agents, { tag: "nothing" }), []);
   }),
 ];

@@ -117,7 +117,7 @@ export const blobGrowthCases: readonly Case[] = [
     const refs: string[] = [];
     for (const length of lengths) {
       const growsFrom = refs.at(-1);
-      refs.push(await blobs.store(upTo(length), { ttlMs: 1_000, ...(growsFrom === undefined ? {} : { growsFrom }) }));
+      refs.push(await blobs.store(upTo(length), { ttlMs: 60_000, ...(growsFrom === undefined ? {} : { growsFrom }) }));
     }
     const newest = present(refs.at(-1));
     await blobs.pin(newest);

@@ -1,9 +1,12 @@
 // Blobs suite: large blobs. They stream in and out, and copies that differ in places share what they have in common.
 import assert from "node:assert/strict";
 import { isSameBytes, noise, present, refOf, refuses } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, prove } from "../suite.ts";
 
 const MB = 1_000_000;
+/** More than the largest piece of a stream. */
+const STREAMED_MB = scaled({ short: 20, long: 40 });
 
 function* pieces(bytes: Uint8Array, size: number): Generator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);
@@ -17,8 +20,8 @@ async function* later(source: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> 
 }
 
 export const blobLargeCases: readonly Case[] = [
-  prove("BL3 40 MB come and go as streams", ["blobs"], async ({ blobs }) => {
-    const bytes = noise(40 * MB, 1);
+  prove(`BL3 ${STREAMED_MB} MB come and go as streams`, ["blobs"], async ({ blobs }) => {
+    const bytes = noise(STREAMED_MB * MB, 1);
     const ref = await blobs.store(later(pieces(bytes, 777_777)));
     assert.equal(ref, refOf(bytes));
     let at = 0;
@@ -32,9 +35,9 @@ export const blobLargeCases: readonly Case[] = [
     assert.ok(largest <= 16 * MB, `a piece of ${largest} bytes is no stream`);
     isSameBytes(await blobs.resolve(ref), bytes);
     const stat = present(await blobs.stat(ref));
-    assert.equal(stat.size, 40 * MB);
+    assert.equal(stat.size, STREAMED_MB * MB);
     assert.ok(stat.compression === "chunks" || stat.compression === "segments", stat.compression);
-    assert.deepEqual(await blobs.verify(ref), { ok: true, size: 40 * MB });
+    assert.deepEqual(await blobs.verify(ref), { ok: true, size: STREAMED_MB * MB });
   }),
 
   prove("BL3 a large blob given whole, in pieces or in other pieces is one blob", ["blobs", "stats"], async (given) => {

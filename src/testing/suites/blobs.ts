@@ -295,4 +295,66 @@ const refusedCases: readonly Case[] = [
     await refuses("InvalidJson", async () => blobs.resolveJson(await blobs.store("{not json")));
     await refuses("InvalidJson", async () => blobs.resolveJson(await blobs.store("")));
   }),
+
+  prove("BL1 blobs are listed largest first when asked, by page", ["blobs"], async ({ blobs }) => {
+    const sizes = [5, 9000, 70, 9000, 3_000_000, 1];
+    const refs = new Map<string, number>();
+    for (const [i, size] of sizes.entries()) refs.set(await blobs.store(`${i}`.repeat(size)), size);
+    for (const limit of [1, 2, 6, 100]) {
+      const seen: number[] = [];
+      for (let cursor: string | undefined; ; ) {
+        const page = await blobs.list({ sort: "size", limit, ...(cursor === undefined ? {} : { cursor }) });
+        assert.ok(page.items.length <= limit);
+        for (const { ref, size } of page.items) {
+          assert.equal(refs.get(ref), size);
+          seen.push(size);
+        }
+        if (page.next === null) break;
+        cursor = page.next;
+      }
+      assert.deepEqual(seen, [3_000_000, 9000, 9000, 70, 5, 1], "without the chunks of the large one");
+    }
+    const newest = (await blobs.list({ sort: "age" })).items.map(({ size }) => size);
+    assert.deepEqual(newest, sizes.toReversed());
+    await refuses("InvalidArgument", () => blobs.list({ sort: "colour" as never }));
+  }),
+
+  prove(
+    "BL1 who refers to a blob is told: content and attachments, short content too",
+    ["blobs", "history", "state", "agents"],
+    async ({ blobs, history, state, agents }) => {
+      const scope = { session: "s", agent: "a" };
+      const image = await blobs.store(new Uint8Array(5000).fill(7), { mediaType: "image/png" });
+      const unused = await blobs.store("nobody needs it");
+      assert.deepEqual([await blobs.referrers(image), await blobs.referrers(unused)], [[], []]);
+      const source = { ref: image };
+      const shown = await history.append(scope, { role: "user", content: [{ type: "image", source }] });
+      const other = await history.append(
+        { ...scope, session: "t" },
+        { role: "user", content: [{ type: "image", source }] },
+      );
+      assert.deepEqual(await blobs.referrers(image), [
+        { kind: "message", id: other.id, session: "t", how: "attachment" },
+        { kind: "message", id: shown.id, session: "s", how: "attachment" },
+      ]);
+      assert.deepEqual(await blobs.referrers(image, { limit: 1 }), [
+        { kind: "message", id: other.id, session: "t", how: "attachment" },
+      ]);
+      const long = await history.append(scope, { role: "user", content: "long ".repeat(9000) });
+      const short = await history.append(scope, { role: "user", content: "short" });
+      for (const { ref, id } of [long, short]) {
+        assert.deepEqual(await blobs.referrers(ref), [{ kind: "message", id, session: "s", how: "content" }]);
+      }
+      const large = { text: "x".repeat(9000) };
+      await state.set("s", { key: large });
+      const [block] = await agents.saveBlocks("a", [{ label: "l", value: JSON.stringify(large) }]);
+      const kept = await blobs.storeJson(large);
+      assert.deepEqual(await blobs.referrers(kept), [
+        { kind: "state", id: "s/key", session: "s", how: "content" },
+        { kind: "block", id: `${block?.id}#1`, session: null, how: "content" },
+      ]);
+      await refuses("InvalidArgument", () => blobs.referrers("nonsense"));
+      await refuses("LimitExceeded", () => blobs.referrers(image, { limit: 1_000_000 }));
+    },
+  ),
 ];

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { CheckProgress } from "../../contracts/check.ts";
 import { fillStore } from "../everything.ts";
 import { range, refuses } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 
 export function runCheckSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
@@ -68,7 +69,7 @@ const cases: readonly Case[] = [
     };
     const writers = [write("chat"), write("fork"), write("busy")];
     try {
-      for (const _ of range(4)) assert.deepEqual((await check()).issues, []);
+      for (const _ of range(scaled({ short: 2, long: 4 }))) assert.deepEqual((await check()).issues, []);
     } finally {
       over = true;
       await Promise.all(writers);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, prove } from "../suite.ts";
 
 const scope = { session: "chat", agent: "helper" };
@@ -122,7 +123,7 @@ export const historyRefsCases: readonly Case[] = [
       };
       for (const text of ["short", "long ".repeat(1000)]) {
         for (const [name, act] of Object.entries(acts)) {
-          for (const round of range(20)) {
+          for (const round of range(scaled({ short: 8, long: 20 }))) {
             const said = await history.append(scope, say(`${text} ${name} ${round}`));
             const acting = act(said);
             // Sometimes it is nearly done when the clear begins.

@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import type { Counts } from "../../contracts/lineage.ts";
 import { present, range, refuses } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, type Offers, prove } from "../suite.ts";
 
 const NEEDS = ["lineage", "sessions", "history", "check"] as const;
 type Given = Pick<Offers, (typeof NEEDS)[number]>;
 type History = Offers["history"];
 
-const TIMES = 50;
+const TIMES = scaled({ short: 15, long: 50 });
 /** Appends under way at any moment, through each handle. */
 const SPEAKERS = 4;
 
@@ -105,7 +106,7 @@ async function proveVerb(given: Given, speaking: readonly History[], verb: strin
   assert.deepEqual(report.issues, []);
 }
 
-const ROUNDS = 20;
+const ROUNDS = scaled({ short: 6, long: 20 });
 
 /** Verbs that change the same thing at once, through two handles as through two processes. */
 const raceCases: readonly Case[] = [

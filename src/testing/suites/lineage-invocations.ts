@@ -1,6 +1,7 @@
 // Sub-sessions: spawned and attached to, alone and in batches, and what stays of them when they fail or their process dies.
 import assert from "node:assert/strict";
 import { present, range, refuses } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, type Offers, prove } from "../suite.ts";
 
 const NEEDS = ["lineage", "sessions", "history", "log"] as const;
@@ -191,7 +192,8 @@ const attachCases: readonly Case[] = [
   }),
 
   prove("SE3 of those who would close a circle together, one is refused", NEEDS, async (given) => {
-    for (const round of range(12)) await closeCircle(given, [given.lineage], `${round}`, 3 + (round % 4));
+    for (const round of range(scaled({ short: 6, long: 12 })))
+      await closeCircle(given, [given.lineage], `${round}`, 3 + (round % 4));
   }),
 
   prove(
@@ -200,7 +202,8 @@ const attachCases: readonly Case[] = [
     async (given) => {
       const others = await Promise.all(range(5).map(() => given.another()));
       const handles = [given.lineage, ...others];
-      for (const round of range(30)) await closeCircle(given, handles, `${round}`, 4 + (round % 3));
+      for (const round of range(scaled({ short: 8, long: 30 })))
+        await closeCircle(given, handles, `${round}`, 4 + (round % 3));
       assert.deepEqual((await given.check()).issues, []);
     },
   ),

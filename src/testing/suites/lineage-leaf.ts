@@ -30,6 +30,27 @@ export const leafCases: readonly Case[] = [
     assert.equal((await given.sessions.list()).items.length, 1);
   }),
 
+  prove("SE11 sums of costs have no dust of binary fractions in them", [...NEEDS, "archives"], async (given) => {
+    const { calls } = given.lineage;
+    const costs = { a: [0.1, 0.2], b: [0.7, 0.1], c: [1e-9, 123.456] };
+    for (const [id, some] of Object.entries(costs)) {
+      await given.sessions.create({ id });
+      for (const costUsd of some) await calls.add(id, { type: "leaf", model: "m", costUsd });
+    }
+    const { total, sessions } = await given.archives.cost();
+    assert.deepEqual(
+      sessions.map((one) => [one.session, one.total.costUsd, one.models[0]?.costUsd]),
+      [
+        ["a", 0.3, 0.3],
+        ["b", 0.8, 0.8],
+        ["c", 123.456000001, 123.456000001],
+      ],
+    );
+    assert.equal(total.costUsd, 124.556000001);
+    const { b } = await given.archives.diff("b", "a");
+    assert.equal(b.spent.costUsd, 0.3);
+  }),
+
   prove("SE11 what a failed leaf call cost is recorded, and unknown cost is null", NEEDS, async (given) => {
     const { calls, sessions } = given.lineage;
     await given.sessions.create({ id: "caller" });

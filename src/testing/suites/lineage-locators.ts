@@ -83,11 +83,20 @@ export const locatorCases: readonly Case[] = [
     const { heads } = given.lineage;
     const { cost, tree } = given.archives;
     const ids = async (at: string, range = {}) => (await heads.list(at, range)).items.map(({ id }) => id);
-    assert.deepEqual(await ids("chat"), [first.id, left.id, now.id]);
-    assert.deepEqual(await ids(`chat@${now.id}`), [first.id, now.id]);
-    assert.deepEqual(await ids(`chat@${left.id}`, { limit: 1 }), [first.id]);
-    const { next } = await heads.list(`chat@${left.id}`, { limit: 1 });
-    assert.deepEqual(await ids(`chat@${left.id}`, { limit: 1, cursor: next }), [left.id]);
+    assert.deepEqual(await ids("chat"), [now.id, left.id, first.id]);
+    assert.deepEqual(await ids("chat", { order: "oldest" }), [first.id, left.id, now.id]);
+    assert.deepEqual(await ids(`chat@${now.id}`), [now.id, first.id]);
+    for (const [order, line] of [
+      ["newest", [left.id, first.id]],
+      ["oldest", [first.id, left.id]],
+    ] as const) {
+      for (const at of ["chat", `chat@${left.id}`]) {
+        const whole = at === "chat" ? (await heads.list(at, { order })).items.map(({ id }) => id) : line;
+        const { items, next } = await heads.list(at, { limit: 1, order });
+        assert.deepEqual([items[0]?.id, ...(await ids(at, { order, cursor: next }))], whole, `${at}, ${order}`);
+      }
+    }
+    await refuses("InvalidArgument", () => heads.list("chat", { order: "sideways" as never }));
 
     const forked = await heads.publish("fork");
     const spent = async (at?: string) => (await cost(at)).sessions.map((one) => [one.session, one.total.costUsd]);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { MessageAt } from "../../contracts/lineage.ts";
 import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { busyCases } from "./lineage-busy.ts";
 import { compactCases } from "./lineage-compact.ts";
@@ -75,7 +76,7 @@ const headCases: readonly Case[] = [
       assert.deepEqual(await heads.get(first.id), first);
       assert.deepEqual(await heads.current("chat"), second);
       assert.deepEqual(await heads.current(`chat@${first.id}`), first);
-      assert.deepEqual((await heads.list("chat")).items, [first, second]);
+      assert.deepEqual((await heads.list("chat")).items, [second, first]);
       assert.deepEqual([first.counts.messages, second.counts.messages], [1, 2]);
       assert.deepEqual(await shownAt(given, `chat@${first.id}`), ["one"]);
       assert.deepEqual(await shownAt(given, `chat@${second.id}`), ["one", "two"]);
@@ -486,7 +487,7 @@ const forkCases: readonly Case[] = [
     [...NEEDS, "another"],
     async (given) => {
       const [one, two] = [await given.another(), await given.another()];
-      for (const round of range(20)) {
+      for (const round of range(scaled({ short: 8, long: 20 }))) {
         const [source, old, fork] = [`source ${round}`, `old ${round}`, `fork ${round}`];
         const [first, last] = await say(given, source, "one", "two");
         await given.lineage.sessions.fork(source, { id: old, message: present(first).id });

@@ -90,7 +90,7 @@ const factCases: readonly Case[] = [
       ["colour", "second"],
     ],
   ),
-  gives("an event names the row it wrote", '[:find ?e . :where [?e :event/message-id "one#6"]]', "one@6"),
+  gives("an event names the row it wrote", '[:find ?e . :where [?e :event/message-id "one#6"]]', "one#6"),
 
   prove("QU1 an unknown attribute is InvalidQuery that says what there is", ALL, async (given) => {
     const error = await given.query("[:find ?x :where [?s :session/tittle ?x]]").catch((caught) => caught);

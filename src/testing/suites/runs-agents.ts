@@ -1,7 +1,8 @@
 // Agents for the suites of runs: small loops whose effects on the world are counted.
 import assert from "node:assert/strict";
 import type { Json } from "../../contracts/json.ts";
-import type { AgentDefinition, Iteration, Run, Runs, StepCall, Tool, Verdict } from "../../contracts/runs.ts";
+import type { AgentDefinition, Iteration, Run, Runs, Tool, Verdict } from "../../contracts/runs.ts";
+import type { StepCall } from "../../contracts/steps.ts";
 import type { Offers } from "../suite.ts";
 
 export const NEEDS = ["runs", "sessions", "history", "log", "lineage", "check"] as const;

@@ -1,6 +1,6 @@
 // execute() called again: it begins a run, continues it, or returns what came of it, and waits for what the run waits for.
 import assert from "node:assert/strict";
-import type { RunWait } from "../../contracts/runs.ts";
+import type { RunWait } from "../../contracts/run-waits.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";

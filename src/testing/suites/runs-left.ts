@@ -1,7 +1,8 @@
 // Iterations that something else than they themselves ended: nothing of them happens any more, and whoever goes on knows what
 // had happened.
 import assert from "node:assert/strict";
-import type { AgentDefinition, Iteration, RunLimits, StepCall } from "../../contracts/runs.ts";
+import type { AgentDefinition, Iteration, RunLimits } from "../../contracts/runs.ts";
+import type { StepCall } from "../../contracts/steps.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";

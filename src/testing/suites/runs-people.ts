@@ -39,7 +39,8 @@ export const peopleCases: readonly Case[] = [
     const open = await asking(given, "s-r4", "r4");
     await asking(given, "s-r5", "r5");
     await runs.cancel("r5");
-    const { items, next } = await runs.decisions({ answered: true });
+    const { items, next } = await runs.decisions({ answered: true, order: "oldest" });
+    assert.deepEqual((await runs.decisions({ answered: true })).items, items.toReversed(), "newest first");
     assert.deepEqual(items.map(told), [
       ["r1", "result", "eve", "looked", "done"],
       ["r2", "retry", "bob", null, "done"],
@@ -62,18 +63,22 @@ export const peopleCases: readonly Case[] = [
     );
     assert.deepEqual((await runs.decisions({ run: "r2" })).items.map(told), [["r2", "retry", "bob", null, "done"]]);
     assert.deepEqual((await runs.decisions({ run: "r2", answered: false })).items, []);
-    const pages: Decision[] = [];
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await runs.decisions({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
-      assert.ok(page.items.length <= 2);
-      pages.push(...page.items);
-      cursor = page.next;
+    for (const order of ["newest", "oldest"] as const) {
+      const pages: Decision[] = [];
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await runs.decisions({ limit: 2, order, ...(cursor === undefined ? {} : { cursor }) });
+        assert.ok(page.items.length <= 2);
+        pages.push(...page.items);
+        cursor = page.next;
+      }
+      const asked = ["r1", "r2", "r3", "r4", "r5"];
+      assert.deepEqual(
+        pages.map(({ run }) => run),
+        order === "oldest" ? asked : asked.toReversed(),
+        "also what nobody answers any more",
+      );
     }
-    assert.deepEqual(
-      pages.map(({ run }) => run),
-      ["r1", "r2", "r3", "r4", "r5"],
-      "also what nobody answers any more",
-    );
+    await refuses("InvalidArgument", () => runs.decisions({ order: "sideways" as never }));
     await refuses("InvalidArgument", () => runs.decisions({ answered: "yes" as never }));
     await refuses("InvalidArgument", () => runs.decisions({ cursor: "nonsense" }));
   }),
@@ -93,8 +98,8 @@ export const peopleCases: readonly Case[] = [
     }
     const { items } = await runs.decisions({ run: "r" });
     assert.deepEqual(items.map(told), [
-      ["r", "retry", "eve", null, "started"],
       ["r", "retry", "bob", null, "started"],
+      ["r", "retry", "eve", null, "started"],
     ]);
   }),
   prove(

@@ -195,10 +195,45 @@ export const travelCases: readonly Case[] = [
       const next = await runs.resume(waits, again.id);
       assert.deepEqual([next.status, await texts(given, "t")], ["waiting", ["w0", "w1", "w2"]]);
       await refuses("SessionBusy", () => runs.rewind(asleep.id, { iteration: 1 }));
-      await refuses("InvalidArgument", () => runs.rewind(asleep.id, { iteration: 0 }));
+      await refuses("InvalidArgument", () => runs.rewind(asleep.id, { iteration: -1 }));
       await endedOnce(given, present(await runs.get(asleep.id)));
     },
   ),
+  prove("RU8 rewind to iteration 0 begins anew from before the run", NEEDS, async (given) => {
+    const { runs, history, check, log, lineage } = given;
+    // In a session that the run made itself, no head is left.
+    const { run } = await runs.execute(counts, { session: "s" });
+    const anew = await runs.rewind(run.id, { iteration: 0, id: "anew" });
+    assert.deepEqual([anew.id, anew.iteration, anew.status, anew.owner], ["anew", 0, "running", null]);
+    assert.deepEqual([await texts(given, "s"), await lineage.heads.current("s")], [[], null]);
+    const done = await runs.resume(counts, "anew");
+    assert.deepEqual([done.status, done.value], ["completed", 4]);
+    assert.deepEqual(await texts(given, "s"), ["at 1", "at 2", "at 3", "at 4"]);
+    await endedOnce(given, run);
+    await endedOnce(given, done.run);
+    await refuses("Conflict", () => runs.rewind(run.id, { iteration: 0 }));
+
+    // What was there before it stays, with the head that was current; a run that waits ends.
+    await history.append({ session: "t", agent: "bob" }, { role: "user", content: "before" });
+    const head = await lineage.heads.publish("t");
+    const waits = agent(async (it, n: number) => {
+      await it.message({ role: "user", content: `w${n}` });
+      return n === 1 ? it.done(await it.waitFor("go")) : it.next(n + 1);
+    });
+    const { run: asleep } = await runs.execute(waits, { session: "t", input: 0 });
+    assert.notEqual((await lineage.heads.current("t"))?.id, head.id);
+    const again = await runs.rewind(asleep.id, { iteration: 0, state: 1 });
+    assert.equal((await runs.get(asleep.id))?.status, "cancelled");
+    assert.deepEqual([await texts(given, "t"), (await lineage.heads.current("t"))?.id], [["before"], head.id]);
+    await runs.resume(waits, again.id);
+    assert.deepEqual(await texts(given, "t"), ["before", "w1"]);
+    // Once more, of the run that the rewind began.
+    const third = await runs.rewind(again.id, { iteration: 0 });
+    assert.deepEqual([third.iteration, await texts(given, "t")], [0, ["before"]]);
+    for (const id of ["s", "t"]) assert.equal((await log.verify(id)).ok, true);
+    const { issues } = await check({ mode: "deep" });
+    assert.deepEqual(issues, []);
+  }),
   prove("LG6 a deleted run leaves what it was, and nothing of what it carried", NEEDS, async (given) => {
     const { runs, log, check } = given;
     const secret = "a secret nobody keeps";

@@ -1,11 +1,148 @@
 // What others see of runs: the trace of why something happened, and what a worker says of its work.
 import assert from "node:assert/strict";
+import { HoldfastError } from "../../contracts/errors.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { StepContent } from "../../contracts/steps.ts";
 import type { WorkerNote } from "../../contracts/workers.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, gate, NEEDS, World } from "./runs-agents.ts";
 
 export const watchingCases: readonly Case[] = [
+  prove(
+    "RU19 steps show what they were given and gave, and name by its ref what is large",
+    [...NEEDS, "blobs"],
+    async (given) => {
+      const { runs, blobs } = given;
+      const large = "x".repeat(LIMITS.stepContentBytes);
+      const fails = () => Promise.reject(new HoldfastError("Conflict", "not today"));
+      const works = agent(
+        async (it) => {
+          await it.message({ role: "user", content: "hello" });
+          await it.now();
+          await it.tool("add", { a: 1 });
+          await it.tool("fails", 7).catch(() => null);
+          await it.tool("large", large);
+          await it.model({ prompt: "p" });
+          return it.done(await it.waitFor("go"));
+        },
+        {
+          tools: { add: { execute: () => 2 }, fails: { execute: fails }, large: { execute: () => large } },
+          models: { m: { call: () => ({ output: "said" }) } },
+        },
+      );
+      const { run } = await runs.execute(works, { session: "s" });
+      const plain = await runs.steps(run.id);
+      assert.ok(
+        plain.every((step) => !("input" in step) && !("result" in step)),
+        "only when asked for",
+      );
+      const steps = await runs.steps(run.id, { io: true });
+      const shown = (content: StepContent | undefined) =>
+        content === undefined ? "none" : (content.value ?? "left out");
+      assert.deepEqual(
+        steps.map(({ kind, name, input, result }) => [kind, name, shown(input), shown(result)]),
+        [
+          ["message", "message", { content: [{ type: "text", text: "hello" }] }, "none"],
+          ["now", "now", "none", present(present(steps[1]).result).value],
+          ["tool", "add", { a: 1 }, 2],
+          ["tool", "fails", 7, "none"],
+          ["tool", "large", "left out", "left out"],
+          ["model", "m", { prompt: "p" }, { output: "said" }],
+          ["wait", "go", "none", "none"],
+        ],
+      );
+      assert.deepEqual(
+        steps.map(({ input: _input, result: _result, ...rest }) => rest),
+        plain,
+      );
+      const { input, result } = present(steps[4]);
+      assert.deepEqual([present(input).size, present(result).ref], [large.length + 2, present(input).ref]);
+      assert.equal(await blobs.resolveJson(present(result).ref), large);
+      assert.equal(await blobs.resolveJson(present(present(steps[2]).result).ref), 2, "also what stands in the row");
+      assert.deepEqual(await runs.steps(run.id, { io: true, iteration: 2 }), []);
+      await refuses("InvalidArgument", () => runs.steps(run.id, { io: "yes" as never }));
+    },
+  ),
+  prove("QU1 steps are facts, as runs.steps tells them", [...NEEDS, "query"], async (given) => {
+    const { runs, query } = given;
+    const held = gate();
+    const nul = "a NUL \u0000 in an error";
+    const works = agent(
+      async (it, n: number) => {
+        await it.message({ role: "user", content: "hello" });
+        await it.now();
+        await it.tool("add", { a: n });
+        await it.tool("fails", 7).catch(() => null);
+        if (n === 1) return it.next(2);
+        await it.tool("large", "x".repeat(100_000));
+        return it.done(await it.tool("held", nul));
+      },
+      {
+        initial: () => 1,
+        tools: {
+          add: { execute: () => "2" },
+          fails: { execute: () => Promise.reject(new HoldfastError("Conflict", "no")) },
+          large: { execute: (input) => input },
+          held: { execute: () => held.pass() },
+        },
+      },
+    );
+    const { id } = await runs.start(works, { session: "s" });
+    await cutOff(runs, works, id, held.reached);
+    const steps = await runs.steps(id, { io: true });
+    assert.equal(steps.at(-1)?.status, "started");
+    const pulled = (await query(`[:find [(pull ?s [*]) ...] :in $ ?run :where [?s :step/run ?run]]`, [
+      id,
+    ])) as unknown as readonly Readonly<Record<string, unknown>>[];
+    const defined = (facts: Readonly<Record<string, unknown>>) =>
+      Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null && value !== undefined));
+    const told = new Map(pulled.map((facts) => [facts[":step/id"], facts]));
+    assert.deepEqual(
+      steps.map((step) => told.get(step.id)),
+      steps.map((step) =>
+        defined({
+          ...{ ":step/id": step.id, ":step/event": step.id, ":step/run": id, ":step/session": "s" },
+          ...{
+            ":step/iteration": step.iteration,
+            ":step/path": step.path,
+            ":step/kind": step.kind,
+            ":step/name": step.name,
+          },
+          ...{
+            ":step/attempt": step.attempt,
+            ":step/idempotency-key": step.idempotencyKey,
+            ":step/status": step.status,
+          },
+          ...{
+            ":step/started-at": step.startedAt,
+            ":step/ended-at": step.endedAt,
+            ":step/error-code": step.error?.code,
+          },
+          ...{ ":step/input-ref": step.input?.ref, ":step/input-size": step.input?.size },
+          ...{ ":step/result-ref": step.result?.ref, ":step/result-size": step.result?.size },
+        }),
+      ),
+    );
+    assert.equal(told.size, steps.length, "and nothing else is a step");
+    const asks = agent(async (it) => it.done(await it.tool("t")), {
+      tools: { t: { approve: true, execute: () => 1 } },
+    });
+    await runs.execute(asks, { session: "asks", id: "asks" });
+    const STATUS = `[:find ?status . :where [?s :step/run "asks"] [?s :step/status ?status]]`;
+    assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["asked", "asked"]);
+    await runs.answer(present((await runs.pending({ run: "asks" }))[0]).id, { verdict: "retry" });
+    await runs.resume(asks, "asks");
+    assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["done", "done"]);
+    const failed = await query(
+      `[:find ?name (count ?s) :where [?s :step/status :failed] [?s :step/error-code "Conflict"] [?s :step/name ?name]]`,
+    );
+    assert.deepEqual(failed, [["fails", 2]]);
+    assert.deepEqual(
+      await query(`[:find [?i ...] :where [?s :step/result-size ?n] [(> ?n 65536)] [?s :step/iteration ?i]]`),
+      [2],
+    );
+  }),
   prove(
     "SE9 the trace of a step that was decided leads by the answer back to the run",
     [...NEEDS, "trace", "causes"],

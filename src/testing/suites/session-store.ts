@@ -5,9 +5,13 @@ import { setImmediate as macrotask } from "node:timers/promises";
 import type { Json } from "../../contracts/json.ts";
 import type { SessionKey, SessionStoreEntry } from "../../contracts/session-store.ts";
 import { present, range, refuses } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { KEY, type MakeSessionStore, NEEDS, said, uuid } from "./session-store-entries.ts";
 import { sessionStoreListCases } from "./session-store-list.ts";
+
+/** Of a thousand entries each. */
+const BATCHES = scaled({ short: 5, long: 20 });
 
 export interface SessionStoreSuiteOptions extends SuiteOptions {
   readonly sessionStore: MakeSessionStore;
@@ -102,16 +106,16 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       },
     ),
 
-    prove("CA11 20,000 entries are loaded", NEEDS, async (hf) => {
+    prove(`CA11 ${BATCHES * 1000} entries are loaded`, NEEDS, async (hf) => {
       const store = over(hf);
       // Few with a uuid: a new PostgreSQL schema, of which nothing is known to the planner yet, is slow to look keys up.
       const entry = (n: number) => (n % 20 === 0 ? said(n) : { type: "note", n });
-      for (const batch of range(20))
+      for (const batch of range(BATCHES))
         await store.append(
           KEY,
           Array.from(range(1000), (n) => entry(batch * 1000 + n)),
         );
-      assert.deepEqual(numbers(await store.load(KEY)), range(20_000));
+      assert.deepEqual(numbers(await store.load(KEY)), range(BATCHES * 1000));
     }),
 
     prove("CA11 the conversation is a session like any other", [...NEEDS, "check"], async (hf) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { LIMITS } from "../../contracts/limits.ts";
 import { noise, present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { agent } from "./runs-agents.ts";
 
 export function runStoreSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(`store: ${name}`, [...selfCases, ...closeCases, ...handleCases], make, options);
@@ -52,6 +53,47 @@ const selfCases: readonly Case[] = [
       ],
     );
   }),
+
+  prove(
+    "ST11 a session's bytes are all that it refers to, once each, and what others share is said",
+    ["stats", "history", "state", "blobs", "lineage", "runs"],
+    async ({ stats, history, state, blobs, lineage, runs }) => {
+      const said = { session: "talk", agent: "a" };
+      const own = new Uint8Array(50_000).fill(1);
+      const both = new Uint8Array(30_000).fill(2);
+      const attach = (ref: string) => ({
+        role: "user" as const,
+        content: [{ type: "image" as const, source: { ref } }],
+      });
+      const [image, shared] = [await blobs.store(own), await blobs.store(both)];
+      await history.append(said, attach(image));
+      await history.append(said, attach(image));
+      await history.append(said, attach(shared));
+      await state.set("keeps", { large: "s".repeat(100_000) });
+      await state.set("keeps", { large: "t".repeat(100_000) });
+      await history.append({ session: "keeps", agent: "a" }, attach(shared));
+      await lineage.sessions.fork("talk", { id: "fork" });
+      const works = agent(async (it) => it.done(await it.tool("t", "i".repeat(20_000))), {
+        tools: { t: { execute: () => "r".repeat(10_000) } },
+      });
+      await runs.execute(works, { session: "run" });
+      const { sessions } = await stats();
+      const sizes = new Map(sessions.map((one) => [one.id, one]));
+      assert.deepEqual([sessions[0]?.id, sessions[1]?.id, sessions[2]?.id], ["keeps", "talk", "run"]);
+      const isAbout = (id: string, bytes: number, sharedBytes: number) => {
+        const found = present(sizes.get(id));
+        assert.ok(found.bytes >= bytes && found.bytes < bytes + 2000, `${id} has ${found.bytes} bytes`);
+        assert.ok(
+          found.sharedBytes >= sharedBytes && found.sharedBytes < sharedBytes + 500,
+          `${id} shares ${found.sharedBytes}`,
+        );
+      };
+      isAbout("talk", 80_000, 30_000);
+      isAbout("keeps", 230_000, 30_000);
+      isAbout("run", 30_000, 0);
+      isAbout("fork", 0, 0);
+    },
+  ),
 
   prove("ST11 stats tell the deleted from those that live", ["stats", "sessions", "agents"], async (given) => {
     const { stats, sessions, agents } = given;

@@ -124,7 +124,7 @@ const cases: readonly Case[] = [
     const traced = await given.trace("caller");
     const [started] = typed(traced, "invocation/started");
     const [error, note] = typed(traced, "annotation");
-    assert.equal(error?.summary, `the error of invocation #${started?.seq}`);
+    assert.equal(error?.summary, `the error of invocation caller#${started?.seq}`);
     assert.deepEqual(error?.causes, [{ kind: "invocation", id: started?.id }]);
     assert.equal(note?.summary, "a note of ada");
     const { causes } = await given.causes(error?.id ?? "");

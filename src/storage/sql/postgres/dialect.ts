@@ -1,7 +1,7 @@
 // PostgreSQL's side of the differences.
 import { rowsText } from "../bulk.ts";
 import type { BulkColumn, BulkSpec, Dialect, Param } from "../driver.ts";
-import { LOOKUP } from "../driver.ts";
+import { LOOKUP, NUL_ESCAPE } from "../driver.ts";
 
 const ARRAY_TYPES = { int: "bigint[]", real: "float8[]", text: "text[]", bytes: "bytea[]" } as const;
 
@@ -216,6 +216,9 @@ export const postgres: Dialect = {
     },
     jsonRows: (columns) =>
       `SELECT ${columns.map((type, i) => jsonCell(type, i)).join(", ")} FROM jsonb_array_elements(CAST(CAST(? AS text) AS jsonb)) AS j(r)`,
+    jsonField: (bytes, ...path) =>
+      `CASE WHEN position('\\x${NUL_ESCAPE}'::bytea IN ${bytes}) = 0 THEN ` +
+      `(CAST(convert_from(${bytes}, 'UTF8') AS json) #>> '{${path.join(",")}}') END COLLATE "C"`,
     explain: "EXPLAIN ",
   },
 };

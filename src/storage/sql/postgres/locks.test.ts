@@ -114,7 +114,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       });
       expect(ours).toMatchObject({ ok: true, events: [{ seq: 3 }] });
       expect(theirs).toMatchObject({ ok: true, events: [{ seq: 4, head: { seq: 4 } }] });
-      const [head] = await storage.query("heads.list", "s", 0, 10);
+      const [head] = await storage.query("heads.oldest", "s", 0, 10);
       expect(head === undefined ? undefined : headOf(head).counts.turns).toBe(1);
     });
 

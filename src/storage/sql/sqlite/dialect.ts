@@ -1,7 +1,7 @@
 // SQLite's side of the differences.
 import { rowsText } from "../bulk.ts";
 import type { Dialect } from "../driver.ts";
-import { LOOKUP } from "../driver.ts";
+import { LOOKUP, NUL_ESCAPE } from "../driver.ts";
 
 /**
  * SQLite writes the value of a bare `LIMIT ?` into the program it compiles, and so compiles anew whenever one is bound: that
@@ -45,6 +45,8 @@ export const sqlite: Dialect = {
     recursive: (name, arms) => arms.map((arm) => arm(name)).join(" UNION "),
     jsonRows: (columns) =>
       `SELECT ${columns.map((_, i) => `json_extract(value, '$[${i}]') AS c${i}`).join(", ")} FROM json_each(?)`,
+    jsonField: (bytes, ...path) =>
+      `CASE WHEN instr(${bytes}, x'${NUL_ESCAPE}') = 0 THEN CAST(json_extract(CAST(${bytes} AS TEXT), '$.${path.join(".")}') AS TEXT) END`,
     explain: "EXPLAIN QUERY PLAN ",
   },
 };

@@ -1,0 +1,37 @@
+// The parts of `npm run test:long`. Every test that does more in the long form (test/scale.ts) belongs to one of them.
+
+export interface Part {
+  readonly name: string;
+  /** One line for --help. */
+  readonly about: string;
+  /** Beginnings of paths of tests. */
+  readonly tests: readonly string[];
+  /** A program to run instead of tests, with its arguments. */
+  readonly program?: readonly string[];
+}
+
+export const PARTS: readonly Part[] = [
+  { name: "sim", about: "every simulator scenario with 200 seeds, at its own rate and at 50 %", tests: ["test/sim/"] },
+  {
+    name: "damage",
+    about: "damage to every column on both engines, and 10,000 random changes of what a run resumes from",
+    tests: ["test/check/", "test/runs/"],
+  },
+  {
+    name: "random",
+    about: "long random sequences against the models, on every backend; random values and queries",
+    tests: ["src/", "test/query/", "test/lineage/", "test/bad-input", "test/package"],
+  },
+  { name: "kills", about: "processes and servers killed with -9, and power cuts", tests: ["test/real/"] },
+  {
+    name: "agents",
+    about: "the real Claude Code and OpenCode, with the rare cases too",
+    tests: ["test/agents/"],
+  },
+  {
+    name: "torture",
+    about: "real workers and servers killed with -9, five minutes on each engine",
+    tests: [],
+    program: ["scripts/torture.ts", "--minutes", "5"],
+  },
+];

@@ -1,0 +1,92 @@
+// Steps: what an iteration of a run does, each recorded at its place.
+import type { HistoryRange } from "./history.ts";
+import type { Json } from "./json.ts";
+import type { RunError } from "./runs.ts";
+
+export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
+
+/** asked: a person is asked before its first try, and nothing of it has happened. started: nobody knows yet whether it happened. */
+export type StepStatus = "asked" | "started" | "done" | "failed";
+
+/** One attempt at one thing, at its place in the run. */
+export interface Step {
+  /** Names the event that holds its intent, or its result where it needs no intent: "session#seq". */
+  readonly id: string;
+  readonly run: string;
+  readonly iteration: number;
+  readonly path: string;
+  readonly kind: StepKind;
+  readonly name: string;
+  readonly attempt: number;
+  readonly status: StepStatus;
+  /** Given to the tool: the same for as long as the outcome is in doubt. */
+  readonly idempotencyKey: string;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly error: RunError | null;
+  /** Of a recorded read: where in the session's log it read. */
+  readonly position?: ReadPosition;
+  /** Only where steps() was asked for it with `io`, and the step has one. A message step is given its content. */
+  readonly input?: StepContent;
+  readonly result?: StepContent;
+}
+
+/** What a step was given, or what it gave. */
+export interface StepContent {
+  /** `sha256:…`; blobs.resolveJson() reads all of it. */
+  readonly ref: string;
+  /** Bytes as JSON. */
+  readonly size: number;
+  /** Left out when it has more than `LIMITS.stepContentBytes`. */
+  readonly value?: Json;
+}
+
+export interface StepRange {
+  /** Only the steps of this one. */
+  readonly iteration?: number;
+  /** With what each step was given and gave. */
+  readonly io?: boolean;
+}
+
+/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
+export interface ReadPosition {
+  readonly branch: number;
+  readonly seq: number;
+  /** How many messages or keys it gave. */
+  readonly count: number;
+}
+
+/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
+export interface RecordedHistoryRange extends HistoryRange {
+  readonly agent?: string | null;
+}
+
+export interface RunCompaction {
+  /** Stands in contexts for all messages up to and with `upTo`. */
+  readonly summary: string;
+  /** The id of the last message that the summary covers. */
+  readonly upTo: string;
+}
+
+export interface RetryPolicy {
+  /** Tries in all; 1 is none more. */
+  readonly attempts: number;
+  /** Before the second try; doubled before each further one. */
+  readonly backoffMs?: number;
+  readonly maxBackoffMs?: number;
+}
+
+/** What a tool or a model is told about the call. */
+export interface StepCall {
+  readonly run: string;
+  readonly session: string;
+  readonly iteration: number;
+  readonly path: string;
+  readonly attempt: number;
+  /** Look it up before acting, or upsert under it: the same for as long as nobody knows how an earlier try ended. */
+  readonly idempotencyKey: string;
+  /** An earlier try under this key may have happened. */
+  readonly again: boolean;
+  /** Aborted when the run is cancelled or its lease is lost: nothing that happens afterwards counts. */
+  readonly signal: AbortSignal;
+}

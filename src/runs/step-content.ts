@@ -1,0 +1,51 @@
+// What steps were given and what they gave, as the journal carries it.
+import type { Json } from "../contracts/json.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Step, StepContent } from "../contracts/steps.ts";
+import { toRef } from "../core/bytes.ts";
+import { type Entry, payloadOf, type Record, stepOf } from "./journal.ts";
+
+/** Steps with their inputs and results; `entries` are the journal that the records were made from. */
+export async function withContent(
+  payloads: Payloads,
+  { session, id }: Pick<RunRow, "session" | "id">,
+  entries: readonly Entry[],
+  records: readonly Record[],
+): Promise<readonly Step[]> {
+  const bySeq = new Map(entries.map((entry) => [entry.seq, entry]));
+  const steps: Step[] = [];
+  for (const record of records) {
+    const first = bySeq.get(record.seq);
+    const last = record.end === null ? undefined : bySeq.get(record.end.seq);
+    const input = await contentOf(payloads, session, first, INPUTS);
+    const result = await contentOf(payloads, session, last, RESULTS);
+    steps.push({
+      ...stepOf(session, id, record),
+      ...(input === null ? {} : { input }),
+      ...(result === null ? {} : { result }),
+    });
+  }
+  return steps;
+}
+
+/** As the event names what it carries; a message step is given its content. */
+const INPUTS = ["input", "content"];
+const RESULTS = ["result"];
+
+/** null: the event carries nothing of these names. */
+async function contentOf(
+  payloads: Payloads,
+  session: string,
+  entry: Entry | undefined,
+  names: readonly string[],
+): Promise<StepContent | null> {
+  if (entry === undefined || !names.some((name) => name in entry.commitments)) return null;
+  const { sha256, size } = entry.row;
+  if (sha256 === null || size === null) return null;
+  const about = { ref: toRef(sha256), size };
+  if (size > LIMITS.stepContentBytes) return about;
+  const value: Json = await payloadOf(payloads, session, entry);
+  return { ...about, value };
+}

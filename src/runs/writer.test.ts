@@ -1,0 +1,56 @@
+// Events that are held back for the next commit: they go with it in order, come back when it comes to nothing, and nothing
+// that may follow from them is written before they are.
+import { expect, test } from "vitest";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Commit, EventDraft, Outcome, Storage } from "../contracts/storage.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { Writer } from "./writer.ts";
+
+const row = { id: "r", session: "s", epoch: 1, version: 1, seq: 1, ended_at: null } as RunRow;
+const draft = (type: string): EventDraft => ({ session: "s", type, at: 1, run: "r", journal: null });
+
+/** A store whose commits are answered one by one. */
+function answering() {
+  const commits: { readonly types: readonly string[]; readonly answer: PromiseWithResolvers<Outcome> }[] = [];
+  const commit = ({ events = [] }: Commit) => {
+    const answer = Promise.withResolvers<Outcome>();
+    commits.push({ types: events.map(({ type }) => type), answer });
+    return answer.promise;
+  };
+  const storage = { environment: realEnvironment(), commit } as Partial<Storage> as Storage;
+  const done = (i: number) => {
+    const written = (commits[i]?.types ?? []).map((_, n) => ({ session: "s", seq: 10 + n, hash: new Uint8Array() }));
+    commits[i]?.answer.resolve({ ok: true, events: written });
+  };
+  return { writer: new Writer(storage, row), commits, done };
+}
+
+const turn = () => new Promise<void>((next) => setImmediate(next));
+
+test("RU14 held events are written in front of the next ones, which are answered with their own seqs", async () => {
+  const { writer, commits, done } = answering();
+  writer.hold(draft("one"));
+  writer.hold(draft("two"));
+  const adding = writer.add([draft("step")]);
+  expect(commits.map(({ types }) => types)).toEqual([["one", "two", "step"]]);
+  done(0);
+  expect((await adding).map(({ seq }) => seq)).toEqual([12]);
+  void writer.add([draft("next")]);
+  expect(commits[1]?.types).toEqual(["next"]);
+});
+
+test("RU14 what may follow from held events waits for their commit, and takes them when that comes to nothing", async () => {
+  const { writer, commits, done } = answering();
+  writer.hold(draft("read"));
+  const first = writer.add([draft("first")]);
+  const second = writer.add([draft("second")]);
+  writer.hold(draft("later read"));
+  await turn();
+  expect(commits.map(({ types }) => types)).toEqual([["read", "first"]]);
+  commits[0]?.answer.reject(new Error("no"));
+  await expect(first).rejects.toThrow("no");
+  await turn();
+  expect(commits[1]?.types).toEqual(["read", "later read", "second"]);
+  done(1);
+  expect((await second).map(({ seq }) => seq)).toEqual([12]);
+});

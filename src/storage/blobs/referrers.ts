@@ -1,0 +1,53 @@
+// Which rows refer to a blob, in the words of the callers.
+
+import type { ReferrerRow } from "../../contracts/blob-queries.ts";
+import type { BlobReferrer, ReferrerKind } from "../../contracts/blobs.ts";
+import { checkLimit, checkRecord } from "../../core/check.ts";
+import { rowId } from "../../core/row-id.ts";
+import type { Depot } from "./place.ts";
+import { PREFIX_BYTES } from "./words.ts";
+
+export async function findReferrers(
+  depot: Depot,
+  digest: Uint8Array,
+  range: unknown,
+): Promise<readonly BlobReferrer[]> {
+  const { storage } = depot;
+  const limit = checkLimit(checkRecord(range, "range", ["limit"]).limit, "page", 100);
+  const rows = await storage.query("blob.referrers", digest, digest, limit);
+  const inline = await storage.query("words.referrers", digest.slice(0, PREFIX_BYTES), digest, limit);
+  const recent = await storage.query("words.referrersUnindexed", digest, limit);
+  const found = [...recent, ...inline, ...rows].map(referrerOf);
+  // A row may come into the index between the two reads.
+  return [...new Map(found.map((one) => [`${one.kind} ${one.id}`, one])).values()].slice(0, limit);
+}
+
+const KINDS: Readonly<Record<string, ReferrerKind>> = {
+  ...{ annotations: "annotation", state: "state", evals: "eval", calls: "call", snapshots: "snapshot" },
+  ...{ heads: "head", captures: "capture", blocks: "block" },
+};
+
+/** By the type of an event, the first that it begins with. */
+const EVENT_KINDS: readonly (readonly [prefix: string, kind: ReferrerKind])[] = [
+  ["message/", "message"],
+  ["step/", "step"],
+  ["iteration/", "checkpoint"],
+  ["checkpoint/", "checkpoint"],
+  ["run/signalled", "signal"],
+  ["run/", "run"],
+];
+
+function referrerOf(row: ReferrerRow): BlobReferrer {
+  const { source, type, session } = row;
+  const kind =
+    source === "events"
+      ? (EVENT_KINDS.find(([prefix]) => type?.startsWith(prefix))?.[1] ?? "event")
+      : (KINDS[source] ?? "event");
+  return { kind, id: idOf(row), session, how: row.named === 1 ? "attachment" : "content" };
+}
+
+function idOf({ source, session, seq, name }: ReferrerRow): string {
+  if (source === "heads" || source === "captures") return name ?? "";
+  if (source === "blocks") return `${name}#${seq}`;
+  return source === "state" ? `${session}/${name}` : rowId(session ?? "", seq);
+}
