@@ -30,7 +30,7 @@ export function summarizerOf(given: Summarize): Summarizer {
       summarize: async (messages, call) => ({ output: summaryOf(await given(messages, call)) }),
     };
   }
-  const chat = chatModelOf(given);
+  const chat = chatModelOf(given, "toolLoop.summarize");
   return {
     ...{ provider: chat.provider, model: chat.model },
     async summarize(messages, call) {

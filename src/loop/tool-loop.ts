@@ -67,12 +67,12 @@ const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export function toolLoop(options: ToolLoopOptions): ToolLoop {
   const { id, version, tools = {}, limits = LIMITS } = checkOptions(options);
-  const model = chatModelOf(options.model);
+  const model = chatModelOf(options.model, "toolLoop.model");
   const described = toolSchemas(tools, "json-schema");
   const summarizer = options.summarize === undefined ? undefined : summarizerOf(options.summarize);
   return defineAgent({
     ...{ id, version, limits, input: inputSchema, state: shape<LoopState>(), output: shape<LoopOutput>() },
-    tools: tools as Readonly<Record<string, Tool>>,
+    tools,
     initial: (): LoopState => ({ begun: false }),
     async iterate(it: LoopIteration, { begun }: LoopState): Promise<Verdict> {
       if (!begun) for (const message of messagesOf(it.input)) await it.message(message);
@@ -88,7 +88,7 @@ export function toolLoop(options: ToolLoopOptions): ToolLoop {
       }
       return it.next({ begun: true });
     },
-  }) as ToolLoop;
+  });
 }
 
 interface LoopReply extends Pick<ChatReply, "content" | "finish"> {

@@ -1,4 +1,4 @@
-// What a failed request means for the next try, and tool inputs that are no JSON.
+// What an SDK throws and what a model writes, read.
 import { expect, test } from "vitest";
 import { failureOf } from "./failure.ts";
 import { invalidTextOf, readToolInput } from "./tool-input.ts";
