@@ -3,14 +3,13 @@
 // before.
 import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, JsonObject } from "../contracts/json.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { ErasedContent, RecordedHistoryRange } from "../contracts/session-steps.ts";
 import { sha256Hex } from "../core/bytes.ts";
-import { canonicalJson } from "../core/canonical.ts";
 import { checkId } from "../core/check.ts";
 import type { Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
@@ -173,6 +172,7 @@ function nameOf({ session, seq }: MessageAtRow): Erased {
   return { session, seq };
 }
 
-function digestOf(ids: readonly Json[]): string {
-  return sha256Hex(canonicalJson(ids)).slice(0, 16);
+/** Of texts and null, which JSON.stringify writes as canonical JSON does. */
+function digestOf(ids: readonly (string | null)[]): string {
+  return sha256Hex(JSON.stringify(ids)).slice(0, 16);
 }

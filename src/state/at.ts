@@ -34,20 +34,40 @@ export async function readStateAt(
 ): Promise<{ readonly value: JsonObject; readonly erased: readonly ErasedValue[] }> {
   const rows = await rowsAt(storage, lineage);
   const live = rows.filter(({ row }) => isAlive(row, clock));
+  const keys = live.map(({ row }) => row.key);
   const erased: ErasedValue[] = [];
-  let shown = live;
-  if (!isExpected(live.map(({ row }) => row.key).sort())) {
+  if (!isExpected(keys.toSorted())) {
+    const gone: ErasedValue[] = [];
     for (const { session, row } of rows) {
-      if (await wasErased(storage, session, row, clock)) erased.push({ session, seq: row.seq, key: row.key });
+      if (await wasErased(storage, session, row, clock)) gone.push({ session, seq: row.seq, key: row.key });
     }
-    const keys = new Set([...live.map(({ row }) => row.key), ...erased.map(({ key }) => key)]);
-    shown = rows.filter(({ row }) => keys.has(row.key));
+    erased.push(...erasedSince(keys, gone, isExpected));
   }
+  const all = new Set([...keys, ...erased.map(({ key }) => key)]);
+  const shown = erased.length === 0 ? live : rows.filter(({ row }) => all.has(row.key));
   const entries: [string, Json][] = [];
   for (const { session, row } of shown) {
     entries.push([row.key, row.given === 1 ? decodeValue(await readValue(payloads, session, row)) : null]);
   }
   return { value: Object.fromEntries(entries), erased };
+}
+
+/** More sessions that were erased are taken together. */
+const MOST_SESSIONS = 8;
+
+/** A session is erased as a whole: those whose values make up for what is missing were erased since, the others before. */
+function erasedSince(
+  keys: readonly string[],
+  gone: readonly ErasedValue[],
+  isExpected: (keys: readonly string[]) => boolean,
+): readonly ErasedValue[] {
+  const sessions = [...new Set(gone.map(({ session }) => session))];
+  if (sessions.length > MOST_SESSIONS) return gone;
+  for (let chosen = 1; chosen < 2 ** sessions.length; chosen++) {
+    const some = gone.filter(({ session }) => (chosen >> sessions.indexOf(session)) % 2 === 1);
+    if (isExpected([...keys, ...some.map(({ key }) => key)].sort())) return some;
+  }
+  return gone;
 }
 
 /** The row that decides about each key, also where it says that the key holds nothing. */

@@ -132,6 +132,24 @@ export const erasedReadCases: readonly Case[] = [
       await endedOnce(given, run);
     }
   }),
+  prove("RU14 of values erased before a read and after it, those after it are told", STATE, async (given) => {
+    const { runs, lineage, sessions, state } = given;
+    await state.set("grandmother", { hers: 1 });
+    await lineage.sessions.fork("grandmother", { id: "mother" });
+    await state.patch("mother", { theirs: 1 });
+    await lineage.sessions.fork("mother", { id: "s" });
+    await sessions.delete("mother", { everywhere: true });
+    const { made, held } = readsThenWaits(async (it) => await it.state());
+    const { id } = await runs.start(made, { session: "s" });
+    await cutOff(runs, made, id, held.reached);
+    await sessions.delete("grandmother", { everywhere: true });
+    held.open();
+    const { details } = await refuses("ContentErased", () => runs.resume(made, id));
+    assert.deepEqual([details.session, details.key], ["grandmother", "hers"]);
+    const { value, run } = await runs.resume(made, id, { erased: "placeholder" });
+    assert.deepEqual(value, { hers: null });
+    await endedOnce(given, run);
+  }),
   prove("RU14 what the session itself forgets of a child is told to a read that saw it", NEEDS, async (given) => {
     const { runs } = given;
     const held = gate();
