@@ -18,8 +18,8 @@ import { formatAge, formatTime, plural } from "../units.ts";
 const ANSWERS =
   "There are three answers. To a step that waits for approval, `approve` means: go ahead; `approve --result JSON`: do not do it, " +
   "and take this as its result; `deny`: refused. To a step in doubt, `approve` means: do it again, under the same idempotency key; " +
-  "`approve --result JSON`: it happened, and gave this; `deny`: it did not happen, and shall not. " +
-  "After `deny` the agent sees the step fail.";
+  "`approve --result JSON`: it happened, and gave this; `deny`: it did not happen, and shall not. After `deny` the agent " +
+  "sees the step fail.";
 
 const WHICH = `DECISION is its id, as holdfast runs pending prints it (chat-1#33), or a run that asks only one thing. ${RUN_HELP}`;
 

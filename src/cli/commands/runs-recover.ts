@@ -53,7 +53,7 @@ export const recover: Command = {
   },
 };
 
-function lines({ run, resumeIteration, cached, inDoubt, needsPerson }: Recovery, { output }: Context): string[] {
+function lines({ run, resumeIteration, cached, inDoubt, asked, needsPerson }: Recovery, { output }: Context): string[] {
   return facts(
     [
       ["run", run.id],
@@ -61,6 +61,7 @@ function lines({ run, resumeIteration, cached, inDoubt, needsPerson }: Recovery,
       ["goes on with", `iteration ${resumeIteration}`],
       ["known results", listed(cached, "none")],
       ["in doubt", listed(inDoubt, "nothing")],
+      ["approval", listed(asked, "")],
       [
         "a person",
         needsPerson ? "will be asked when a worker takes it; holdfast runs pending lists it then" : "is not needed",

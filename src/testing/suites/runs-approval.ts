@@ -1,8 +1,15 @@
 // Tools that a person must permit: nothing happens before the answer, and one permission is one try.
 import assert from "node:assert/strict";
+import type { AgentDefinition, RunInput, RunResult, Runs } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
+
+/** Begins a run and works on it until it ends or waits. */
+async function begin(runs: Runs, definition: AgentDefinition, input: RunInput): Promise<RunResult> {
+  const { id } = await runs.start(definition, input);
+  return runs.resume(definition, id);
+}
 
 export const approvalCases: readonly Case[] = [
   prove("RU16 a tool with approve is done once a person says go ahead, and not before", NEEDS, async (given) => {
@@ -11,7 +18,7 @@ export const approvalCases: readonly Case[] = [
     const pays = agent(async (it) => it.done(await it.tool("pay", { order: 7 })), {
       tools: { pay: world.tool("pay", () => "paid", { approve: true }) },
     });
-    const waiting = await runs.execute(pays, { session: "s", id: "r" });
+    const waiting = await begin(runs, pays, { session: "s", id: "r" });
     assert.equal(waiting.status, "waiting");
     assert.equal(world.effects.length, 0, "nothing happens before the answer");
     const [decision, ...others] = await runs.pending({ run: "r" });
@@ -57,7 +64,7 @@ export const approvalCases: readonly Case[] = [
       ["refused", { verdict: "fail" }, ["StepFailed", "Denied", "a person refused it"], "failed"],
       ["given", { verdict: "result", result: "by hand" }, "by hand", "done"],
     ] as const) {
-      await runs.execute(pays, { session: id, id });
+      await begin(runs, pays, { session: id, id });
       const [decision] = await runs.pending({ run: id });
       await runs.answer(present(decision).id, answer);
       const { value, run } = await runs.resume(pays, id);
@@ -77,14 +84,14 @@ export const approvalCases: readonly Case[] = [
     const pays = agent(async (it) => it.done(await it.tool("pay", it.input)), {
       tools: { pay: world.tool("pay", () => "paid", { approve: (input) => Number(input) > 100 }) },
     });
-    const small = await runs.execute(pays, { session: "small", input: 100 });
+    const small = await begin(runs, pays, { session: "small", input: 100 });
     assert.equal(small.value, "paid");
-    assert.equal((await runs.execute(pays, { session: "large", input: 101 })).status, "waiting");
+    assert.equal((await begin(runs, pays, { session: "large", input: 101 })).status, "waiting");
     assert.equal(world.effects.length, 1);
     const late = agent(async (it) => it.done(await it.tool("pay", 1)), {
       tools: { pay: world.tool("pay", () => "paid", { approve: (async () => false) as never }) },
     });
-    const { status, error } = await runs.execute(late, { session: "late" });
+    const { status, error } = await begin(runs, late, { session: "late" });
     assert.deepEqual([status, error?.code], ["failed", "InvalidArgument"]);
     assert.match(present(error).message, /gave a promise/);
     await endedOnce(given, small.run);
@@ -131,7 +138,7 @@ export const approvalCases: readonly Case[] = [
       const pays = agent(async (it) => it.done(await it.tool("pay")), {
         tools: { pay: world.tool("pay", () => held.pass().then(() => "paid"), { approve: true, effect }) },
       });
-      await runs.execute(pays, { session: effect, id: effect });
+      await begin(runs, pays, { session: effect, id: effect });
       const [first] = await runs.pending({ run: effect });
       const asked = present(first);
       await runs.answer(asked.id, { verdict: "retry", reason: "approval" });
@@ -145,7 +152,7 @@ export const approvalCases: readonly Case[] = [
         // Whoever still has the first question in mind is told.
         await refuses("Conflict", () => runs.answer(asked.id, { verdict: "retry", reason: "approval" }));
         await runs.answer(asked.id, { verdict: "retry", reason: "in-doubt" });
-        const { items } = await runs.decisions({ run: effect });
+        const { items } = await runs.decisions({ run: effect, order: "oldest" });
         assert.deepEqual(
           items.map(({ reason, step }) => [reason, step.status]),
           [
@@ -229,7 +236,7 @@ export const approvalCases: readonly Case[] = [
         await runs.answer(present(decision).id, { verdict });
         return runs.resume(pays, id);
       };
-      await runs.execute(pays, { session: "s", id: "r1" });
+      await begin(runs, pays, { session: "s", id: "r1" });
       assert.equal((await answer("r1", "fail")).error?.code, "Denied");
       assert.equal(world.count("pay"), 0);
       await runs.retry("r1", { id: "r2" });
@@ -257,7 +264,7 @@ export const approvalCases: readonly Case[] = [
           ),
         { tools },
       );
-      assert.equal((await runs.execute(both, { session: "t", id: "t1" })).status, "failed");
+      assert.equal((await begin(runs, both, { session: "t", id: "t1" })).status, "failed");
       assert.deepEqual(await runs.pending({ run: "t1" }), []);
       await runs.retry("t1", { id: "t2" });
       const mended = { ...both, tools: { ...tools, fail: world.tool("fail", () => "mended") } };
@@ -291,7 +298,7 @@ export const approvalCases: readonly Case[] = [
           ),
         },
       });
-      await runs.execute(pays, { session: "s", id: "r" });
+      await begin(runs, pays, { session: "s", id: "r" });
       const [decision] = await runs.pending({ run: "r" });
       await runs.answer(present(decision).id, { verdict: "retry" });
       const { value, run } = await runs.resume(pays, "r");

@@ -1,0 +1,124 @@
+// Approvals, and the model calls behind messages, on the command line; through main(), on a real store.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { defineAgent, open } from "../../index.ts";
+import { type CaptureOptions, capture } from "../capture.ts";
+import { main } from "../main.ts";
+
+let cwd: string;
+let hf: Holdfast;
+beforeEach(async () => {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  hf = await open(path.join(cwd, "holdfast.db"));
+});
+afterEach(async () => {
+  await hf.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+
+/** A command that must succeed: what it prints, as on a terminal of 80 columns. */
+async function run(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv, { columns: 80, env: { NO_COLOR: "1" } });
+  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
+  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  return stdout;
+}
+
+async function json(...argv: string[]) {
+  const { code, stdout, stderr } = await cli([...argv, "--json"]);
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout);
+}
+
+async function refused(code: number, ...argv: string[]): Promise<string> {
+  const answer = await cli(argv);
+  expect([argv.join(" "), answer.code, answer.stdout]).toEqual([argv.join(" "), code, ""]);
+  return answer.stderr;
+}
+
+describe("messages of runs", () => {
+  test("name the model call that wrote them", async () => {
+    const speaks = defineAgent({
+      id: "speaker",
+      version: "1",
+      models: { m: { model: "fake-1", call: () => ({ output: "hello", costUsd: 0.25 }) } },
+      iterate: async (it) => {
+        await it.message({ role: "user", content: "hi" });
+        const { output, call } = await it.model("q");
+        await it.message({ role: "assistant", content: String(output) }, { call });
+        return it.done(call);
+      },
+    });
+    const { value: call } = await hf.runs.execute(speaks, { session: "talk" });
+    const shown = await run("messages", "talk", "--calls");
+    expect(shown).toContain(`by call ${call}, fake-1, $0.25\n    hello\n`);
+    expect(shown.match(/by call/g)).toHaveLength(1);
+    expect(await run("messages", "talk")).not.toContain("by call");
+    const { messages, calls } = await json("messages", "talk", "--calls");
+    expect(messages.map((message: { call?: string }) => message.call)).toEqual([undefined, call]);
+    expect(calls).toMatchObject([{ id: call, model: "fake-1", costUsd: 0.25 }]);
+    const traced = await json("trace", "--causes", messages[1].id);
+    expect(traced.event.causes).toContainEqual({ kind: "call", id: call });
+    await refused(2, "messages", "talk", "--calls", "--follow");
+    const { items } = await hf.heads.list("talk");
+    const at = await json("messages", `talk@${items[0]?.id}`, "--calls");
+    expect(at.messages.at(-1).call).toBe(call);
+  });
+});
+
+describe("people", () => {
+  test("are asked before a tool that needs approval, and told when its permission is used up", async () => {
+    const reached = Promise.withResolvers<void>();
+    let done = 0;
+    const careful = defineAgent({
+      id: "careful",
+      version: "1",
+      tools: {
+        refund: {
+          approve: true,
+          execute: () => {
+            reached.resolve();
+            return ++done === 1 ? new Promise(() => {}) : { refunded: done };
+          },
+        },
+      },
+      iterate: async (it) => it.done(await it.tool("refund", { order: 7 })),
+    });
+    const made = await hf.runs.start(careful, { session: "desk" });
+    await hf.runs.resume(careful, made.id);
+    const { decisions } = await json("runs", "pending");
+    const [{ id }] = decisions;
+    expect(decisions).toMatchObject([{ reason: "approval", input: { order: 7 }, step: { status: "asked" } }]);
+    const asked = await run("runs", "pending");
+    expect(asked).toContain(`${id}  may refund go ahead?\n`);
+    expect(asked).toMatch(/reason +approval\n +input +\{"order":7\}/);
+    expect(asked).toMatch(/runs approve '\S+' +go ahead\n/);
+    expect(asked).toMatch(/runs deny '\S+' +refuse\n/);
+    expect(asked).not.toContain("worker that died");
+    expect(await run("runs", "show", made.id)).toContain("waits for approval");
+    expect(await run("runs", "approve", id, "--by", "eve")).toContain(`${id}: go ahead, says eve\n`);
+    const worker = hf.runs.createWorker({ agents: [careful] });
+    await worker.look();
+    await reached.promise;
+    await worker.stop({ graceMs: 0 });
+    await hf.runs.resume(careful, made.id);
+    expect(await run("runs", "pending")).toMatch(/did refund happen\?\n +reason +in-doubt\n/);
+    expect(await refused(2, "runs", "approve", id)).toContain("it may have happened. Give --retry");
+    expect(await run("runs", "approve", id, "--retry")).toContain("do it again");
+    expect((await hf.runs.resume(careful, made.id)).value).toEqual({ refunded: 2 });
+    const shown = await run("runs", "show", made.id);
+    expect(shown).toMatch(/eve decided on tool refund after .*: go ahead/);
+    const other = await hf.runs.start(careful, { session: "other" });
+    await hf.runs.resume(careful, other.id);
+    expect(await run("runs", "deny", other.id, "--by", "bob")).toContain(": refused, says bob\n");
+    expect((await hf.runs.resume(careful, other.id)).error?.message).toBe("a person refused it");
+    expect((await run("runs", "pending", "--answered", "--order", "oldest")).replaceAll(/\s+/g, " ")).toMatch(
+      /eve go ahead.*bob refused/,
+    );
+  });
+});
