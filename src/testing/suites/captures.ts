@@ -55,7 +55,7 @@ async function readAll(captures: Captures, id: string, path: string): Promise<Ui
 const bare = ({ id, generation }: Capture) => ({ id, generation });
 
 const savingCases: readonly Case[] = [
-  prove("CA1 what is read is byte for byte what was saved", ["captures"], async ({ captures }) => {
+  prove("CA1 what is read is byte for byte what was saved", ["captures", "blobs"], async ({ captures, blobs }) => {
     const files: NewCapturedFile[] = [
       transcript(prose(300_000, 3)),
       { role: "subagent", path: `project/${ID}/subagents/agent-a1.jsonl`, content: noise(70_000, 4), grows: true },
@@ -85,6 +85,8 @@ const savingCases: readonly Case[] = [
       assert.equal(found.find((one) => one.path === path)?.ref, refOf(content as Uint8Array));
     }
     await refuses("NotFound", () => readAll(captures, saved.id, "project/other.jsonl"));
+    const [named] = await blobs.referrers(present(found[0]).ref);
+    assert.deepEqual([named?.kind, named?.id, named?.how], ["capture", saved.id, "attachment"]);
   }),
 
   prove("CA2 a longer transcript costs about what was added", ["captures", "stats"], async ({ captures, stats }) => {

@@ -153,7 +153,7 @@ export const approvalCases: readonly Case[] = [
         // Whoever still has the first question in mind is told.
         await refuses("Conflict", () => runs.answer(asked.id, { verdict: "retry", reason: "approval" }));
         await runs.answer(asked.id, { verdict: "retry", reason: "in-doubt" });
-        const { items } = await runs.decisions({ run: effect });
+        const { items } = await runs.decisions({ run: effect, order: "oldest" });
         assert.deepEqual(
           items.map(({ reason, step }) => [reason, step.status]),
           [
