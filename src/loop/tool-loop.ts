@@ -6,7 +6,7 @@ import type { Context, ContextOptions } from "../contracts/context.ts";
 import type { Json } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import type { RecordedReply } from "../contracts/replies.ts";
-import type { AgentDefinition, Iteration, Model, RunLimits, Tool, Verdict } from "../contracts/runs.ts";
+import type { AgentDefinition, Iteration, Model, RunLimits, Verdict } from "../contracts/runs.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
