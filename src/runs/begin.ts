@@ -3,6 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunWait } from "../contracts/run-waits.ts";
 import type { AgentDefinition, RunInput } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { canonicalJson } from "../core/canonical.ts";
@@ -27,11 +28,19 @@ export interface MeantRun {
 /** Several calls at once with one id all mean the run that one of them makes. */
 const MOST_TRIES = 8;
 
+/** How the caller waits until an owner of which nothing is known has shown whether it is alive. */
+export interface OwnerWaiting {
+  readonly signal: AbortSignal | undefined;
+  readonly onWait: (wait: RunWait) => void;
+}
+
+/** `waiting` is null for a call that does not work on the run itself: it continues none that was interrupted. */
 export async function findOrCreateRun(
   host: Host,
   agent: AgentDefinition,
   input: RunInput,
   owner: string | null,
+  waiting: OwnerWaiting | null,
 ): Promise<MeantRun> {
   const given = checkRecord(input, "run");
   const session = checkId(given.session, "run.session");
@@ -40,7 +49,7 @@ export async function findOrCreateRun(
   for (let tries = 1; ; tries++) {
     const found =
       id === undefined
-        ? await findInterrupted(host, agent, session, value, owner !== null)
+        ? await findInterrupted(host, agent, session, value, waiting)
         : await findNamed(host, agent, session, id, value);
     if (found !== null) return { row: found, isNew: false };
     try {
@@ -87,23 +96,23 @@ async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
 
 /**
  * The unfinished run of the session, if it is one of this agent with this input that no living worker has; null: there is no
- * unfinished run. `mayWait`: an owner of which nothing is known is watched for the length of its lease.
+ * unfinished run. An owner of which nothing is known is watched for the length of its lease.
  */
 async function findInterrupted(
   { storage, payloads }: Host,
   agent: AgentDefinition,
   session: string,
   input: Json,
-  mayWait: boolean,
+  waiting: OwnerWaiting | null,
 ): Promise<RunRow | null> {
   const [active] = await storage.query("run.active", session);
   if (active === undefined) return null;
-  const isMeant = mayWait && active.nested === 0 && active.agent === agent.id && !isHeld(active);
+  const isMeant = waiting !== null && active.nested === 0 && active.agent === agent.id && !isHeld(active);
   if (!isMeant || !(await hasInput(storage, payloads, active, input))) throw busy(storage, active);
   if (!isAtWork(active)) return active;
   if (active.owner !== null && ownerLiveness(storage.environment, active.owner) === "alive")
     throw busy(storage, active);
-  const free = await awaitFree(storage, active.id);
+  const free = await awaitFree(storage, active.id, waiting?.signal, waiting?.onWait);
   if (free === null) throw busy(storage, await existingRun(storage, active.id));
   return free;
 }

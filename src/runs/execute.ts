@@ -34,7 +34,8 @@ const OPTIONS = ["wait", "onWait", "signal", "allowMismatch", "verify", "erased"
 
 interface CheckedOptions {
   readonly wait: boolean;
-  readonly onWait: ((wait: RunWait) => void) | undefined;
+  /** Tells the caller once of each thing that is waited for; a listener that throws does not disturb the run. */
+  readonly onWait: (wait: RunWait) => void;
   readonly signal: AbortSignal | undefined;
   readonly allowMismatch: boolean;
   readonly verify: Verified;
@@ -50,14 +51,16 @@ export async function executeRun(
   const agent = checkAgent(definition);
   const options = checkExecuteOptions(given, true);
   refuseAborted(options.signal);
-  const { row, isNew } = await findOrCreateRun(workers.host, agent, input, workers.owner);
+  const { row, isNew } = await findOrCreateRun(workers.host, agent, input, workers.owner, options);
+  refuseAborted(options.signal);
   if (isNew) return follow(workers, agent, row.id, options, await stillOurs(workers.host.storage, row, options));
   if (row.ended_at === null) {
     if (isHeld(row)) throw sessionBusy(row);
     checkSame(row, agent, options);
   }
   if (options.wait || row.ended_at !== null) return follow(workers, agent, row.id, options, null);
-  const free = await awaitFree(workers.host.storage, row.id, options.signal);
+  const free = await awaitFree(workers.host.storage, row.id, options.signal, options.onWait);
+  refuseAborted(options.signal);
   return free === null ? resultNow(workers, row.id) : continueOnce(workers, agent, free, options);
 }
 
@@ -80,7 +83,7 @@ export async function resumeRun(
     if (isHeld(first)) await admitVerified(storage, first, options);
     return follow(workers, agent, run, options, null);
   }
-  const row = await awaitFree(storage, run, options.signal);
+  const row = await awaitFree(storage, run, options.signal, options.onWait);
   refuseAborted(options.signal);
   if (row === null) throw atWork(await existingRun(storage, run));
   return continueOnce(workers, agent, row, options);
@@ -129,7 +132,8 @@ async function follow(
 ): Promise<RunResult> {
   const { storage } = workers.host;
   const leases = new LeaseWatch(storage.environment);
-  const tell = tellChanges(options.onWait);
+  const { signal } = options;
+  const stop = signal === undefined ? workers.closing : AbortSignal.any([signal, workers.closing]);
   for (let lease = claimed; ; ) {
     if (lease !== null) await workOn(workers, agent, lease, options);
     refuseAborted(options.signal);
@@ -137,7 +141,7 @@ async function follow(
     const isLeft = lease !== null && !options.wait;
     if (row.ended_at !== null || isLeft || workers.closing.aborted) return resultNow(workers, run);
     lease = await tryClaim(workers, agent, row, leases, options);
-    if (lease === null) await waitForChange(workers, await existingRun(storage, run), leases, options, tell);
+    if (lease === null) await waitForChange(storage, await existingRun(storage, run), leases, options, stop);
   }
 }
 
@@ -199,33 +203,30 @@ async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean>
 }
 
 async function waitForChange(
-  workers: LocalWorkers,
+  storage: Storage,
   row: RunRow,
   leases: LeaseWatch,
-  { signal }: CheckedOptions,
-  tell: (wait: RunWait) => void,
+  { onWait }: CheckedOptions,
+  stop: AbortSignal,
 ): Promise<void> {
-  const { storage } = workers.host;
   if (row.ended_at !== null) return;
   const now = storage.environment.now();
-  const stop = signal === undefined ? workers.closing : AbortSignal.any([signal, workers.closing]);
   if (row.owner !== null) {
     const remaining = leases.remainingMs(row);
     if (remaining <= 0) return;
-    tell(ownerWait(row, remaining));
+    onWait(ownerWait(row, remaining));
     const isNear = ownerLiveness(storage.environment, row.owner) === "alive";
     await storage.changed(row.session, Math.min(remaining, isNear ? NEAR_LOOK_MS : beatMs(row) / 2), stop);
     return;
   }
   if (row.status !== "waiting" && row.status !== "paused") return;
-  tell(sleepWait(row, now));
+  onWait(sleepWait(row, now));
   const waitsForRun = waitsOf(row).some(({ kind }) => kind === "run");
   const left = row.wake_at === null ? LOOK_MS : Math.max(0, row.wake_at - now);
   await storage.changed(row.session, Math.min(left, waitsForRun ? NEAR_LOOK_MS : LOOK_MS), stop);
 }
 
-/** Once for each thing that is waited for. A listener that throws does not disturb the run. */
-function tellChanges(onWait: CheckedOptions["onWait"]): (wait: RunWait) => void {
+function tellChanges(onWait: ((wait: RunWait) => void) | undefined): (wait: RunWait) => void {
   let last = "";
   return (wait) => {
     const what = JSON.stringify([wait.reason, wait.owner, wait.waitsFor]);
@@ -268,7 +269,7 @@ function checkExecuteOptions(options: ExecuteOptions | undefined, wait: boolean)
   }
   return {
     wait: given.wait === undefined ? wait : checkBoolean(given.wait, "options.wait"),
-    onWait: given.onWait as CheckedOptions["onWait"],
+    onWait: tellChanges(given.onWait as ((wait: RunWait) => void) | undefined),
     signal: given.signal,
     allowMismatch: given.allowMismatch === true,
     verify: checkVerify(given.verify),

@@ -1,13 +1,14 @@
 // A lease is taken as it was seen: between the look and the claim its holder may have shown that he is there.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../test/engines.ts";
+import type { RunWait } from "../contracts/run-waits.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open, openOn } from "../open.ts";
 import type { Driver } from "../storage/sql/driver.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { bound } from "../testing/sim/driver.ts";
 import { agent, gate, World } from "../testing/suites/runs-agents.ts";
-import { claimRun, freeRun, heartbeat } from "./lease.ts";
+import { awaitFree, claimRun, freeRun, heartbeat } from "./lease.ts";
 import { existingRun } from "./rows.ts";
 
 const FOREVER = Number.POSITIVE_INFINITY;
@@ -37,6 +38,17 @@ for (const engine of ENGINES) {
       expect(await existingRun(storage, "r")).toMatchObject({ owner: "first", epoch: held.epoch });
       expect(await claimRun(storage, await existingRun(storage, "r"), "second")).toMatchObject({ owner: "second" });
       expect(await heartbeat(storage, held, FOREVER)).toBe("lost");
+    });
+
+    test("RU3 of an owner of which nothing is known it is said whom a claimer waits for, and how long at most", async () => {
+      await claimRun(storage, { ...(await existingRun(storage, "r")), lease_ms: 300 }, "worker_far@elsewhere");
+      const { processes: _, ...unknowing } = realEnvironment();
+      const blind = new SqlStorage(ground.driver, unknowing);
+      const told: RunWait[] = [];
+      const free = await awaitFree(blind, "r", AbortSignal.timeout(1000), (wait) => told.push(wait));
+      expect(free).toBeNull();
+      expect(told).toMatchObject([{ reason: "owner", owner: { worker: "worker_far", pid: null }, run: "r" }]);
+      expect(told[0]?.atMostMs).toBeGreaterThan(0);
     });
 
     test("RU3 whoever begins a run and then stands still longer than its lease does nothing of it", async () => {

@@ -4,9 +4,11 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunWait } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
+import { ownerWait } from "./idle.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { ownerWords } from "./owner.ts";
@@ -102,16 +104,22 @@ export async function freeRun(
   return outcome.ok ? moved.row(outcome.events[0]?.seq ?? 0) : null;
 }
 
-/** The run once it can be claimed; null when its owner is alive. */
-export async function awaitFree(storage: Storage, id: string, signal?: AbortSignal): Promise<RunRow | null> {
+/** The run once it can be claimed; null when its owner is alive. `onWait` is told once, if it takes time to know that. */
+export async function awaitFree(
+  storage: Storage,
+  id: string,
+  signal?: AbortSignal,
+  onWait?: (wait: RunWait) => void,
+): Promise<RunRow | null> {
   const { environment } = storage;
   const watch = new LeaseWatch(environment);
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     const row = await existingRun(storage, id);
     if (row.ended_at !== null || !isAtWork(row)) return row;
     if (watch.hasMoved(row)) return null;
     const remaining = watch.remainingMs(row);
     if (remaining <= 0) return row;
+    if (isFirst) onWait?.(ownerWait(row, remaining));
     await environment.sleep(Math.min(remaining, beatMs(row) / 2), signal);
     if (signal?.aborted === true) return null;
   }

@@ -51,7 +51,7 @@ export function createRuns(
   const runs: Runs = {
     execute: (agent, input, options) => executeRun(workers, agent, input, options) as Promise<RunResult<never>>,
     async start(agent, input) {
-      const { row } = await findOrCreateRun(host, checkAgent(agent), input, null);
+      const { row } = await findOrCreateRun(host, checkAgent(agent), input, null, null);
       return runOf(row, await errorOf(storage, row), storage.environment);
     },
     resume: (agent, id, options) => resumeRun(workers, agent, id, options) as Promise<RunResult<never>>,

@@ -202,7 +202,7 @@ export const travelCases: readonly Case[] = [
   prove("RU8 rewind to iteration 0 begins anew from before the run", NEEDS, async (given) => {
     const { runs, history, check, log, lineage } = given;
     // In a session that the run made itself, no head is left.
-    const { run } = await runs.execute(counts, { session: "s" });
+    const { run } = await runs.execute(counts, { session: "s" }, { wait: false });
     const anew = await runs.rewind(run.id, { iteration: 0, id: "anew" });
     assert.deepEqual([anew.id, anew.iteration, anew.status, anew.owner], ["anew", 0, "running", null]);
     assert.deepEqual([await texts(given, "s"), await lineage.heads.current("s")], [[], null]);
@@ -220,7 +220,7 @@ export const travelCases: readonly Case[] = [
       await it.message({ role: "user", content: `w${n}` });
       return n === 1 ? it.done(await it.waitFor("go")) : it.next(n + 1);
     });
-    const { run: asleep } = await runs.execute(waits, { session: "t", input: 0 });
+    const { run: asleep } = await runs.execute(waits, { session: "t", input: 0 }, { wait: false });
     assert.notEqual((await lineage.heads.current("t"))?.id, head.id);
     const again = await runs.rewind(asleep.id, { iteration: 0, state: 1 });
     assert.equal((await runs.get(asleep.id))?.status, "cancelled");

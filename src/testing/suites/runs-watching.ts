@@ -31,7 +31,7 @@ export const watchingCases: readonly Case[] = [
           models: { m: { call: () => ({ output: "said" }) } },
         },
       );
-      const { run } = await runs.execute(works, { session: "s" });
+      const { run } = await runs.execute(works, { session: "s" }, { wait: false });
       const plain = await runs.steps(run.id);
       assert.ok(
         plain.every((step) => !("input" in step) && !("result" in step)),
@@ -128,7 +128,7 @@ export const watchingCases: readonly Case[] = [
     const asks = agent(async (it) => it.done(await it.tool("t")), {
       tools: { t: { approve: true, execute: () => 1 } },
     });
-    await runs.execute(asks, { session: "asks", id: "asks" });
+    await runs.execute(asks, { session: "asks", id: "asks" }, { wait: false });
     const STATUS = `[:find ?status . :where [?s :step/run "asks"] [?s :step/status ?status]]`;
     assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["asked", "asked"]);
     await runs.answer(present((await runs.pending({ run: "asks" }))[0]).id, { verdict: "retry" });
