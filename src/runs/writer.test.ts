@@ -54,3 +54,13 @@ test("RU14 what may follow from held events waits for their commit, and takes th
   done(1);
   expect((await second).map(({ seq }) => seq)).toEqual([12]);
 });
+
+test("RU14 an event that is held while a commit is under way changes nothing about that one's answer", async () => {
+  const { writer, commits, done } = answering();
+  const adding = writer.add([draft("step")]);
+  writer.hold(draft("read of another branch"));
+  done(0);
+  expect((await adding).map(({ seq }) => seq)).toEqual([10]);
+  void writer.add([draft("next")]);
+  expect(commits[1]?.types).toEqual(["read of another branch", "next"]);
+});

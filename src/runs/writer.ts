@@ -62,6 +62,7 @@ export class Writer {
       const all = held.length === 0 ? events : [...held, ...events];
       const outcome = await this.#commit(this.#commitOf(all, beside, [atEpoch(this.#row)]));
       if (!outcome.ok) throw this.#refused(outcome.refused);
+      if (outcome.events.length !== all.length) throw new Error("bug: a commit did not tell of all its events");
       return held.length === 0 ? outcome.events : outcome.events.slice(held.length);
     });
   }
@@ -82,7 +83,8 @@ export class Writer {
   ): Promise<T> {
     while (this.#taking !== null) await this.#taking;
     const held = this.#held;
-    if (held.length === 0) return commit(held);
+    // Never the list itself: another branch may add to it while this commit is under way.
+    if (held.length === 0) return commit([]);
     this.#held = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#taking = promise;
