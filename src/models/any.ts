@@ -24,6 +24,11 @@ export function functionModel(generate: ChatFunction, name = generate.name): Cha
   };
 }
 
+/** A caller without the compiler may give anything; what is no reply is refused before it is recorded. */
 function replyOf(reply: ChatReply | string): ChatReply {
-  return typeof reply === "string" ? { content: [{ type: "text", text: reply }], finish: "stop" } : reply;
+  if (typeof reply === "string") return { content: [{ type: "text", text: reply }], finish: "stop" };
+  const content: unknown = reply?.content;
+  if (typeof content === "string") return { ...reply, content: [{ type: "text", text: content }] };
+  if (!Array.isArray(content)) throw invalid("the model's reply", "a text, or { content: blocks, finish }", reply);
+  return reply;
 }

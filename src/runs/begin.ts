@@ -16,7 +16,7 @@ import type { Host } from "./execution.ts";
 import { payloadOf } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
 import { ownerLiveness } from "./owner.ts";
-import { takenUpBy } from "./past.ts";
+import { rewoundBy, takenUpBy } from "./past.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 
 export interface MeantRun {
@@ -74,22 +74,30 @@ async function findNamed(
   id: string,
   input: Json,
 ): Promise<RunRow | null> {
-  const [row] = await storage.query("run.get", id);
-  if (row === undefined) {
-    const [taken] = await storage.query("run.taken", id);
-    // An id whose run is gone is never used again.
-    if (taken !== undefined) await refuseId(storage, id);
-    return null;
-  }
+  const row = await findRun(storage, id);
+  if (row === null) return null;
   if (row.session !== session) throw otherRun(row, "session", row.session, session);
   if (row.agent !== agent.id) throw otherRun(row, "agent", row.agent, agent.id);
   if (!(await hasInput(storage, payloads, row, input))) throw otherRun(row, "input");
   return lastRetry(storage, row);
 }
 
+/** null: no run has the id, or ever had it. An id whose run is gone is never used again. */
+async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
+  const [row] = await storage.query("run.get", id);
+  if (row !== undefined) return row;
+  const [taken] = await storage.query("run.taken", id);
+  if (taken === undefined) return null;
+  // Another call may have made it between the two reads.
+  const [made] = await storage.query("run.get", id);
+  if (made === undefined) await refuseId(storage, id);
+  return made ?? null;
+}
+
+/** The run that continues a failed or cancelled one in the end: its retry, or the one that a rewind began in its place. */
 async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
   if (row.status !== "failed" && row.status !== "cancelled") return row;
-  const next = await takenUpBy(storage, row);
+  const next = (await takenUpBy(storage, row)) ?? (await rewoundBy(storage, row));
   const [retry] = next === null ? [] : await storage.query("run.get", next);
   return retry === undefined ? row : lastRetry(storage, retry);
 }

@@ -67,7 +67,7 @@ export async function answerDecision(
           ...(payload === null ? {} : carriedBlobs([payload])),
           guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
         },
-        after: endOf(row, asked, verdict, payload, at),
+        after: endOf(row, asked, { verdict, note }, payload, at),
       };
     });
   });
@@ -77,7 +77,7 @@ export async function answerDecision(
 function endOf(
   { session, id }: RunRow,
   asked: DecisionRow,
-  verdict: Answer["verdict"],
+  { verdict, note }: Pick<Answer, "verdict" | "note">,
   payload: PreparedPayload | null,
   at: number,
 ): readonly EventDraft[] {
@@ -85,7 +85,8 @@ function endOf(
   const step = asked.step_seq;
   if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
   if (verdict === "retry") return [];
-  const error = { code: "Denied", message: DENIED[reasonOf(asked)] };
+  const said = DENIED[reasonOf(asked)];
+  const error = { code: "Denied", message: note === null ? said : `${said}: ${note}` };
   return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
 }
 

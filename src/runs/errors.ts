@@ -115,7 +115,9 @@ export function nonDeterminism(
         ...{ run, step: where, recorded: then, asked: now },
         ...(directReads.size === 0 ? {} : { directReads: [...directReads] }),
       },
-      hint: `Let an iteration depend on its state, its input and the results of its steps only: use now() and random().${advice}`,
+      hint:
+        `Let an iteration depend on its state, its input and the results of its steps only: use now() and random().${advice} ` +
+        `With changed code, runs.rewind(${JSON.stringify(run)}, { iteration }) begins again after a complete iteration; what was done since is done again.`,
     },
   );
 }

@@ -6,11 +6,12 @@ import type { AgentDefinition } from "../contracts/runs.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { newId } from "../core/environment.ts";
+import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
-import { releaseRun } from "./lease.ts";
+import { releaseRun, type Trouble } from "./lease.ts";
 import { ownerText } from "./owner.ts";
 import { Tokens } from "./tokens.ts";
-import { RunWorker, type Settings } from "./worker.ts";
+import { isTroubleOfStore, RunWorker, type Settings } from "./worker.ts";
 
 export interface WorkOptions {
   readonly signal: AbortSignal | undefined;
@@ -43,12 +44,17 @@ export class LocalWorkers {
     this.#executions.set(row.id, execution);
     signal?.addEventListener("abort", stop, { once: true });
     if (signal?.aborted === true || this.closing.aborted) stop();
+    let trouble: Trouble | null = null;
     try {
       await execution.work();
+    } catch (error) {
+      // Why it did not go on stands in its row: workers may try it at once, and people can see it.
+      if (!isTroubleOfStore(error)) trouble = { error: errorOf(error), wakeAt: storage.environment.now() };
+      throw error;
     } finally {
       signal?.removeEventListener("abort", stop);
       this.#executions.delete(row.id);
-      await releaseRun(this.host, execution.row).catch((error: unknown) =>
+      await releaseRun(this.host, execution.row, trouble).catch((error: unknown) =>
         storage.environment.log("warn", "runs.release", { run: row.id, error: String(error) }),
       );
     }

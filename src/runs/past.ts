@@ -85,11 +85,28 @@ async function pastOf(storage: Storage, from: JsonObject): Promise<readonly Entr
 const PAGE = 100;
 
 /** The id of the run that takes it up, if one does; there is one at most, and perhaps it was deleted. */
-export async function takenUpBy(storage: Storage, { id, session_no, session, seq }: RunRow): Promise<string | null> {
+export function takenUpBy(storage: Storage, row: RunRow): Promise<string | null> {
+  return findLater(storage, row, (event) => retriedBy(event)?.run === row.id);
+}
+
+/** The id of the run that a rewind of the session began in its place, if one did. */
+export function rewoundBy(storage: Storage, row: RunRow): Promise<string | null> {
+  return findLater(storage, row, ({ data }) => {
+    const from = plainObject.read(data.from);
+    return from?.run === row.id && from.session === row.session && from.retry !== true;
+  });
+}
+
+/** The first run that began in the session after this one ended, and of whose first event that is true. */
+async function findLater(
+  storage: Storage,
+  { session_no, session, seq }: RunRow,
+  isMeant: (created: Entry) => boolean,
+): Promise<string | null> {
   for (let after = seq; ; ) {
     const later = await storage.query("runs.createdAfter", session_no, after, PAGE);
     for (const event of later) {
-      if (retriedBy(entryOf(session, event))?.run === id) return event.run;
+      if (isMeant(entryOf(session, event))) return event.run;
     }
     after = later.at(-1)?.seq ?? after;
     if (later.length < PAGE) return null;

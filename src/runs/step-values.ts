@@ -1,5 +1,4 @@
 // What steps are given and give, and how errors name them.
-import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { decodeText } from "../core/bytes.ts";
 import type { Record } from "./journal.ts";
@@ -14,10 +13,9 @@ export function stepWords(kind: string, name: string): string {
   return kind === name ? kind : `${kind} ${name}`;
 }
 
-/** A return that was forgotten would be taken for an answer. */
-export function requireValue(name: string, value: unknown): unknown {
-  if (value !== undefined) return value;
-  throw new HoldfastError("InvalidJson", `${name} gave undefined: return null where there is nothing to give`);
+/** A tool that gives nothing gave null: it has happened, and calling it a failure would invite a second time. */
+export function orNull(value: unknown): unknown {
+  return value === undefined ? null : value;
 }
 
 export function parseStepInput(bytes: Uint8Array): Json {

@@ -16,7 +16,7 @@ import { errorIn, payloadOf, type Record } from "./journal.ts";
 import type { Failure } from "./model-errors.ts";
 import { LOST } from "./model-errors.ts";
 import { carried, carriedBlobs, carryJson } from "./moves.ts";
-import { isNewStep, parseStepInput, requireValue, stepWords } from "./step-values.ts";
+import { isNewStep, orNull, parseStepInput, stepWords } from "./step-values.ts";
 import type { Beside, Writer } from "./writer.ts";
 
 /** A thing to be done at a place. */
@@ -328,7 +328,7 @@ export class Steps {
     try {
       const asked = record.attempt === 1 && !again ? first : parseStepInput(input);
       const what = `${kind} ${name}: result`;
-      value = copyJson(requireValue(name, await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
+      value = copyJson(orNull(await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
       bytes = encodeCopy(value, what, "payloadBytes");
     } catch (error) {
       const failure = judge?.(error, this.#writer.storage.environment.now());

@@ -228,7 +228,7 @@ export class RunWorker implements Worker {
 
   /** How long nobody takes it, so that no run is tried all the time; longer each time that it comes to nothing here. */
   #pauseAfter(run: string, trouble: unknown): number {
-    if (trouble === null || isOfStore(trouble)) {
+    if (trouble === null || isTroubleOfStore(trouble)) {
       this.#failures.delete(run);
       return 0;
     }
@@ -251,6 +251,6 @@ export class RunWorker implements Worker {
   }
 }
 
-function isOfStore(error: unknown): boolean {
+export function isTroubleOfStore(error: unknown): boolean {
   return error instanceof HoldfastError && OF_STORE.has(error.code);
 }

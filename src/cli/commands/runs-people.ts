@@ -17,7 +17,7 @@ import { formatAge, formatTime, plural } from "../units.ts";
 
 const ANSWERS =
   "There are three answers. To a step that waits for approval, `approve` means: go ahead; `approve --result JSON`: do not do it, " +
-  "and take this as its result; `deny`: refused. To a step in doubt, `approve` means: do it again, under the same idempotency key; " +
+  "and take this as its result; `deny`: refused. To a step in doubt, `approve --retry` means: do it again, under the same idempotency key; " +
   "`approve --result JSON`: it happened, and gave this; `deny`: it did not happen, and shall not. " +
   "After `deny` the agent sees the step fail.";
 
@@ -163,7 +163,7 @@ export const approve: Command = {
   options: {
     retry: {
       type: "flag",
-      summary: "of a step in doubt: do it again, under the same key (the default, unless it was approved before)",
+      summary: "of a step in doubt: it did not happen; do it again, under the same key",
     },
     result: { type: "text", value: "JSON", summary: "take this as its result; - reads it from standard input" },
     ...BY,
@@ -229,10 +229,11 @@ async function answer(context: Context, given: AnswerInput): Promise<undefined> 
   const by = args.text("by") ?? (io.env.USER || io.env.LOGNAME || undefined);
   const note = args.text("note");
   const question = await findQuestion(holdfast, decision);
-  // Who answers may still have the first question in mind.
-  if (question?.wasApproved === true && given.verdict === "retry" && !args.flag("retry")) {
+  // "Approve" may mean "yes, it happened" as well as "do it".
+  if (question?.reason === "in-doubt" && given.verdict === "retry" && !args.flag("retry")) {
+    const before = question.wasApproved ? "was approved and began, but its worker died" : "began, but its worker died";
     throw new UsageError(
-      `${decision} was approved, and began, but its worker died: it may have happened. Give --retry to do it again, or --result`,
+      `${decision} ${before}: it may have happened. Give --retry to do it again, or --result JSON if it happened`,
     );
   }
   const reason = question?.reason ?? "in-doubt";
