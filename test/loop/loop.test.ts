@@ -143,7 +143,7 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
       });
       for (const [verdict, result] of [
         ["retry", "= refunded"],
-        ["fail", "! Denied by a person, and not done: a person refused it"],
+        ["fail", "! Denied by a person, and not done: a person refused it: too much"],
       ] as const) {
         const model = scripted([use("t1", "refund", { order: 7 }), use("t2", "look")], "ok");
         const loop = toolLoop({ ...base, model, tools: { refund, look: look(() => "seen") } });
@@ -152,7 +152,7 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
         expect(done).toHaveLength(verdict === "retry" ? 0 : 1);
         const [decision] = await hf.runs.pending({ run: verdict });
         expect(decision).toMatchObject({ reason: "approval", input: { order: 7 } });
-        await hf.runs.answer(decision?.id ?? "", { verdict });
+        await hf.runs.answer(decision?.id ?? "", { verdict, note: "too much" });
         expect(await hf.runs.resume(loop, verdict)).toMatchObject({ status: "completed", value: { text: "ok" } });
         expect((await transcript(hf, verdict))[2]).toBe(`tool: ${result} | = seen`);
       }

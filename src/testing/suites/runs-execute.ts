@@ -185,6 +185,37 @@ export const executeCases: readonly Case[] = [
       assert.deepEqual([cancelled.status, cancelled.error?.hint?.includes('runs.retry("r2")')], ["cancelled", true]);
     },
   ),
+  prove("RU2 after a rewind the same id means the run that began in its place", NEEDS, async (given) => {
+    const { runs } = given;
+    const asks = agent(async (it) => it.done(await it.waitFor("go")));
+    await runs.execute(asks, { session: "s", id: "r1" }, { wait: false });
+    const anew = await runs.rewind("r1", { iteration: 0 });
+    assert.equal((await runs.get("r1"))?.status, "cancelled");
+    await runs.signal(anew.id, "go", "again");
+    const done = await runs.execute(asks, { session: "s", id: "r1" });
+    assert.deepEqual([done.run.id, done.value], [anew.id, "again"]);
+  }),
+  prove("RU4 why a call could not go on with a run stands in the run", NEEDS, async (given) => {
+    const { runs } = given;
+    const held = gate();
+    const first = agent(
+      async (it) => {
+        await it.tool("one");
+        await it.tool("wait");
+        return it.done(1);
+      },
+      { tools: { one: { execute: () => 1 }, wait: { effect: "idempotent", execute: () => held.pass() } } },
+    );
+    await runs.start(first, { session: "s", id: "r1" });
+    await cutOff(runs, first, "r1", held.reached);
+    held.open();
+    const changed = { ...first, iterate: agent(async (it) => it.done(await it.tool("wait"))).iterate };
+    const refused = await refuses("NonDeterminism", () => runs.execute(changed, { session: "s", id: "r1" }));
+    assert.ok(refused.hint?.includes('runs.rewind("r1"'), refused.hint);
+    const { error, idle, owner } = present(await runs.get("r1"));
+    assert.deepEqual([error?.code, idle?.reason, owner], ["NonDeterminism", "retry-later", null]);
+    assert.equal((await runs.execute(first, { session: "s", id: "r1" })).status, "completed");
+  }),
   prove("RU2 a child that waits is continued by its parent's call, without a worker", NEEDS, async (given) => {
     const { runs } = given;
     const kid = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
