@@ -3,14 +3,16 @@
 import type { ToolWithSchema } from "../contracts/agent-types.ts";
 import type { ChatFinish, ChatModel, ChatReply } from "../contracts/chat.ts";
 import type { Context, ContextOptions } from "../contracts/context.ts";
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import type { RecordedReply } from "../contracts/replies.ts";
 import type { AgentDefinition, Iteration, Model, RunLimits, Verdict } from "../contracts/runs.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
 import { sha256Hex } from "../core/bytes.ts";
-import { canonicalJson } from "../core/canonical.ts";
+import { orderedJson } from "../core/canonical.ts";
 import { checkInt, checkRecord, invalid } from "../core/check.ts";
+import { readyMessage } from "../history/content.ts";
 import { type AnyChatModel, chatModelOf } from "../models/any.ts";
 import { defineAgent } from "../runs/agents.ts";
 import { toolSchemas } from "../runs/tool-schemas.ts";
@@ -110,8 +112,9 @@ async function askModel(
     ...{ provider: chat.provider, model: chat.model, ...(chat.retry === undefined ? {} : { retry: chat.retry }) },
     async call(_, call) {
       const prompt = typeof system === "function" ? system(it.input) : system;
-      const { content, finish, ...usage } = await chat.generate({ system: prompt, messages, tools }, call);
       const sent = { system: digestOf(prompt ?? null), tools: digestOf(tools as unknown as Json) };
+      const { content, finish, ...usage } = await chat.generate({ system: prompt, messages, tools }, call);
+      checkReply(content);
       return { output: { content, finish, sent } as unknown as Json, ...usage };
     },
   };
@@ -124,8 +127,22 @@ function replyIn({ output }: RecordedReply): Pick<ChatReply, "content" | "finish
   return output as unknown as Pick<ChatReply, "content" | "finish">;
 }
 
+/** What could not be appended as a message is refused before it is recorded, and the model is asked again. */
+function checkReply(content: unknown): void {
+  if (Array.isArray(content) && content.length === 0) return;
+  try {
+    readyMessage({ role: "assistant", content: content as readonly ContentBlock[] });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new HoldfastError("InvalidArgument", `the model's reply is no message: ${message}`, {
+      retryable: true,
+      cause: error,
+    });
+  }
+}
+
 function digestOf(value: Json): string {
-  return sha256Hex(canonicalJson(value));
+  return sha256Hex(orderedJson(value));
 }
 
 function textOf(content: readonly ContentBlock[]): string {

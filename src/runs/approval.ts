@@ -5,11 +5,28 @@ import type { Tool } from "../contracts/runs.ts";
 import type { Write } from "../contracts/storage.ts";
 import type { Around } from "./around.ts";
 
-/** How the steps of a tool ask for permission: not at all, always, or as the tool decides by its input. */
-export function approvalOf({ approve = false }: Pick<Tool, "approve">, name: string): Around {
+/**
+ * How the steps of a tool ask for permission: not at all, always, or as the tool decides by its input, which it is given as
+ * its validator gives it. A rule that throws refuses the step; `refuse` records that, so that a replay is told the same.
+ */
+export function approvalOf(
+  { approve = false }: Pick<Tool, "approve">,
+  name: string,
+  readInput: () => Promise<unknown>,
+  refuse: (error: unknown) => Promise<never>,
+): Around {
   if (approve === false) return {};
-  if (approve === true) return { needsApproval: () => true };
-  return { needsApproval: (input) => checkAnswer(approve(input), name) };
+  if (approve === true) return { needsApproval: async () => true };
+  return {
+    needsApproval: async () => {
+      const input = (await readInput()) as never;
+      try {
+        return checkAnswer(approve(input), name);
+      } catch (error) {
+        return refuse(error);
+      }
+    },
+  };
 }
 
 /** Anything else would be taken for a yes or a no: a promise, for example, is always true. */

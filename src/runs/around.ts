@@ -23,5 +23,5 @@ export interface Around {
   /** Told the seq of the event that holds the result, also when it is replayed. */
   readonly ended?: (seq: number) => void;
   /** Whether a person is asked before the first try. */
-  readonly needsApproval?: (input: Json) => boolean;
+  readonly needsApproval?: () => Promise<boolean>;
 }

@@ -6,7 +6,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
 import type { AgentDefinition, RunInput } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { canonicalJson } from "../core/canonical.ts";
+import { orderedJson } from "../core/canonical.ts";
 import { checkId, checkOptionalId, checkRecord, copyJson } from "../core/check.ts";
 import { isHeld } from "../core/held.ts";
 import { sessionBusy } from "../sessions/guards.ts";
@@ -30,8 +30,10 @@ const MOST_TRIES = 8;
 
 /** How the caller waits until an owner of which nothing is known has shown whether it is alive. */
 export interface OwnerWaiting {
-  readonly signal: AbortSignal | undefined;
+  readonly signal: AbortSignal;
   readonly onWait: (wait: RunWait) => void;
+  /** Throws when the caller, or whoever closes the handle, does not wait any longer. */
+  readonly refuseStopped: () => void;
 }
 
 /** `waiting` is null for a call that does not work on the run itself: it continues none that was interrupted. */
@@ -53,7 +55,10 @@ export async function findOrCreateRun(
         : await findNamed(host, agent, session, id, value);
     if (found !== null) return { row: found, isNew: false };
     try {
-      return { row: await createRun(host.storage, host.payloads, agent, input, { owner }), isNew: true };
+      return {
+        row: await createRun(host.storage, host.payloads, agent, { ...input, input: value }, { owner }),
+        isNew: true,
+      };
     } catch (error) {
       if (!isMadeMeanwhile(error, id) || tries >= MOST_TRIES) throw error;
     }
@@ -121,6 +126,7 @@ async function findInterrupted(
   if (active.owner !== null && ownerLiveness(storage.environment, active.owner) === "alive")
     throw busy(storage, active);
   const free = await awaitFree(storage, active.id, waiting?.signal, waiting?.onWait);
+  waiting?.refuseStopped();
   if (free === null) throw busy(storage, await existingRun(storage, active.id));
   return free;
 }
@@ -132,7 +138,7 @@ function busy({ environment }: Storage, active: RunRow): HoldfastError {
 /** Whether it was begun with that input; an input that was erased with its session is no input. */
 async function hasInput(storage: Storage, payloads: Host["payloads"], row: RunRow, input: Json): Promise<boolean> {
   const created = await eventOf(storage, row.session, row.first_seq);
-  return canonicalJson(await payloadOf(payloads, row.session, created)) === canonicalJson(input);
+  return orderedJson(await payloadOf(payloads, row.session, created)) === orderedJson(input);
 }
 
 function otherRun({ id, status }: RunRow, what: "session" | "agent" | "input", recorded?: string, given?: string) {

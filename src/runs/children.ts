@@ -13,6 +13,7 @@ import { rowId } from "../core/row-id.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { type Birth, beginRun, birthOf } from "./create.ts";
+import { isDue } from "./due.ts";
 import { StepFailed } from "./errors.ts";
 import type { Host } from "./execution.ts";
 import type { Record } from "./journal.ts";
@@ -266,8 +267,8 @@ async function awaitChild(
   const now = await existingRun(storage, id);
   const child =
     owner !== null && now.owner === owner && now.epoch === BORN ? now : await awaitFree(storage, id, signal);
-  if (child === null || child.ended_at !== null || child.status === "waiting") return null;
-  return child.status === "paused" && (child.wake_at ?? 0) > storage.environment.now() ? null : child;
+  if (child === null || child.ended_at !== null) return null;
+  return (await isDue(storage, child)) ? child : null;
 }
 
 type Readiness = Pick<Waiter, "ready" | "guards">;

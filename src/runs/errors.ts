@@ -117,7 +117,8 @@ export function nonDeterminism(
       },
       hint:
         `Let an iteration depend on its state, its input and the results of its steps only: use now() and random().${advice} ` +
-        `With changed code, runs.rewind(${JSON.stringify(run)}, { iteration }) begins again after a complete iteration; what was done since is done again.`,
+        `With changed code, runs.rewind(${JSON.stringify(run)}, { iteration }) begins again after a complete iteration; what ` +
+        "was done since is done again.",
     },
   );
 }

@@ -10,13 +10,14 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkBoolean, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { isHeld } from "../core/held.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { admitRun, lacksChild } from "./admit.ts";
+import { admitRun } from "./admit.ts";
 import { checkAgent, checkSame } from "./agents.ts";
-import { findOrCreateRun } from "./begin.ts";
+import { findOrCreateRun, type OwnerWaiting } from "./begin.ts";
+import { isDue } from "./due.ts";
 import { leaseLost } from "./errors.ts";
 import { ownerWait, sleepWait } from "./idle.ts";
 import { atWork, awaitFree, beatMs, claimRun } from "./lease.ts";
-import { isOwnerGone, LeaseWatch } from "./lease-watch.ts";
+import { LeaseWatch } from "./lease-watch.ts";
 import type { LocalWorkers } from "./local-workers.ts";
 import { namedRun } from "./naming.ts";
 import { ownerLiveness } from "./owner.ts";
@@ -50,17 +51,18 @@ export async function executeRun(
 ): Promise<RunResult> {
   const agent = checkAgent(definition);
   const options = checkExecuteOptions(given, true);
-  refuseAborted(options.signal);
-  const { row, isNew } = await findOrCreateRun(workers.host, agent, input, workers.owner, options);
-  refuseAborted(options.signal);
+  const waiting = ownerWaiting(workers, options);
+  waiting.refuseStopped();
+  const { row, isNew } = await findOrCreateRun(workers.host, agent, input, workers.owner, waiting);
+  waiting.refuseStopped();
   if (isNew) return follow(workers, agent, row.id, options, await stillOurs(workers.host.storage, row, options));
   if (row.ended_at === null) {
     if (isHeld(row)) throw sessionBusy(row);
     checkSame(row, agent, options);
   }
   if (options.wait || row.ended_at !== null) return follow(workers, agent, row.id, options, null);
-  const free = await awaitFree(workers.host.storage, row.id, options.signal, options.onWait);
-  refuseAborted(options.signal);
+  const free = await awaitFree(workers.host.storage, row.id, waiting.signal, options.onWait);
+  waiting.refuseStopped();
   return free === null ? resultNow(workers, row.id) : continueOnce(workers, agent, free, options);
 }
 
@@ -83,8 +85,9 @@ export async function resumeRun(
     if (isHeld(first)) await admitVerified(storage, first, options);
     return follow(workers, agent, run, options, null);
   }
-  const row = await awaitFree(storage, run, options.signal, options.onWait);
-  refuseAborted(options.signal);
+  const waiting = ownerWaiting(workers, options);
+  const row = await awaitFree(storage, run, waiting.signal, options.onWait);
+  waiting.refuseStopped();
   if (row === null) throw atWork(await existingRun(storage, run));
   return continueOnce(workers, agent, row, options);
 }
@@ -132,12 +135,16 @@ async function follow(
 ): Promise<RunResult> {
   const { storage } = workers.host;
   const leases = new LeaseWatch(storage.environment);
-  const { signal } = options;
-  const stop = signal === undefined ? workers.closing : AbortSignal.any([signal, workers.closing]);
+  const { signal: stop } = ownerWaiting(workers, options);
+  let waited = "";
   for (let lease = claimed; ; ) {
     if (lease !== null) await workOn(workers, agent, lease, options);
     refuseAborted(options.signal);
     const row = await existingRun(storage, run);
+    // Work that ended in the wait it began with is not tried again at once.
+    const wait = lease === null ? "" : `${row.iteration} ${row.waits ?? ""}`;
+    if (wait !== "" && wait === waited) await storage.environment.sleep(LOOK_MS, stop);
+    if (lease !== null) waited = row.waits === null ? "" : wait;
     const isLeft = lease !== null && !options.wait;
     if (row.ended_at !== null || isLeft || workers.closing.aborted) return resultNow(workers, run);
     lease = await tryClaim(workers, agent, row, leases, options);
@@ -181,25 +188,6 @@ async function tryClaim(
 
 function isLeaseLost(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "LeaseLost";
-}
-
-/** Whether there is something to do now. One that is running is only left alone by workers for a while. */
-async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
-  if (row.status !== "waiting" && row.status !== "paused") return true;
-  if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
-  return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
-}
-
-/** It waits for a child that could go on: only its parent's process has the code of both. */
-async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
-  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
-    const [child] = wait.kind === "run" ? await storage.query("run.get", wait.run) : [];
-    if (child === undefined) continue;
-    if (child.ended_at !== null) return true;
-    const isFree = child.owner === null || isOwnerGone(storage.environment, child);
-    if (isFree && !isHeld(child) && (await isDue(storage, child))) return true;
-  }
-  return false;
 }
 
 async function waitForChange(
@@ -249,6 +237,18 @@ async function resultNow({ host }: LocalWorkers, run: string): Promise<RunResult
   const hint = `runs.retry(${id}) continues it from the step it ended at; execute it again after that.`;
   const known = result.error.hint === undefined ? "" : `${result.error.hint} `;
   return { ...result, error: { ...result.error, hint: `${known}${hint}` } };
+}
+
+/** How the call waits: until its own signal, or until the handle is closed. */
+function ownerWaiting({ closing }: LocalWorkers, { signal, onWait }: CheckedOptions): OwnerWaiting {
+  return {
+    signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
+    onWait,
+    refuseStopped: () => {
+      refuseAborted(signal);
+      if (closing.aborted) throw new HoldfastError("Closed", "The store was closed while the call waited.");
+    },
+  };
 }
 
 function refuseAborted(signal: AbortSignal | undefined): void {

@@ -221,7 +221,7 @@ export class Execution {
       verdict = { verdict: "fail", error };
     }
     // What fails is tried again by whoever takes the run up, who asks about what is open.
-    if (verdict.verdict !== "fail") await steps.close();
+    if (verdict.verdict !== "fail") await steps.close().then(() => steps.inFlight.drained());
     await suspension.over();
     return verdict;
   }

@@ -80,15 +80,18 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
     count++;
     return { path, kind, name, input, value };
   };
-  const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> =>
-    setting.isLeft() ? never() : work(asked);
+  const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> => {
+    if (setting.isLeft()) return never();
+    return asked.kind === "tool" || asked.kind === "model" ? steps.inFlight.count(() => work(asked)) : work(asked);
+  };
   const callTool = <Out>(name: string, given?: unknown) =>
     heard(async () => {
       const tool = found(agent.tools, name, "tool");
       const asked = ask("tool", name, given);
       const mayRepeat = tool.effect === "idempotent";
-      const { effect, ...validation } = planToolCall(tool, asked, setting.refuse);
-      const around = { ...validation, ...approvalOf(tool, name) };
+      const { effect, readInput, ...validation } = planToolCall(tool, asked, setting.refuse);
+      const refuse = (error: unknown) => setting.refuse(asked, error);
+      const around = { ...validation, ...approvalOf(tool, name, readInput, refuse) };
       return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
     });
   const calls = Object.keys(agent.tools ?? {}).map(

@@ -107,7 +107,12 @@ function outcomeOf({ output, inputTokens, outputTokens, cachedTokens, costUsd }:
 /** Garbage is a failure like any other, to be tried again. */
 function checkReply(reply: unknown, name: string): ModelReply {
   const given = (typeof reply === "object" && reply !== null ? reply : {}) as ModelReply;
-  if (given.output === undefined) throw new HoldfastError("InvalidArgument", `the model ${name} gave no output`);
-  checkOutcome(outcomeOf(given));
+  try {
+    if (given.output === undefined) throw new HoldfastError("InvalidArgument", `the model ${name} gave no output`);
+    checkOutcome(outcomeOf(given));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new HoldfastError("InvalidArgument", message, { retryable: true, cause: error });
+  }
   return given;
 }

@@ -12,6 +12,7 @@ import { waitBefore } from "./agents.ts";
 import { insertDecision } from "./approval.ts";
 import type { Also, Around, Ending } from "./around.ts";
 import { errorOf, isFinal, nonDeterminism, StepFailed } from "./errors.ts";
+import { InFlight } from "./in-flight.ts";
 import { errorIn, payloadOf, type Record } from "./journal.ts";
 import type { Failure } from "./model-errors.ts";
 import { LOST } from "./model-errors.ts";
@@ -70,6 +71,7 @@ export class Steps {
   /** Payloads that are being read. */
   #reading = 0;
   #isClosing = false;
+  readonly inFlight = new InFlight();
   /** A recorded read could not give what it gave then: what follows from it may be asked for in other words. */
   #acceptsOtherArguments = false;
 
@@ -171,7 +173,7 @@ export class Steps {
     { before, needsApproval }: Around,
   ): Promise<Record | undefined> {
     await before?.();
-    if (needsApproval?.(parseStepInput(identity.input)) !== true) return found;
+    if ((await needsApproval?.()) !== true) return found;
     return this.#intend(identity, (found?.attempt ?? 0) + 1, mayRepeat, true);
   }
 

@@ -9,6 +9,8 @@ export interface ToolCallPlan {
   /** Before the intent. A refused input is recorded as a failed step without one. */
   readonly before?: () => Promise<void>;
   readonly effect: (raw: Json, call: StepCall) => Promise<unknown>;
+  /** The input as its validator gives it, a new one each time. */
+  readonly readInput: () => Promise<unknown>;
 }
 
 /** `refuse` records why the step is refused, and throws that. */
@@ -23,10 +25,12 @@ export function planToolCall(
     const output = await tool.execute(input as Json, call);
     return validateValue(tool.output, output, "InvalidOutput", `result of the tool ${name}`);
   };
-  if (tool.input === undefined) return { effect: execute };
+  const readInput = () => validate(structuredClone(asked.value));
+  if (tool.input === undefined) return { effect: execute, readInput };
   // What a try was given may have been changed by it: each of the others gets its own.
   let first: { readonly input: unknown } | undefined;
   return {
+    readInput,
     before: async () => {
       try {
         first ??= { input: await validate(asked.value) };

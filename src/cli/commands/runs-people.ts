@@ -17,7 +17,7 @@ import { formatAge, formatTime, plural } from "../units.ts";
 
 const ANSWERS =
   "There are three answers. To a step that waits for approval, `approve` means: go ahead; `approve --result JSON`: do not do it, " +
-  "and take this as its result; `deny`: refused. To a step in doubt, `approve --retry` means: do it again, under the same idempotency key; " +
+  "and take this as its result; `deny`: refused. To a step in doubt, `approve --retry` means: do it again, under the same key; " +
   "`approve --result JSON`: it happened, and gave this; `deny`: it did not happen, and shall not. " +
   "After `deny` the agent sees the step fail.";
 

@@ -120,7 +120,10 @@ export const approvalCases: readonly Case[] = [
     await held.reached;
     // Asked while something else of the iteration is still at work.
     let asked = await runs.pending({ run: id });
-    while (asked.length < 2) asked = await runs.pending({ run: id });
+    while (asked.length < 2) {
+      await new Promise((turn) => setTimeout(turn, 5));
+      asked = await runs.pending({ run: id });
+    }
     assert.deepEqual(asked.map(({ input }) => input).toSorted(), [1, 2]);
     for (const one of asked) await runs.answer(one.id, { verdict: one.input === 1 ? "retry" : "fail" });
     held.open();

@@ -6,6 +6,7 @@ import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agen
 import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
 import { executeCases } from "./runs-execute.ts";
+import { hardExecuteCases } from "./runs-execute-hard.ts";
 import { familyCases } from "./runs-family.ts";
 import { leftCases } from "./runs-left.ts";
 import { modelCases } from "./runs-models.ts";
@@ -35,6 +36,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
       ...peopleCases,
       ...leftCases,
       ...executeCases,
+      ...hardExecuteCases,
       ...boundsCases,
       ...familyCases,
       ...readCases,
