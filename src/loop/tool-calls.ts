@@ -7,7 +7,7 @@ import { StepFailed } from "../runs/errors.ts";
 import type { LoopIteration } from "./tool-loop.ts";
 
 type ToolUse = Extract<ContentBlock, { type: "tool_use" }>;
-type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;
+export type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;
 
 /** Results in the order of the calls. */
 export async function callTools(

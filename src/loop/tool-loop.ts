@@ -21,6 +21,7 @@ import { describeContext, readLoopContext } from "./context.ts";
 import { inputSchema, type LoopInput, messagesOf } from "./input.ts";
 import { type Summarize, summarizerOf } from "./summary.ts";
 import { callTools } from "./tool-calls.ts";
+import { appendToolResults } from "./tool-results.ts";
 
 export interface ToolLoopOptions {
   readonly id: string;
@@ -83,8 +84,8 @@ export function toolLoop(options: ToolLoopOptions): ToolLoop {
       await it.message({ role: "assistant", content: reply.content }, { call: reply.call });
       const uses = reply.content.filter((block) => block.type === "tool_use");
       if (uses.length > 0) {
-        const content = await callTools(it, uses, Object.keys(tools), options.maxParallelTools);
-        await it.message({ role: "tool", content });
+        const results = await callTools(it, uses, Object.keys(tools), options.maxParallelTools);
+        await appendToolResults(it, results);
       } else if (reply.finish !== "continue") {
         return it.done({ text: textOf(reply.content), finish: reply.finish });
       }

@@ -103,6 +103,59 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
   );
 
   test(
+    "RU18 results that the session cannot store are told to the model as errors, and a replay says the same",
+    inStore(async (hf) => {
+      const gone = `sha256:${"0".repeat(64)}`;
+      const kept = await hf.blobs.store("a picture", { mediaType: "image/png" });
+      const image = (ref: string) => [{ type: "image", source: { ref, mediaType: "image/png" } }];
+      const results: Record<string, Json> = {
+        ...{ gone: image(gone), kept: image(kept), small: "small", large: "x".repeat(40_000_000) },
+        ...{
+          larger: "y".repeat(50_000_000),
+          many: Array.from({ length: 10_001 }, () => ({ type: "text", text: "z" })),
+        },
+      };
+      const give = tool({
+        ...{ inputSchema: OBJECT, effect: "idempotent" },
+        execute: async ({ what }: { what: string }) => results[what] ?? null,
+      });
+      const uses = Object.keys(results).map((what) => use(what, "give", { what }));
+      let asked = 0;
+      const model = scripted(
+        () => ({ content: uses, finish: "tools" }),
+        () => {
+          asked += 1;
+          if (asked === 1) throw Object.assign(new Error("busy"), { status: 503 });
+          return { content: [say("done")], finish: "stop" };
+        },
+      );
+      const loop = toolLoop({ ...base, model: { ...model, retry: { attempts: 1 } }, tools: { give } });
+      const run = { id: "r", session: "s", input: "go" };
+      const expectTranscript = async () => {
+        const [, , told] = await transcript(hf, "s");
+        const large = "x".repeat(40_000_000);
+        const shown = told?.replace(large, "(large)").split(" | ") ?? [];
+        expect(shown.map((line) => line.slice(0, 130))).toEqual([
+          `tool: ! The tool has done its work, but its result cannot be stored: there is no blob ${gone}`.slice(0, 130),
+          "= image",
+          "= small",
+          "= (large)",
+          expect.stringMatching(
+            /^! The tool has done its work, but its result cannot be stored: it has 500000\d\d bytes, /,
+          ),
+          expect.stringMatching(/^! The tool has done its work, but its result cannot be stored: .*10001/),
+        ]);
+      };
+      expect((await hf.runs.execute(loop, run)).status).toBe("failed");
+      await expectTranscript();
+      await hf.runs.retry("r");
+      const { status } = await hf.runs.execute(loop, run);
+      expect(status).toBe("completed");
+      await expectTranscript();
+    }),
+  );
+
+  test(
     "RU18 tools of one reply run together, no more at a time than allowed, results in order",
     inStore(async (hf) => {
       for (const [most, highest] of [

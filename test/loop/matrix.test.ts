@@ -33,6 +33,17 @@ const model = {
   generate: async (request: ChatRequest) => clerk(request),
 };
 const loop = toolLoop({ id: "loop", version: "1", model, tools });
+/** Its second tool names a blob that is not there, so the message with the results is refused and appended without it. */
+const picturing = toolLoop({
+  ...{ id: "picturing", version: "1", model },
+  tools: {
+    ...tools,
+    note: tool({
+      ...{ ...described, effect: "idempotent" },
+      execute: (): Json => [{ type: "image", source: { ref: `sha256:${"0".repeat(64)}` } }],
+    }),
+  },
+});
 const summarising = toolLoop({
   ...{ id: "summarising", version: "1", model, tools, contextTokens: 3, tokenizer: () => 1 },
   summarize: (messages) => `of ${messages.length}`,
@@ -61,6 +72,7 @@ describe("crash matrix of the tool loop", () => {
   const turn = ["assistant text tool_use tool_use tool_use", "tool tool_result tool_result tool_result"];
   test.each([
     ["model calls and parallel tools", running(loop, ["user text", ...turn, ...turn, "assistant text"])],
+    ["a missing blob in a result", running(picturing, ["user text", ...turn, ...turn, "assistant text"])],
     ["with a summary", running(summarising, ["user text", ...turn, ...turn, "user text", "assistant text"])],
   ])("RU18 %s: every commit, failed in every way", { timeout: 600_000 }, async (_, simulation) => {
     const { points, problems } = await crashMatrix(simulation);
