@@ -239,7 +239,9 @@ async function follow(
   const next = nested.kind === "pattern" ? nested.pattern : pattern;
   const name = (row: InspectRow) => cell(row.shown, false);
   // The same pattern says nothing about an entity of another kind.
-  if (again && (remaining === 0 || patternKind(pattern) !== target)) return rows.map(name);
+  if (again && patternKind(pattern) !== target) return rows.map(name);
+  // The recursion ends here: as in Datomic, what lies deeper is left out.
+  if (again && remaining === 0) return rows.map(() => null);
   const entities = rows.map((row): Entity => {
     const parent = batch[Number(row.n)];
     const above = again ? new Set([...(parent?.above ?? []), JSON.stringify(parent?.key)]) : new Set<string>();

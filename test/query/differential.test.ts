@@ -15,7 +15,10 @@ import { fillStore } from "./store.ts";
 const STORE_SEED = 20260131;
 const QUERIES = Number(process.env.HOLDFAST_QUERY_COUNT ?? scaled({ short: 150, long: 2000 }));
 const only = process.env.HOLDFAST_QUERY_SEED;
-const SEEDS = only === undefined ? Array.from({ length: QUERIES }, (_, i) => i + 1) : [Number(only)];
+/** Seeds that found something: a recursive pull that ends at its depth. */
+const KEPT_SEEDS = [604, 1752];
+const FIRST_SEEDS = Array.from({ length: QUERIES }, (_, i) => i + 1);
+const SEEDS = only === undefined ? [...new Set([...FIRST_SEEDS, ...KEPT_SEEDS])] : [Number(only)];
 
 interface Side {
   readonly name: string;
