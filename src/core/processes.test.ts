@@ -46,6 +46,8 @@ describe.runIf(isLinux)("processes of this machine (skipped: only Linux tells of
       const pid = Number(line.toString().trim());
       const child = identityOf(pid);
       expect(processes.liveness(child)).toBe("alive");
+      // Until then the parent is a shell, which would read the exit code.
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8").trim()).toBe("sleep");
       process.kill(pid, "SIGKILL");
       await expect.poll(() => processes.liveness(child)).toBe("gone");
       expect(readFileSync(`/proc/${pid}/stat`, "utf8")).toContain(") Z ");
