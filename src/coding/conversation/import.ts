@@ -368,9 +368,12 @@ class Importing {
     this.#isAhead = true;
   }
 
-  /** The turn is over when the agent is at rest; else where it is now is a head all the same, to be found again. */
+  /**
+   * The turn is over when the agent is at rest; else where it is now is a head all the same, to be found again. A turn without
+   * messages was begun by another import for a prompt that this conversation does not have yet: that import ends it.
+   */
   async #end(): Promise<void> {
-    if (isAtRest(this.#conversation)) await this.#finish();
+    if (isAtRest(this.#conversation) && !this.#isBegunFor()) await this.#finish();
     if (this.#isAhead) await this.#hf.heads.publish(this.#to.session);
   }
 }

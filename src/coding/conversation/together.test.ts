@@ -6,7 +6,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
 import { range } from "../../testing/expect.ts";
 import { readClaude, withSubagents } from "./claude.ts";
-import type { Conversation } from "./conversation.ts";
+import { type Conversation, isAtRest } from "./conversation.ts";
 import { importConversation } from "./import.ts";
 
 const upTo = ({ lines }: Transcript, count: number) =>
@@ -23,6 +23,8 @@ function withSubagent(): Conversation {
   const { conversation } = readClaude(fixture(`claude-2.1.325-${id}.jsonl`));
   return withSubagents(readClaude(fixture("claude-2.1.325.jsonl")).conversation, [{ id, conversation, meta }]);
 }
+
+const turnsOf = ({ messages }: Conversation) => messages.filter(({ isPrompt }) => isPrompt).length;
 
 /** What it comes to, whoever did which part of it. */
 async function sums(hf: Holdfast, session: string): Promise<unknown> {
@@ -86,6 +88,20 @@ describe.each(ENGINES)("two imports at once on $name", (engine) => {
       await Promise.all([inTurn(a, 3 + round), inTurn(b, all - 70)]);
       expect(await sums(a, session), `round ${round}`).toEqual(wanted);
     }
+  });
+
+  test("CA7 of an older state leaves a turn open that another has begun for its next prompt", async () => {
+    const t = rich("begun", 2);
+    const wanted = await expected(upTo(t, t.lines.length));
+    const counts = range(t.lines.length + 1);
+    const older = counts.map((count) => upTo(t, count)).findLast((one) => isAtRest(one) && turnsOf(one) === 1);
+    if (older === undefined) throw new Error("the transcript has no moment of rest between its turns");
+    const session = `begun-${++n}`;
+    await into(a, session, older);
+    await b.turns.begin(session, { agent: older.agent });
+    await into(a, session, older);
+    await into(b, session, upTo(t, t.lines.length));
+    expect(await sums(a, session)).toEqual(wanted);
   });
 
   test("CA7 with a sub-agent and a compaction have each of them once", async () => {
