@@ -10,7 +10,7 @@ import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject, readTextOperand } from "../input.ts";
 import { NEXT_WORKER, whyOf } from "../runs.ts";
-import { safe, truncate, wrap } from "../terminal.ts";
+import { quoted, safe, truncate, wrap } from "../terminal.ts";
 import { formatSpan } from "../units.ts";
 
 export const start: Command = {
@@ -105,12 +105,13 @@ function waitWords({ run, reason, owner, waitsFor, atMostMs }: RunWait): string 
     const where = owner?.pid == null ? "" : ` (process ${owner.pid} on ${owner.host})`;
     return safe`run ${run} has a worker: ${owner?.worker ?? "?"}${where}; waiting until it ends, or shows no sign of life${most}`;
   }
-  if (reason === "paused") return safe`run ${run} is paused${most}; holdfast runs unpause ${run} continues it now`;
+  if (reason === "paused")
+    return safe`run ${run} is paused${most}; \`holdfast runs unpause ${quoted(run)}\` continues it now`;
   const [wait] = waitsFor;
   if (wait?.kind === "signal") {
-    return safe`run ${run} waits for the signal ${wait.name}${most}: holdfast runs signal ${run} ${wait.name} JSON`;
+    return safe`run ${run} waits for the signal ${wait.name}${most}: \`holdfast runs signal ${quoted(run)} ${quoted(wait.name)} JSON\``;
   }
-  if (wait?.kind === "decision") return safe`run ${run} waits for a person: holdfast runs pending`;
+  if (wait?.kind === "decision") return safe`run ${run} waits for a person: \`holdfast runs pending\``;
   return safe`run ${run} waits for run ${wait?.run ?? "?"}`;
 }
 
@@ -120,7 +121,9 @@ function told({ run, status, value }: RunResult, { output }: Context): string[] 
   const isRetryable = status === "failed" || status === "cancelled";
   return [
     ...wrap(safe`run ${run.id} is ${status}${why === "" ? "" : `: ${why}`}`, output.width),
-    ...(isRetryable ? [safe`holdfast runs retry ${run.id} continues it from the step it ended at`] : []),
+    ...(isRetryable
+      ? [safe`${output.commandLine(`runs retry ${quoted(run.id)}`)} continues it from the step it ended at`]
+      : []),
     ...(status === "completed" ? [safe`${output.interactive ? truncate(text, VALUE_CHARS) : text}`] : []),
   ];
 }
