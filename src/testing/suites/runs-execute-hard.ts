@@ -225,4 +225,29 @@ export const hardExecuteCases: readonly Case[] = [
       assert.equal((await first).value, 1);
     },
   ),
+  prove(
+    "RU2 a call whose store is closed before its run has ended is Closed, and the run can be continued",
+    [...NEEDS, "another"],
+    async ({ runs, another }) => {
+      const [first, second] = [gate(), gate()];
+      const left = [first, second];
+      const works = agent(async (it) => {
+        await left.shift()?.pass();
+        return it.done(1);
+      });
+      const [one, two, three] = [await another(), await another(), await another()];
+      const working = one.runs.execute(works, { session: "s", id: "r1" });
+      await first.reached;
+      await Promise.all([refuses("Closed", () => working), one.close()]);
+      const resumed = two.runs.resume(works, "r1");
+      await second.reached;
+      await Promise.all([refuses("Closed", () => resumed), two.close()]);
+      assert.equal((await runs.execute(works, { session: "s", id: "r1" })).value, 1);
+      const waits = agent(async (it) => it.done(await it.waitFor("go")));
+      const waiting = three.runs.execute(waits, { session: "t", id: "r2" }, { onWait: () => void three.close() });
+      await refuses("Closed", () => waiting);
+      await runs.signal("r2", "go", 2);
+      assert.equal((await runs.execute(waits, { session: "t", id: "r2" })).value, 2);
+    },
+  ),
 ];
