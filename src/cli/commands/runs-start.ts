@@ -4,7 +4,7 @@ import type { RunResult } from "../../contracts/run-results.ts";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import type { AgentDefinition, RunInput } from "../../contracts/runs.ts";
 import { didYouMean } from "../../core/distance.ts";
-import { AGENTS_HELP, loadAgents } from "../agents.ts";
+import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
@@ -18,7 +18,7 @@ export const start: Command = {
   summary: "begin a run of an agent",
   usage: [
     "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] " +
-      "[--lease SECONDS] [--wait | --now]",
+      "[--lease SECONDS] [--wait | --now] [--erased RULE]",
   ],
   description:
     `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that does not exist ` +
@@ -39,6 +39,7 @@ export const start: Command = {
     },
     wait: { type: "flag", summary: "work on it here until it has ended" },
     now: { type: "flag", summary: "work on it here until it ends or waits" },
+    erased: ERASED_OPTION,
   },
   operands: [{ name: "AGENT", need: "one" }],
   examples: [
@@ -50,16 +51,20 @@ export const start: Command = {
   ],
   next: NEXT_WORKER,
   run: async (context) => {
-    const { args, io, output } = context;
+    const { args, output } = context;
     const file = args.text("module");
     if (file === undefined) throw new UsageError("name the module that exports the agent: --module FILE");
     const input = await inputOf(context);
-    const agent = agentOf(await loadAgents([file], io), args.operand(0), file);
+    const erased = readErased(args);
+    const agent = agentOf(await loadAgents([file], context), args.operand(0), file);
     const holdfast = await context.open();
     if (args.flag("wait") && args.flag("now")) throw new UsageError("give --wait or --now, not both");
-    if (args.flag("wait") || args.flag("now")) {
+    const isHere = args.flag("wait") || args.flag("now");
+    if (erased.erased !== undefined && !isHere)
+      throw new UsageError("--erased goes with --wait or --now; a worker has its own");
+    if (isHere) {
       const onWait = (wait: RunWait) => void output.note(waitWords(wait));
-      const result = await holdfast.runs.execute(agent, input, { wait: args.flag("wait"), onWait });
+      const result = await holdfast.runs.execute(agent, input, { wait: args.flag("wait"), onWait, ...erased });
       await output.answer(result, () => told(result, context));
       return result.status === "failed" || result.status === "cancelled" ? EXIT.error : undefined;
     }
