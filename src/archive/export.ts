@@ -56,7 +56,7 @@ export async function* exportSession(
       details: { session: locator.session, head: locator.head },
       hint:
         "Fork it there first, which copies nothing, and export the fork: sessions.fork() and export(), or " +
-        "`holdfast fork SESSION@HEAD NEW-ID` and `holdfast export NEW-ID`.",
+        "`npx holdfast fork SESSION@HEAD NEW-ID` and `npx holdfast export NEW-ID`.",
     });
   }
   const { session } = await findAt(storage, locator);

@@ -255,6 +255,6 @@ async function erasedSince(storage: Storage, no: number, before: PortableRow): P
 function gone(session: string): HoldfastError {
   return new HoldfastError("StoreCorrupted", `what others inherit of ${JSON.stringify(session)} is not there`, {
     details: { kind: "session", session },
-    hint: "See with `holdfast check` what is missing, and restore it from a backup.",
+    hint: "See with `npx holdfast check` what is missing, and restore it from a backup.",
   });
 }

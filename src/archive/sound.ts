@@ -36,8 +36,8 @@ function damaged(session: string, what: string, details: HoldfastError["details"
     details: { kind: "session", id: session, ...details },
     ...(cause === undefined ? {} : { cause }),
     hint:
-      "No import would take its archive. `holdfast check SESSION` says what is wrong; restore it from a backup, or fork it " +
-      "at a head before the damage and export the fork. What can still be read is saved as Markdown: `holdfast export " +
+      "No import would take its archive. `npx holdfast check SESSION` says what is wrong; restore it from a backup, or fork it " +
+      "at a head before the damage and export the fork. What can still be read is saved as Markdown: `npx holdfast export " +
       "SESSION --markdown`, markdown().",
   });
 }

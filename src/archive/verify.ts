@@ -30,7 +30,7 @@ export interface Contents {
 
 /** Its bytes are those that were written, so that neither writing nor fetching it once more makes it another. */
 export const DAMAGED_BEFORE =
-  "Nothing was changed. The file is whole: what it was exported from is damaged. `holdfast check` there says what to do.";
+  "Nothing was changed. The file is whole: what it was exported from is damaged. `npx holdfast check` there says what to do.";
 
 function corrupted(why: string, cause?: unknown): HoldfastError {
   return damaged(why, cause, undefined, DAMAGED_BEFORE);

@@ -34,7 +34,7 @@ export function decodeManifest(bytes: Uint8Array, capture: string): Manifest {
   const damaged = (why: string) =>
     new HoldfastError("StoreCorrupted", `the list of files of capture ${capture} is damaged: ${why}`, {
       details: { kind: "capture", id: capture },
-      hint: "Restore an older copy of the store, or go on from the conversation: `holdfast run` does so by itself.",
+      hint: "Restore an older copy of the store, or go on from the conversation: `npx holdfast run` does so by itself.",
     });
   if (found === undefined) throw damaged("it is not JSON");
   if (found.v !== VERSION) throw damaged(`its version is ${JSON.stringify(found.v ?? null)}`);

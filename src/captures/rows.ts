@@ -54,7 +54,7 @@ export async function existingCapture(storage: Storage, id: string): Promise<Cap
   if (row !== undefined) return row;
   throw new HoldfastError("NotFound", `there is no capture ${JSON.stringify(id)}`, {
     details: { kind: "capture", id },
-    hint: "List what there is with captures.list(), or `holdfast captures ls`. What has expired may have been swept.",
+    hint: "List what there is with captures.list(), or `npx holdfast captures ls`. What has expired may have been swept.",
   });
 }
 

@@ -12,7 +12,7 @@ const RESTORE = "Keep a copy of the store as it is and restore these rows from a
 const RESTORE_LOG =
   "Keep a copy of the store as it is; restore the session from a backup, or fork it before the damage.";
 const POINT =
-  "Publish a head (heads.publish(), `holdfast publish SESSION`): the session then has that one as its current head.";
+  "Publish a head (heads.publish(), `npx holdfast publish SESSION`): the session then has that one as its current head.";
 const ERASE_REST = "Restore the session's row from a backup, or delete what was left behind of it.";
 
 export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
@@ -147,7 +147,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     mode: "deep",
     meaning: "rows of a deleted session that nobody inherits, or that only a deleted session has",
     hint:
-      "If it was never deleted, restore its row from a backup; otherwise `holdfast gc` frees what nobody inherits, and " +
+      "If it was never deleted, restore its row from a backup; otherwise `npx holdfast gc` frees what nobody inherits, and " +
       "what is still named then was left behind by something else: delete it.",
   },
   "row-session-missing": { mode: "quick", meaning: "rows of a session that has no row", hint: ERASE_REST },

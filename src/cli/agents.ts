@@ -4,18 +4,44 @@ import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { AgentDefinition } from "../contracts/runs.ts";
-import { fileFailure } from "./failure.ts";
+import type { ErasedContent } from "../contracts/session-steps.ts";
+import type { Arguments } from "./arguments.ts";
+import type { Context } from "./command.ts";
+import { fileFailure, UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { safe } from "./terminal.ts";
 
 export const AGENTS_HELP =
   "FILE is a module (.js, .mjs or .ts) that exports agents made with defineAgent: as its default export, one or a list, " +
   "or under any names.";
 
-export async function loadAgents(files: readonly string[], io: Io): Promise<readonly AgentDefinition[]> {
+/** What a run that read content which was erased since goes on with. */
+export const ERASED_OPTION = {
+  type: "text",
+  value: "RULE",
+  summary: 'of runs that read content which was erased since: "fail" (default), or "placeholder" to go on without it',
+} as const;
+
+const ERASED_RULES: readonly ErasedContent[] = ["fail", "placeholder"];
+
+export function readErased(args: Arguments): { readonly erased?: ErasedContent } {
+  const given = args.text("erased");
+  if (given === undefined) return {};
+  const erased = ERASED_RULES.find((rule) => rule === given);
+  if (erased === undefined) throw new UsageError(`--erased takes fail or placeholder, not "${given}"`);
+  return { erased };
+}
+
+/** A module that only exports agents is loaded long before. */
+const SLOW_LOAD_MS = 1000;
+
+type Loading = Pick<Context, "io" | "output">;
+
+export async function loadAgents(files: readonly string[], context: Loading): Promise<readonly AgentDefinition[]> {
   const { defineAgent } = await import("../index.ts");
   const agents = new Map<string, AgentDefinition>();
   for (const file of files) {
-    const found = agentsIn(await load(file, io));
+    const found = agentsIn(await reportSlowLoad(file, context, () => load(file, context.io)));
     if (found.length === 0) {
       throw new HoldfastError("InvalidArgument", `${file} exports no agent`, {
         hint: "export what defineAgent({ id, version, iterate }) gives, as the default or under a name",
@@ -41,6 +67,23 @@ function agentsIn(module: Readonly<Record<string, unknown>>): readonly AgentDefi
   const isAgent = (value: unknown) =>
     typeof value === "object" && value !== null && "iterate" in value && typeof value.iterate === "function";
   return [...meant, ...Object.values(named).filter(isAgent)] as readonly AgentDefinition[];
+}
+
+/** A module that executes a run at its top level is not loaded before that run has ended, which may be never. */
+async function reportSlowLoad<T>(file: string, { output }: Loading, work: () => Promise<T>): Promise<T> {
+  const slow = setTimeout(() => {
+    void output.complaint(
+      "holdfast:",
+      output.errorStyle.warn,
+      safe`${file} has not finished loading: does it call execute() at its top level? Export the agent from a module that does ` +
+        "nothing else, and execute runs in another one; Ctrl-C stops waiting",
+    );
+  }, SLOW_LOAD_MS);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(slow);
+  }
 }
 
 async function load(file: string, io: Io): Promise<Readonly<Record<string, unknown>>> {

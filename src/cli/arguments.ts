@@ -69,13 +69,13 @@ export function readRequest(argv: readonly string[], commands: readonly AnyComma
 
 /** What people look for under a name of its own. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  causes: "; holdfast trace --causes SESSION#SEQ tells what led to an event",
-  tree: "; holdfast sessions tree draws sessions with their heads and forks",
-  calls: "; holdfast cost SESSION sums them up, holdfast log SESSION --type call/put lists them",
-  turns: "; holdfast log SESSION --type turn/begun lists where they begin, holdfast heads SESSION where they ended",
+  causes: "; `holdfast trace --causes SESSION#SEQ` tells what led to an event",
+  tree: "; `holdfast sessions tree` draws sessions with their heads and forks",
+  calls: "; `holdfast cost SESSION` sums them up, `holdfast log SESSION --type call/put` lists them",
+  turns: "; `holdfast log SESSION --type turn/begun` lists where they begin, `holdfast heads SESSION` where they ended",
   attach:
-    "; sessions are attached by the library, invocations.attach(); holdfast sessions tree shows what was attached",
-  spawn: "; sessions are spawned by the library, invocations.spawn(); holdfast sessions tree shows what was spawned",
+    "; sessions are attached by the library, invocations.attach(); `holdfast sessions tree` shows what was attached",
+  spawn: "; sessions are spawned by the library, invocations.spawn(); `holdfast sessions tree` shows what was spawned",
 };
 
 function resolve(names: readonly string[], given: readonly Given[], commands: readonly AnyCommand[]): Request {
@@ -85,7 +85,7 @@ function resolve(names: readonly string[], given: readonly Given[], commands: re
   if (named === undefined) {
     const known = commands.filter((command) => !command.hidden).map((command) => command.name);
     const guess = ELSEWHERE[name] ?? pluralInstead(names, commands) ?? didYouMean(name, known);
-    throw new UsageError(`no command "${name}"${guess === "" ? "; holdfast --help lists them" : guess}`);
+    throw new UsageError(`no command "${name}"${guess === "" ? "; `holdfast --help` lists them" : guess}`);
   }
   if (!isGroup(named)) {
     const meant = pluralInstead(names, commands);
@@ -174,7 +174,7 @@ export function checkArguments(request: Request, command: Command): Arguments {
 
 function unknownOption(one: Given, options: Options, command: string): UsageError {
   const guess = one.name.length === 1 ? "" : didYouMean(one.name, Object.keys(options), "--");
-  return new UsageError(`no option "${one.typed}"${guess === "" ? `; see ${command} --help` : guess}`);
+  return new UsageError(`no option "${one.typed}"${guess === "" ? `; see \`${command} --help\`` : guess}`);
 }
 
 function checkValue(one: Given, spec: OptionSpec): string {
@@ -203,7 +203,7 @@ function checkOperands({ operands, path, named }: Request, command: Command): vo
     (one, i) => (one.need === "one" || one.need === "some") && i >= operands.length,
   );
   if (missing !== undefined)
-    throw new UsageError(`holdfast ${path} needs ${missing.name}; see holdfast ${path} --help`);
+    throw new UsageError(`holdfast ${path} needs ${missing.name}; see \`holdfast ${path} --help\``);
   const endless = command.operands.some((one) => one.need === "any" || one.need === "some");
   const extra = endless ? undefined : operands[command.operands.length];
   if (extra === undefined) return;
@@ -224,7 +224,7 @@ function adviceFor(
   if (guess !== "") return guess;
   if (operands.at(-1)?.name === "TEXT") return "; quote a text that holds spaces";
   const shown = group === undefined || operands.length > 0 ? "" : showInstead(group, extra);
-  return shown || `; see holdfast ${path} --help`;
+  return shown || `; see \`holdfast ${path} --help\``;
 }
 
 /** What a command was given. Asking for an option it did not declare is a bug. */

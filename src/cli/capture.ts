@@ -11,6 +11,7 @@ export interface Captured {
 export interface CaptureOptions {
   readonly env?: Io["env"];
   readonly cwd?: string;
+  readonly script?: string;
   readonly stdin?: InStream;
   readonly signal?: AbortSignal;
   /** Makes stdout and stderr a terminal of that width. */
@@ -32,6 +33,7 @@ export async function capture(
     stdin: options.stdin ?? noInput(),
     env: options.env ?? {},
     cwd: options.cwd ?? process.cwd(),
+    ...(options.script === undefined ? {} : { script: options.script }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   return { code, stdout: stdout.text(), stderr: stderr.text() };

@@ -1,4 +1,4 @@
-// Asks before something is erased for good. A script cannot answer, so it has to say --yes.
+// Asks before something is erased for good, or done again. A script cannot answer, so it has to say --yes.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Context } from "./command.ts";
 import { UsageError } from "./failure.ts";
@@ -7,14 +7,14 @@ import { safeLine, wrap } from "./terminal.ts";
 export const YES_OPTION = { type: "flag", short: "y", summary: "do not ask" } as const;
 
 /** Comes back only when the answer is yes. */
-export async function confirm(context: Context, question: string): Promise<void> {
+export async function confirm(context: Context, question: string, refused = "nothing was erased"): Promise<void> {
   if (context.args.flag("yes")) return;
   const { stdin } = context.io;
   if (stdin.isTTY !== true || context.output.json) throw new UsageError(`${question} Say so with --yes`);
   for (const line of wrap(safeLine(`${question} Type yes:`), context.output.width)) await context.output.error(line);
   const answer = await firstLine(stdin);
   if (["y", "yes"].includes(answer.trim().toLowerCase())) return;
-  throw new HoldfastError("Aborted", "nothing was erased", { hint: "the answer was not yes" });
+  throw new HoldfastError("Aborted", refused, { hint: "the answer was not yes" });
 }
 
 export async function firstLine(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {

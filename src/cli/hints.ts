@@ -7,6 +7,10 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bheads\.list\(\)/, "`holdfast heads SESSION` lists those there are"],
   [/\bagents\.update\(\)/, "leave the ID out, or take another; `holdfast agents show ID` shows the one that is there"],
   [/\bagents\.list\(\)/, "`holdfast agents` lists those there are"],
+  [
+    /\berased: "placeholder"/,
+    "`holdfast worker --agents FILE --erased placeholder` goes on with a placeholder in its place; `holdfast runs cancel RUN` ends the run",
+  ],
   [/\bruns\.list\(\)/, "`holdfast runs` lists those there are"],
   [
     /\bruns\.retry\(\).*\bruns\.fork\(\)/,

@@ -28,7 +28,7 @@ function decode(bytes: Uint8Array, what: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new UsageError(`${what} is not UTF-8 text; store other bytes with holdfast blobs put`);
+    throw new UsageError(`${what} is not UTF-8 text; store other bytes with \`holdfast blobs put\``);
   }
 }
 

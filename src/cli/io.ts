@@ -21,6 +21,8 @@ export interface Io {
   readonly stdin: InStream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** The file that Node was started with. */
+  readonly script?: string | undefined;
   /** Ends what would go on for ever (`--follow`). The real process aborts it on Ctrl-C. */
   readonly signal?: AbortSignal;
 }
@@ -32,6 +34,7 @@ export function processIo(given: Partial<Io> = {}): Io {
     stdin: process.stdin,
     env: process.env,
     cwd: process.cwd(),
+    script: process.argv[1],
     ...given,
   };
 }

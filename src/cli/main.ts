@@ -40,7 +40,7 @@ async function dispatch(request: Request, io: Io, output: Output): Promise<numbe
   }
   if (request.named === undefined) return await help(request, output);
   if (request.command === undefined) {
-    throw new UsageError(`holdfast ${request.path} needs a command; see holdfast ${request.path} --help`);
+    throw new UsageError(`holdfast ${request.path} needs a command; see \`holdfast ${request.path} --help\``);
   }
   return await execute(request, request.command, io, output);
 }

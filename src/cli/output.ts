@@ -1,6 +1,7 @@
 // What a command prints: lines for people or one JSON document for programs. Every write waits until the reader took
 // it, so that a large answer does not pile up in memory; a reader that went away is OutputClosed, one that cannot take it
 // OutputFailed.
+import { commandName } from "./command-name.ts";
 import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
@@ -11,8 +12,8 @@ import { wrapWhole } from "./terminal.ts";
 const NARROWEST = 40;
 const NARROWEST_TABLE = 20;
 
-/** In backticks, as in wrapWhole. */
-const COMMAND = /`holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
+/** In backticks, as in wrapWhole. Hints of the library say npx: they are printed by programs of projects that have the package. */
+const COMMAND = /`(?:npx )?holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 
 export class Output {
   readonly json: boolean;
@@ -33,7 +34,7 @@ export class Output {
 
   constructor(io: Io, json: boolean) {
     this.json = json;
-    this.command = isClone(io.env) ? "npm run -s holdfast --" : "holdfast";
+    this.command = commandName(io);
     this.#stdout = io.stdout;
     this.#stderr = io.stderr;
     this.style = styleFor(io.stdout, io.env);
@@ -123,11 +124,6 @@ export class Output {
     this.#progressShown = false;
     await write(this.#stderr, "\r\x1b[K").catch(() => {});
   }
-}
-
-/** npm tells the script and the package it runs: ours, and not one of the same name elsewhere. */
-function isClone(env: Io["env"]): boolean {
-  return env.npm_package_name === "holdfast" && ["holdfast", "demo"].includes(env.npm_lifecycle_event ?? "");
 }
 
 function write(stream: OutStream, chunk: string | Uint8Array): Promise<void> {

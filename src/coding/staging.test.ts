@@ -69,7 +69,7 @@ test("CA3 what killed restores left is removed later, but for copies of what was
 
 describe.each(ways)("CA3 a file that is written %s", (_, options) => {
   const to = () => path.join(root, "a");
-  const refused = { code: "BlobCorrupted", hint: /^Nothing was put back\. `holdfast check` says/ };
+  const refused = { code: "BlobCorrupted", hint: /^Nothing was put back\. `npx holdfast check` says/ };
 
   test("is there when all of them are right", async () => {
     await staging.add(FILE, to(), bytes(CONTENT.subarray(0, 4), CONTENT.subarray(4)), options);

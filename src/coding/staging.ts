@@ -388,6 +388,6 @@ function outside(to: string, root: string): HoldfastError {
 function notAsSaid({ path: name, ref }: CapturedFile): HoldfastError {
   return new HoldfastError("BlobCorrupted", `${JSON.stringify(name)} is not what was captured`, {
     details: { path: name, ref },
-    hint: "Nothing was put back. `holdfast check` says what else is damaged.",
+    hint: "Nothing was put back. `npx holdfast check` says what else is damaged.",
   });
 }

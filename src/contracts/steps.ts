@@ -24,6 +24,8 @@ export interface Step {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly error: RunError | null;
+  /** Of a tool: whether it was declared safe to do twice when the step was intended. */
+  readonly idempotent?: boolean;
   /** Of a recorded read: where in the session's log it read. */
   readonly position?: ReadPosition;
   /** Only where steps() was asked for it with `io`, and the step has one. A message step is given its content. */

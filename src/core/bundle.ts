@@ -90,7 +90,7 @@ export function filesOf(
 
 export function corruptedBundle(why: string, cause?: unknown): HoldfastError {
   return new HoldfastError("ArchiveCorrupted", `the bundle cannot be used: ${why}`, {
-    hint: "Nothing was put back. Make it again with `holdfast capture --out`, or copy it again.",
+    hint: "Nothing was put back. Make it again with `npx holdfast capture --out`, or copy it again.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

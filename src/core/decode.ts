@@ -39,7 +39,7 @@ export function damagedRow(name: RowName, why: string, column: string): Holdfast
   const found = Object.entries(ids).map(([id, value]) => `${id} ${JSON.stringify(value)}`);
   return new HoldfastError("StoreCorrupted", `the stored ${kind} (${found.join(", ")}) is damaged: ${why}`, {
     details: { ...name, column },
-    hint: "Keep a copy of the store, see with `holdfast verify` how far the damage goes, and restore it from a backup.",
+    hint: "Keep a copy of the store, see with `npx holdfast verify` how far the damage goes, and restore it from a backup.",
   });
 }
 

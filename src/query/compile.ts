@@ -14,7 +14,7 @@ import { only, textOf, typeName, type Value, valueFrom } from "./values.ts";
 
 /** How a column of the answer, or several, become what the caller gets. */
 export type Output =
-  | { readonly kind: "value"; readonly boolean: boolean }
+  | { readonly kind: "value"; readonly boolean: boolean; readonly isUsd?: boolean }
   | { readonly kind: "pull"; readonly of: KindName; readonly width: number; readonly pattern: PullPattern };
 
 export interface Compiled {
@@ -145,7 +145,9 @@ function cellOf(element: FindElement, values: ReadonlyMap<string, Value>, { word
     case "variable":
       return { columns: [shownAs(value, words)], output: { kind: "value", boolean: value.type.is === "boolean" } };
     case "aggregate": {
-      const output = { kind: "value", boolean: keepsType(element.name) && value.type.is === "boolean" } as const;
+      const { type } = value;
+      const isUsd = type.is === "real" && type.isUsd === true && isSum(element.name);
+      const output = { kind: "value", boolean: keepsType(element.name) && type.is === "boolean", isUsd } as const;
       return { columns: [aggregate(element, value, words)], output };
     }
     case "pull": {
@@ -163,6 +165,7 @@ export function shownAs(value: Value, words: SqlWords): Sql {
   return value.type.is === "entity" || value.type.is === "ref" ? textOf(value, words) : only(value);
 }
 
+const isSum = (name: AggregateName) => name === "sum" || name === "avg";
 const keepsType = (name: AggregateName) => name === "min" || name === "max";
 
 function aggregate({ name, of, at }: FindElement & { kind: "aggregate" }, value: Value, words: SqlWords): Sql {

@@ -4,7 +4,8 @@ import { KINDS, type KindName } from "./kinds.ts";
 
 /** keyword: one of a few words; a query may write it as a keyword. instant: epoch milliseconds. ref: `sha256:…`. */
 export type ValueType =
-  | { readonly is: "text" | "keyword" | "int" | "real" | "boolean" | "instant" | "ref" }
+  | { readonly is: "text" | "keyword" | "int" | "boolean" | "instant" | "ref" }
+  | { readonly is: "real"; readonly isUsd?: boolean }
   | { readonly is: "entity"; readonly kind: KindName };
 
 /** Where facts come from. A row stands for one entity, or (`many`) for one value of one. */
@@ -48,7 +49,8 @@ function column(is: Exclude<ValueType["is"], "entity">, name: string): Spec {
 export const text = (name: string) => column("text", name);
 export const keyword = (name: string) => column("keyword", name);
 export const int = (name: string) => column("int", name);
-export const real = (name: string) => column("real", name);
+/** Dollars: sums and averages of them are rounded as costs are everywhere. */
+export const usd = (name: string): Spec => ({ ...column("real", name), type: { is: "real", isUsd: true } });
 export const flag = (name: string) => column("boolean", name);
 export const instant = (name: string) => column("instant", name);
 

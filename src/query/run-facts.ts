@@ -8,10 +8,10 @@ import {
   keyword,
   maybe,
   maybeTo,
-  real,
   type Source,
   text,
   to,
+  usd,
 } from "./facts.ts";
 
 const ofSession = (table: string): Source => ({
@@ -37,7 +37,7 @@ export const RUN_ATTRIBUTES: readonly Attribute[] = [
       "stop-reason": maybe(text("stop"), "stop"),
       priority: int("priority"),
       tokens: int("tokens"),
-      "cost-usd": maybe(real("cost_usd"), "cost_usd"),
+      "cost-usd": maybe(usd("cost_usd"), "cost_usd"),
       event: to("event", "session_no", "first_seq"),
       "wakes-at": maybe(instant("wake_at"), "wake_at"),
       "created-at": instant("created_at"),

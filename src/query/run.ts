@@ -5,6 +5,7 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { Explanation, QueryAnswer, Querying, QueryOptions } from "../contracts/query.ts";
 import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
 import { checkInt, checkRecord } from "../core/check.ts";
+import { roundUsd } from "../core/money.ts";
 import type { Find } from "./ast.ts";
 import { ATTRIBUTES, typeText } from "./catalogue.ts";
 import type { Output } from "./compile.ts";
@@ -69,10 +70,17 @@ function columnsOf(
   return outputs.map((output) => {
     const first = at;
     at += output.kind === "pull" ? output.width : 1;
-    if (output.kind === "value") return rows.map((row) => cell(row[`c${first}`], output.boolean));
+    if (output.kind === "value") {
+      const cells = rows.map((row) => cell(row[`c${first}`], output.boolean));
+      return output.isUsd === true ? cells.map(roundCost) : cells;
+    }
     const keys = rows.map((row) => Array.from({ length: output.width }, (_, i) => key(row[`c${first + i}`])));
     return pullAll({ storage, limits, values: 0 }, output.of, keys, output.pattern);
   });
+}
+
+function roundCost(value: Json): Json {
+  return typeof value === "number" ? roundUsd(value) : value;
 }
 
 function key(value: unknown): number | string {

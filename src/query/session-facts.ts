@@ -14,10 +14,10 @@ import {
   maybe,
   maybeTo,
   payload,
-  real,
   type Source,
   text,
   to,
+  usd,
   words,
 } from "./facts.ts";
 
@@ -269,7 +269,7 @@ const CALL_FACTS = facts("call", newest("calls"), {
   "input-tokens": maybe(int("tokens_in"), "tokens_in"),
   "output-tokens": maybe(int("tokens_out"), "tokens_out"),
   "cached-tokens": maybe(int("tokens_cached"), "tokens_cached"),
-  "cost-usd": maybe(real("cost_usd"), "cost_usd"),
+  "cost-usd": maybe(usd("cost_usd"), "cost_usd"),
   "created-at": instant("created_at"),
   "completed-at": maybe(instant("completed_at"), "completed_at"),
   erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),

@@ -8,7 +8,8 @@ import { FALSE, isColumn, lift, param, raw, type Sql, sql } from "./sql.ts";
 
 /** nothing: a collection without items, of which it is not known what it would hold. */
 export type Type =
-  | { readonly is: "text" | "int" | "real" | "boolean" | "ref" | "nothing" }
+  | { readonly is: "text" | "int" | "boolean" | "ref" | "nothing" }
+  | { readonly is: "real"; readonly isUsd?: boolean }
   | { readonly is: "entity"; readonly kind: KindName };
 
 export interface Value {
@@ -45,7 +46,7 @@ export function attributeValue(attribute: Attribute, alias: string, words: SqlWo
 }
 
 export function storedType(type: ValueType): Type {
-  if (type.is === "entity") return type;
+  if (type.is === "entity" || type.is === "real") return type;
   if (type.is === "keyword") return { is: "text" };
   return type.is === "instant" ? { is: "int" } : { is: type.is };
 }

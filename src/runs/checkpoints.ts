@@ -190,7 +190,7 @@ export function checkpointEvent(row: CheckpointRow): Entry {
   if (entry.data.iteration === iteration && isOwn) return entry;
   throw new HoldfastError("StoreCorrupted", `the checkpoint at event ${rowId(session, seq)} is not what its row says`, {
     details: { kind: "checkpoint", session, seq, iteration },
-    hint: "holdfast check names what does not agree; restore the store from a backup.",
+    hint: "`npx holdfast check` names what does not agree; restore the store from a backup.",
   });
 }
 

@@ -202,6 +202,6 @@ async function eventsAfter(storage: Storage, row: RunRow, step: number, after: n
 function notAsSaid({ session, seq }: DecisionRow): HoldfastError {
   return new HoldfastError("StoreCorrupted", `the question ${rowId(session, seq)} is not what the log says`, {
     details: { kind: "decision", session, seq },
-    hint: "`holdfast check` names the damage.",
+    hint: "`npx holdfast check` names the damage.",
   });
 }

@@ -117,6 +117,7 @@ async function continueOnce(
   // As it was verified, but for the mark of a held run, which was taken off.
   await workers.work(agent, await claimRun(storage, { ...row, beat: now.beat }, workers.owner), options);
   refuseAborted(options.signal);
+  refuseClosed(workers, await existingRun(storage, row.id), options);
   return resultNow(workers, row.id);
 }
 
@@ -145,8 +146,9 @@ async function follow(
     const wait = lease === null ? "" : `${row.iteration} ${row.waits ?? ""}`;
     if (wait !== "" && wait === waited) await storage.environment.sleep(LOOK_MS, stop);
     if (lease !== null) waited = row.waits === null ? "" : wait;
+    refuseClosed(workers, row, options);
     const isLeft = lease !== null && !options.wait;
-    if (row.ended_at !== null || isLeft || workers.closing.aborted) return resultNow(workers, run);
+    if (row.ended_at !== null || isLeft) return resultNow(workers, run);
     lease = await tryClaim(workers, agent, row, leases, options);
     if (lease === null) await waitForChange(storage, await existingRun(storage, run), leases, options, stop);
   }
@@ -256,6 +258,16 @@ function refuseAborted(signal: AbortSignal | undefined): void {
   throw new HoldfastError("Aborted", "The call was aborted; the run can be continued.", {
     hint: "Execute it again with the same id, or call runs.resume().",
     cause: signal.reason,
+  });
+}
+
+/** A call that close() cut short has no result to give, unless the run has come to where the call would have returned. */
+function refuseClosed({ closing }: LocalWorkers, { id, status, ended_at }: RunRow, { wait }: CheckedOptions): void {
+  const isAsleep = status === "waiting" || status === "paused";
+  if (!closing.aborted || ended_at !== null || (!wait && isAsleep)) return;
+  throw new HoldfastError("Closed", `The store was closed before the run ${JSON.stringify(id)} had ended.`, {
+    details: { run: id, status },
+    hint: "The run can be continued: open the store again and execute it with the same id, or call runs.resume().",
   });
 }
 

@@ -163,6 +163,7 @@ export function stepOf(session: string, run: string, record: Record): Step {
     startedAt: record.startedAt,
     endedAt: record.end?.at ?? null,
     error: record.end?.type === "step/failed" ? errorIn(record.end.data) : null,
+    ...(record.kind === "tool" ? { idempotent: record.data.repeatable === true } : {}),
     ...(record.kind === "read" ? { position: positionIn(session, record) } : {}),
   };
 }

@@ -40,6 +40,22 @@ for (const engine of ENGINES) {
       expect(await heartbeat(storage, held, FOREVER)).toBe("lost");
     });
 
+    test("RU3 a run that is taken from an owner is recovering; one that nobody had is running", async () => {
+      expect(await claimRun(storage, await existingRun(storage, "r"), "first")).toMatchObject({ status: "running" });
+      expect(await claimRun(storage, await existingRun(storage, "r"), "second")).toMatchObject({
+        status: "recovering",
+      });
+    });
+
+    test("RU3 of a run that is to be cancelled and is out of time, the worker is told to cancel it", async () => {
+      const held = await claimRun(storage, await existingRun(storage, "r"), "first");
+      expect(await heartbeat(storage, held, 0)).toBe("deadline");
+      const hf = await open(ground.url);
+      await hf.runs.cancel("r");
+      await hf.close();
+      expect(await heartbeat(storage, held, 0)).toBe("cancel-requested");
+    });
+
     test("RU3 of an owner of which nothing is known it is said whom a claimer waits for, and how long at most", async () => {
       await claimRun(storage, { ...(await existingRun(storage, "r")), lease_ms: 300 }, "worker_far@elsewhere");
       const { processes: _, ...unknowing } = realEnvironment();
@@ -49,6 +65,17 @@ for (const engine of ENGINES) {
       expect(free).toBeNull();
       expect(told).toMatchObject([{ reason: "owner", owner: { worker: "worker_far", pid: null }, run: "r" }]);
       expect(told[0]?.atMostMs).toBeGreaterThan(0);
+    });
+
+    test("RU2 a call without an id that is aborted while it watches such an owner says so", async () => {
+      await claimRun(storage, await existingRun(storage, "r"), "worker_far@elsewhere");
+      const { processes: _, ...unknowing } = realEnvironment();
+      const hf = await open(ground.url, { environment: unknowing });
+      const stop = new AbortController();
+      const same = agent((it) => it.done(null));
+      const call = hf.runs.execute(same, { session: "s" }, { signal: stop.signal, onWait: () => stop.abort() });
+      await expect(call).rejects.toMatchObject({ code: "Aborted" });
+      await hf.close();
     });
 
     test("RU3 whoever begins a run and then stands still longer than its lease does nothing of it", async () => {

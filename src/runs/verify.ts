@@ -163,6 +163,6 @@ async function ofParts(storage: Storage, row: RunRow, said: RunsSaid): Promise<r
 function corrupted(row: RunRow, reason: string, badSeq: number): HoldfastError {
   return new HoldfastError("ExecutionCorrupted", `the run ${JSON.stringify(row.id)} cannot go on: ${reason}`, {
     details: { run: row.id, session: row.session, badSeq },
-    hint: "`holdfast check` names the damage; fork the session before it, or restore it from a backup.",
+    hint: "`npx holdfast check` names the damage; fork the session before it, or restore it from a backup.",
   });
 }

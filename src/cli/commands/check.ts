@@ -109,7 +109,9 @@ function lines({ mode, counts, issueCount, issues }: CheckReport, context: Conte
   const looked = countedWords(counts);
   const orphans = counts.orphanBlobs ?? 0;
   const rest =
-    orphans === 0 ? [] : [style.faint(`${plural(orphans, "blob")} that nobody needs; holdfast gc frees them`)];
+    orphans === 0
+      ? []
+      : [style.faint(`${plural(orphans, "blob")} that nobody needs; ${output.commandLine("gc")} frees them`)];
   const counted = looked === "" ? "nothing to check" : `${mode} check of ${looked}`;
   if (issueCount === 0) return [...wrap(`all good: ${counted}`, output.width).map(style.good), ...rest];
   const kinds = [...new Set(issues.map(({ kind }) => kind))];
@@ -122,7 +124,7 @@ function lines({ mode, counts, issueCount, issues }: CheckReport, context: Conte
   );
   const more = issueCount - issues.length;
   const byHint = Map.groupBy(kinds, (kind) => issues.find((issue) => issue.kind === kind)?.hint ?? "");
-  const hints = [...byHint].map(([hint, same]) => `${same.join(", ")}: ${hint}`);
+  const hints = [...byHint].map(([hint, same]) => `${same.join(", ")}: ${output.withCommands(hint)}`);
   const lines = (text: string) => wrap(safeLine(text), output.width);
   return [
     ...issueLines(shown, context),

@@ -5,7 +5,9 @@ import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { capture } from "../capture.ts";
 import { commandHint } from "../hints.ts";
+import { processIo } from "../io.ts";
 import { main } from "../main.ts";
+import { Output } from "../output.ts";
 
 let cwd: string;
 beforeEach(async () => {
@@ -302,6 +304,30 @@ describe("words for what is shown", () => {
 
   test("$HOLDFAST_STORE is not the demo's", async () => {
     expect(await lesson("demo")).not.toContain("default $HOLDFAST_STORE");
+  });
+
+  test("commands of a package in a project's node_modules are started with npx", async () => {
+    const link = "/app/node_modules/.bin/holdfast";
+    const { stderr } = await capture(main, ["sessions", "show", "nope"], { cwd, script: link });
+    expect(stderr).toContain("hint: `npx holdfast sessions` lists those there are\n");
+    const usage = await capture(main, ["messages"], { cwd, script: link });
+    expect(usage.stderr).toContain("see `npx holdfast messages --help`\n");
+    const told = new Output({ ...processIo(), script: link }, false).withCommands(
+      "run `npx holdfast gc`, or `holdfast check`",
+    );
+    expect(told).toBe("run `npx holdfast gc`, or `npx holdfast check`");
+    const globally = await capture(main, ["sessions", "show", "nope"], { cwd, script: "/usr/local/bin/holdfast" });
+    expect(globally.stderr).toContain("hint: `holdfast sessions` lists those there are\n");
+    // Windows starts the file itself, of a project and of a global install: then the PATH tells them apart.
+    const file = "C:\\app\\node_modules\\holdfast\\bin\\holdfast.js";
+    writeFileSync(path.join(cwd, "holdfast.cmd"), "");
+    for (const [PATH, named] of [
+      [cwd, "`holdfast sessions`"],
+      [path.join(cwd, "node_modules", ".bin"), "`npx holdfast sessions`"],
+    ] as const) {
+      const shown = await capture(main, ["sessions", "show", "nope"], { cwd, script: file, env: { PATH } });
+      expect(shown.stderr).toContain(named);
+    }
   });
 
   test("commands from a clone are those that work there", async () => {

@@ -65,7 +65,7 @@ export const query: Command = {
     const { args, output } = context;
     if (args.flag("facts")) return await listFacts(context);
     const [given] = args.operands;
-    if (given === undefined) throw new UsageError("a query is missing; see holdfast query --help");
+    if (given === undefined) throw new UsageError("a query is missing; see `holdfast query --help`");
     const text = await readTextOperand(given, context.io);
     const asked = text.trimStart().startsWith("{") && isJson(text) ? JSON.parse(text) : text;
     const inputs = args.list("input").map(inputValue);

@@ -9,7 +9,8 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
-import { NEXT_WORKER, needDecision, needRun, RUN_HELP } from "../runs.ts";
+import { findInterruptedRuns, type InterruptedRun } from "../run-chain.ts";
+import { NEXT_WORKER, needDecision, needRun, RUN_HELP, stepName } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { jsonLine, quoted, safe, truncate, wrap } from "../terminal.ts";
 import { verdictWords } from "../timeline.ts";
@@ -30,7 +31,8 @@ export const pending: Command = {
   description:
     "Lists two kinds of questions. Approval: a tool asks before it is tried for the first time; nothing has happened yet. In doubt: " +
     "a worker died between doing a step and recording it, and the tool is not declared safe to do twice: find out whether it " +
-    `happened (its key may help), then answer. ${ANSWERS} With --answered: ` +
+    `happened (its key may help), then answer. The question is asked when a worker continues the run: until then the run is ` +
+    `listed as interrupted, with the steps in doubt. ${ANSWERS} With --answered: ` +
     "what was decided before, by whom and when, as the log has it. The newest session comes first, and of each its newest question.",
   options: {
     answered: { type: "flag", summary: "what was answered, instead of what waits for an answer" },
@@ -48,18 +50,28 @@ export const pending: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const [named] = context.args.operands;
-    const run = named === undefined ? undefined : (await needRun(holdfast, named)).id;
+    const only = named === undefined ? undefined : await needRun(holdfast, named);
+    const run = only?.id;
     const cursor = context.args.text("cursor");
     const answered = context.args.flag("answered");
+    const limit = context.args.number("limit") ?? 100;
     const { items: decisions, next } = await holdfast.runs.decisions({
-      ...{ answered, limit: context.args.number("limit") ?? 100, order: readOrder(context.args) },
+      ...{ answered, limit, order: readOrder(context.args) },
       ...(run === undefined ? {} : { run }),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    await context.output.answer(next === null ? { decisions } : { decisions, next }, () => {
-      if (decisions.length === 0) return [answered ? "nothing was decided" : "nothing to decide"];
-      if (answered) return table(ANSWERED, decisions, context.output.frame);
-      return decisions.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...decisionLines(one, context)]);
+    const interrupted = answered ? [] : await findInterruptedRuns(holdfast, only, limit);
+    const page = next === null ? { decisions } : { decisions, next };
+    await context.output.answer(answered ? page : { ...page, interrupted }, () => {
+      if (answered) {
+        return decisions.length === 0 ? ["nothing was decided"] : table(ANSWERED, decisions, context.output.frame);
+      }
+      const shown = [
+        ...decisions.map((one) => decisionLines(one, context)),
+        ...interrupted.map((one) => interruptedLines(one, context)),
+      ];
+      if (shown.length === 0) return ["nothing to decide"];
+      return shown.flatMap((lines, i) => [...(i === 0 ? [] : [""]), ...lines]);
     });
     if (next !== null) await context.output.note(`more: add --cursor '${next}'`);
     return undefined;
@@ -147,6 +159,24 @@ function decisionLines(decision: Decision, { output }: Context): string[] {
       if (width <= frame.width) return [`    ${command.padEnd(column)}${style.faint(does)}`];
       return [`    ${style.faint(`${does}:`)}`, `      ${command}`];
     }),
+  ];
+}
+
+/** Its question is not asked yet: whoever continues the run asks it. */
+function interruptedLines({ run, steps }: InterruptedRun, { output }: Context): string[] {
+  const { style, frame } = output;
+  const names = steps.map((step) => `${stepName(step)} (${step.iteration}/${step.path})`).join(", ");
+  return [
+    ...wrap(safe`run ${run.id} was interrupted, and nobody works on it`, frame.width).map((line) => style.strong(line)),
+    ...facts(
+      [
+        ["in doubt", names],
+        ["session", run.session],
+        ["agent", `${run.agent} ${run.agentVersion}`],
+        ["next", `run its program again, or ${output.commandLine("worker --agents FILE")}: it asks what is in doubt`],
+      ],
+      { ...frame, indent: 2 },
+    ),
   ];
 }
 

@@ -65,7 +65,9 @@ function lines({ run, resumeIteration, cached, inDoubt, asked, needsPerson }: Re
       ["approval", listed(asked, "")],
       [
         "a person",
-        needsPerson ? "will be asked when a worker takes it; holdfast runs pending lists it then" : "is not needed",
+        needsPerson
+          ? `will be asked when a worker takes it; ${output.commandLine("runs pending")} lists it then`
+          : "is not needed",
       ],
     ],
     output.frame,

@@ -10,6 +10,7 @@ import type { Step, StepContent } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
+import { findPredecessor, findSuccessors, type RunLink } from "../run-chain.ts";
 import { iterationWords, needRun, type Placed, placed, RUN_HELP, stepName, whyOf } from "../runs.ts";
 import { formatUsd } from "../spending.ts";
 import { facts } from "../table.ts";
@@ -25,7 +26,8 @@ export const show: Command = {
   usage: ["runs show RUN [--iteration N] [--last N] [--io]"],
   description:
     "Shows a run, what came of it, and the timeline: each iteration with its steps, how long they took and how often they " +
-    "were tried, who took the run over when a worker was gone, what it waited for, and what people decided. Steps in " +
+    "were tried, who took the run over when a worker was gone, what it waited for, and what people decided; " +
+    "also the run that it continues (a retry, a rewind or a fork), and those that continue it. Steps in " +
     "parallel branches show their place (2.1.3). With --io also what each step was given and gave; what is too long is cut on a " +
     `terminal, and above ${formatBytes(LIMITS.stepContentBytes)} named by its ref: holdfast blobs get REF reads it. ${RUN_HELP}`,
   options: {
@@ -57,8 +59,9 @@ export const show: Command = {
     const { items: decisions } = await holdfast.runs.decisions({
       ...{ run: run.id, limit: LIMITS.page, order: "oldest" },
     });
-    await output.answer({ run, value: result?.value ?? null, steps, decisions, timeline: moments }, () => [
-      ...describe(run, result, decisions, context),
+    const links = { continues: await findPredecessor(holdfast, run), continuedBy: await findSuccessors(holdfast, run) };
+    await output.answer({ run, ...links, value: result?.value ?? null, steps, decisions, timeline: moments }, () => [
+      ...describe(run, links, result, decisions, context),
       "",
       ...(moments.length === 0 ? ["nothing happened yet"] : timelineLines(moments, run.createdAt, output.frame)),
       ...(io ? contentLines(steps, moments, context) : []),
@@ -117,8 +120,20 @@ const NAMES = 12;
 /** More of them say no more: --json has all. */
 const MOST_DECISIONS = 10;
 
+interface RunLinks {
+  readonly continues: RunLink | null;
+  readonly continuedBy: readonly RunLink[];
+}
+
+/** "run_1 (retry)", "run_1 after iteration 2 (fork in session b)". */
+function linkWords({ run, session, how, iteration }: RunLink, own: string): string {
+  const place = how === "retry" ? "" : iteration === 0 ? " from its beginning" : ` after iteration ${iteration}`;
+  return `${run}${place} (${how}${session === own ? "" : `, session ${session}`})`;
+}
+
 function describe(
   run: Placed,
+  { continues, continuedBy }: RunLinks,
   result: RunResult | null,
   decisions: readonly Decision[],
   { output }: Context,
@@ -133,6 +148,8 @@ function describe(
       ["session", run.session],
       ["agent", `${run.agent} ${run.agentVersion}`],
       ["parent", run.parent ?? ""],
+      ["continues", continues === null ? "" : linkWords(continues, run.session)],
+      ...continuedBy.map((link) => ["continued by", linkWords(link, run.session)] as const),
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
       ["hint", run.error?.hint ?? ""],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],

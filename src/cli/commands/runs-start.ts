@@ -4,13 +4,13 @@ import type { RunResult } from "../../contracts/run-results.ts";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import type { AgentDefinition, RunInput } from "../../contracts/runs.ts";
 import { didYouMean } from "../../core/distance.ts";
-import { AGENTS_HELP, loadAgents } from "../agents.ts";
+import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject, readTextOperand } from "../input.ts";
 import { NEXT_WORKER, whyOf } from "../runs.ts";
-import { safe, truncate, wrap } from "../terminal.ts";
+import { quoted, safe, truncate, wrap } from "../terminal.ts";
 import { formatSpan } from "../units.ts";
 
 export const start: Command = {
@@ -18,7 +18,7 @@ export const start: Command = {
   summary: "begin a run of an agent",
   usage: [
     "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] " +
-      "[--lease SECONDS] [--wait | --now]",
+      "[--lease SECONDS] [--wait | --now] [--erased RULE]",
   ],
   description:
     `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that does not exist ` +
@@ -39,6 +39,7 @@ export const start: Command = {
     },
     wait: { type: "flag", summary: "work on it here until it has ended" },
     now: { type: "flag", summary: "work on it here until it ends or waits" },
+    erased: ERASED_OPTION,
   },
   operands: [{ name: "AGENT", need: "one" }],
   examples: [
@@ -50,16 +51,20 @@ export const start: Command = {
   ],
   next: NEXT_WORKER,
   run: async (context) => {
-    const { args, io, output } = context;
+    const { args, output } = context;
     const file = args.text("module");
     if (file === undefined) throw new UsageError("name the module that exports the agent: --module FILE");
     const input = await inputOf(context);
-    const agent = agentOf(await loadAgents([file], io), args.operand(0), file);
+    const erased = readErased(args);
+    const agent = agentOf(await loadAgents([file], context), args.operand(0), file);
     const holdfast = await context.open();
     if (args.flag("wait") && args.flag("now")) throw new UsageError("give --wait or --now, not both");
-    if (args.flag("wait") || args.flag("now")) {
+    const isHere = args.flag("wait") || args.flag("now");
+    if (erased.erased !== undefined && !isHere)
+      throw new UsageError("--erased goes with --wait or --now; a worker has its own");
+    if (isHere) {
       const onWait = (wait: RunWait) => void output.note(waitWords(wait));
-      const result = await holdfast.runs.execute(agent, input, { wait: args.flag("wait"), onWait });
+      const result = await holdfast.runs.execute(agent, input, { wait: args.flag("wait"), onWait, ...erased });
       await output.answer(result, () => told(result, context));
       return result.status === "failed" || result.status === "cancelled" ? EXIT.error : undefined;
     }
@@ -105,12 +110,13 @@ function waitWords({ run, reason, owner, waitsFor, atMostMs }: RunWait): string 
     const where = owner?.pid == null ? "" : ` (process ${owner.pid} on ${owner.host})`;
     return safe`run ${run} has a worker: ${owner?.worker ?? "?"}${where}; waiting until it ends, or shows no sign of life${most}`;
   }
-  if (reason === "paused") return safe`run ${run} is paused${most}; holdfast runs unpause ${run} continues it now`;
+  if (reason === "paused")
+    return safe`run ${run} is paused${most}; \`holdfast runs unpause ${quoted(run)}\` continues it now`;
   const [wait] = waitsFor;
   if (wait?.kind === "signal") {
-    return safe`run ${run} waits for the signal ${wait.name}${most}: holdfast runs signal ${run} ${wait.name} JSON`;
+    return safe`run ${run} waits for the signal ${wait.name}${most}: \`holdfast runs signal ${quoted(run)} ${quoted(wait.name)} JSON\``;
   }
-  if (wait?.kind === "decision") return safe`run ${run} waits for a person: holdfast runs pending`;
+  if (wait?.kind === "decision") return safe`run ${run} waits for a person: \`holdfast runs pending\``;
   return safe`run ${run} waits for run ${wait?.run ?? "?"}`;
 }
 
@@ -120,7 +126,9 @@ function told({ run, status, value }: RunResult, { output }: Context): string[] 
   const isRetryable = status === "failed" || status === "cancelled";
   return [
     ...wrap(safe`run ${run.id} is ${status}${why === "" ? "" : `: ${why}`}`, output.width),
-    ...(isRetryable ? [safe`holdfast runs retry ${run.id} continues it from the step it ended at`] : []),
+    ...(isRetryable
+      ? [safe`${output.commandLine(`runs retry ${quoted(run.id)}`)} continues it from the step it ended at`]
+      : []),
     ...(status === "completed" ? [safe`${output.interactive ? truncate(text, VALUE_CHARS) : text}`] : []),
   ];
 }

@@ -2,10 +2,13 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput } from "../../contracts/run-travel.ts";
 import type { Run } from "../../contracts/runs.ts";
+import type { Step } from "../../contracts/steps.ts";
 import type { Arguments } from "../arguments.ts";
 import type { Command, Context } from "../command.ts";
+import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject } from "../input.ts";
+import { findRepeatedSteps } from "../run-chain.ts";
 import { NEXT_WORKER, needRun, RUN_HELP, stepName } from "../runs.ts";
 import { safe, wrap } from "../terminal.ts";
 
@@ -32,9 +35,33 @@ function stateOf(args: Arguments): Pick<ForkRunInput, "state"> {
   return state === undefined ? {} : { state: readJson(state, "--state") };
 }
 
-async function told({ output }: Context, run: Run, from: string): Promise<undefined> {
+const YES = { yes: YES_OPTION } as const;
+const REPEATS =
+  "Tools that did their work in later iterations, and are not idempotent, do it again: the command lists them first, and asks.";
+
+/** Asks before effects are done again; comes back with the steps when the answer is yes. */
+async function confirmRepeats(context: Context, holdfast: Holdfast, run: Run, iteration: number) {
+  const steps = await findRepeatedSteps(holdfast, run, iteration);
+  if (steps.length === 0) return steps;
+  const shown = steps.slice(0, MOST_STEPS).map(stepWords);
+  const more = steps.length > MOST_STEPS ? [`and ${steps.length - MOST_STEPS} more`] : [];
+  const question = `Going on from there does again: ${[...shown, ...more].join(", ")}.`;
+  if (context.args.flag("yes")) await context.output.note(question);
+  await confirm(context, question, "nothing was changed");
+  return steps;
+}
+
+/** More of them say no more: `runs show` has all. */
+const MOST_STEPS = 12;
+
+function stepWords(step: Step): string {
+  const doubt = step.status === "started" ? ", which may have happened" : "";
+  return safe`${stepName(step)} (${step.iteration}/${step.path}${doubt})`;
+}
+
+async function told({ output }: Context, run: Run, from: string, repeats: readonly Step[]): Promise<undefined> {
   const place = run.iteration === 0 ? "from the beginning" : `after iteration ${run.iteration}`;
-  await output.answer(run, () =>
+  await output.answer({ ...run, repeats }, () =>
     wrap(
       safe`run ${run.id} in session ${run.session} goes on from ${from}, ${place}, as soon as a worker takes it`,
       output.width,
@@ -98,10 +125,10 @@ export const retry: Command = {
 export const fork: Command = {
   name: "fork",
   summary: "go on from an iteration of a run, in a new session",
-  usage: ["runs fork RUN [--iteration N] [--state JSON] [--session NEW-ID] [--limits JSON]"],
+  usage: ["runs fork RUN [--iteration N] [--state JSON] [--session NEW-ID] [--limits JSON] [--yes]"],
   description:
     "Makes a new session that has everything up to one of the run's iterations, and a run in it that goes on from there. " +
-    `The run and its session stay as they are. ${RUN_HELP}`,
+    `The run and its session stay as they are. ${REPEATS} ${RUN_HELP}`,
   options: {
     iteration: {
       type: "number",
@@ -110,6 +137,7 @@ export const fork: Command = {
     ...STATE_OPTION,
     session: { type: "text", value: "ID", summary: "the new session's id (default: one is made up)" },
     ...LIMITS_OPTION,
+    ...YES,
   },
   operands: [{ name: "RUN", need: "one" }],
   examples: [
@@ -120,28 +148,31 @@ export const fork: Command = {
   run: async (context) => {
     const { args } = context;
     const holdfast = await context.open();
-    const { id } = await needRun(holdfast, args.operand(0));
+    const run = await needRun(holdfast, args.operand(0));
     const [iteration, session] = [args.number("iteration"), args.text("session")];
+    const repeats = await confirmRepeats(context, holdfast, run, iteration ?? run.iteration);
     const input: ForkRunInput = {
       ...{ ...stateOf(args), ...limitsOf(args) },
       ...(iteration === undefined ? {} : { iteration }),
       ...(session === undefined ? {} : { session }),
     };
-    return told(context, await holdfast.runs.fork(id, input), id);
+    return told(context, await holdfast.runs.fork(run.id, input), run.id, repeats);
   },
 };
 
 export const rewind: Command = {
   name: "rewind",
   summary: "take a session back to an iteration of a run, and go on from there",
-  usage: ["runs rewind RUN --iteration N [--state JSON] [--limits JSON]"],
+  usage: ["runs rewind RUN --iteration N [--state JSON] [--limits JSON] [--yes]"],
   description:
     "Takes the run's session back to where it was after one of the run's iterations, or before the run began, and begins a " +
-    `run that goes on from there. Nothing is deleted: older heads still show what came later. A run that waits ends with it. ${RUN_HELP}`,
+    `run that goes on from there. Nothing is deleted: older heads still show what came later. A run that waits ends with it. ` +
+    `${REPEATS} ${RUN_HELP}`,
   options: {
     iteration: { type: "number", summary: "go on after this one; 0 is from before the run began" },
     ...STATE_OPTION,
     ...LIMITS_OPTION,
+    ...YES,
   },
   operands: [{ name: "RUN", need: "one" }],
   examples: [
@@ -154,8 +185,9 @@ export const rewind: Command = {
     const iteration = args.number("iteration");
     if (iteration === undefined) throw new UsageError("name the iteration to go back to with --iteration N");
     const holdfast = await context.open();
-    const { id } = await needRun(holdfast, args.operand(0));
+    const run = await needRun(holdfast, args.operand(0));
+    const repeats = await confirmRepeats(context, holdfast, run, iteration);
     const input: RewindRunInput = { iteration, ...stateOf(args), ...limitsOf(args) };
-    return told(context, await holdfast.runs.rewind(id, input), id);
+    return told(context, await holdfast.runs.rewind(run.id, input), run.id, repeats);
   },
 };

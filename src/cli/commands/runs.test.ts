@@ -346,7 +346,7 @@ describe("people", () => {
     expect(asked).toContain(`${decisions[0].id}  did pay happen?\n`);
     for (const part of ['{"eur":5}', paid[0], id, `holdfast runs deny '${decisions[0].id}'`])
       expect(asked).toContain(part);
-    expect(await json("runs", "pending", id)).toEqual({ decisions });
+    expect(await json("runs", "pending", id)).toEqual({ decisions, interrupted: [] });
     expect(await run("runs", "pending", "--answered")).toBe("nothing was decided\n");
   });
 
@@ -598,7 +598,7 @@ describe("verbs", () => {
     const { stdout, stderr } = await cli(["runs", "recover", "--all"], { columns: 80, env: { NO_COLOR: "1" } });
     expect(stdout).toMatch(new RegExp(`${id.slice(0, 12)} +desk +iteration 1 +2 steps +pay +will be asked\n`));
     expect(stderr.replaceAll(/\s+/g, " ")).toContain("people will be asked when a worker takes their run");
-    expect(await run("runs", "pending")).toBe("nothing to decide\n");
+    expect(await run("runs", "pending")).toContain(`run ${id} was interrupted, and nobody works on it\n`);
     expect((await run("runs", "show", id)).replaceAll(/\s+/g, " ")).toContain(
       "recovered: its worker was gone; for another to take",
     );

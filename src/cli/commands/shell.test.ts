@@ -61,7 +61,7 @@ describe("a head from the shell", () => {
 
   test("causes is where trace is", async () => {
     expect(await fails("causes", "chat#3")).toBe(
-      '2 holdfast: no command "causes"; holdfast trace --causes SESSION#SEQ tells what led to an event\n',
+      '2 holdfast: no command "causes"; `holdfast trace --causes SESSION#SEQ` tells what led to an event\n',
     );
   });
 });

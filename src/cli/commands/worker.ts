@@ -3,7 +3,7 @@ import type { Captures, CapturesRemoved } from "../../contracts/captures.ts";
 import type { Run } from "../../contracts/runs.ts";
 import type { Worker, WorkerNote } from "../../contracts/workers.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import { AGENTS_HELP, loadAgents } from "../agents.ts";
+import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
 import { sweptWords } from "../captures/sweep.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
@@ -21,7 +21,9 @@ const MOST_SWEEP_MS = 24 * 24 * HOUR_MS;
 export const worker: Command = {
   name: "worker",
   summary: "work on runs of your agents until told to stop",
-  usage: ["worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--sweep TIME] [--allow-mismatch]"],
+  usage: [
+    "worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--sweep TIME] [--allow-mismatch] [--erased RULE]",
+  ],
   description:
     "Takes runs that can go on, works on some at a time, wakes them at their timers and signals, and takes over those whose " +
     "worker shows no sign of life, of any machine that shares the store. " +
@@ -37,6 +39,7 @@ export const worker: Command = {
     grace: { type: "text", value: "TIME", summary: "what iterations get to come to their end (default 10s)" },
     sweep: { type: "text", value: "TIME", summary: "delete expired captures so often, or never (default 1h)" },
     "allow-mismatch": { type: "flag", summary: "also runs that another version, or other tools, of the agent began" },
+    erased: ERASED_OPTION,
   },
   operands: [],
   examples: [
@@ -54,14 +57,15 @@ export const worker: Command = {
     const grace = args.text("grace");
     const graceMs = grace === undefined ? undefined : parseDuration(grace, "--grace");
     const sweepMs = sweepGiven(context);
-    const agents = await loadAgents(files, context.io);
+    const erased = readErased(args);
+    const agents = await loadAgents(files, context);
     const teller = new Teller(context);
     const holdfast = await context.open({ environment: { ...realEnvironment(), log: teller.log } });
     const [concurrency, pollMs] = [args.number("concurrency"), args.number("poll")];
     const working = holdfast.runs.createWorker({
       agents,
       watch: teller.watch,
-      allowMismatch: args.flag("allow-mismatch"),
+      ...{ allowMismatch: args.flag("allow-mismatch"), ...erased },
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(pollMs === undefined ? {} : { pollMs }),
     });

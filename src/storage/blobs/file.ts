@@ -181,7 +181,7 @@ function fileError(error: unknown, root: string): unknown {
       return new HoldfastError("StoreFull", `no space left for blobs in ${root}; nothing was committed`, {
         ...at,
         retryable: true,
-        hint: "Free some space, or run `holdfast gc`, then try again.",
+        hint: "Free some space, or run `npx holdfast gc`, then try again.",
       });
     case "EACCES":
     case "EPERM":

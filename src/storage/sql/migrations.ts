@@ -236,7 +236,7 @@ export async function migrate(driver: Driver, options: MigrateOptions): Promise<
         `${options.target} has schema ${found.schemaVersion}, this is ${SCHEMA_VERSION}`,
         {
           details: { found: found.schemaVersion, known: SCHEMA_VERSION },
-          hint: "Run `holdfast migrate`, or open it with migrate: true.",
+          hint: "Run `npx holdfast migrate`, or open it with migrate: true.",
         },
       );
     }
@@ -281,7 +281,7 @@ async function createMeta(dialect: Dialect, execute: Execute, options: MigrateOp
 export function notThere(target: string): HoldfastError {
   return new HoldfastError("NotFound", `there is no store at ${target}`, {
     details: { kind: "store", target },
-    hint: "Run `holdfast init`, or open it with create: true.",
+    hint: "Run `npx holdfast init`, or open it with create: true.",
   });
 }
 

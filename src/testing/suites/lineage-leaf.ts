@@ -51,6 +51,24 @@ export const leafCases: readonly Case[] = [
     assert.equal(b.spent.costUsd, 0.3);
   }),
 
+  prove(
+    "QU1 sums and averages of costs have no dust in them, and other numbers are not rounded",
+    [...NEEDS, "query"],
+    async (given) => {
+      await given.sessions.create({ id: "s" });
+      for (const costUsd of [0.7, 0.1]) await given.lineage.calls.add("s", { type: "leaf", model: "m", costUsd });
+      const costs = "[?c :call/cost-usd ?usd]";
+      assert.deepEqual(await given.query(`[:find (sum ?usd) (avg ?usd) (max ?usd) :with ?c :where ${costs}]`), [
+        [0.8, 0.4, 0.7],
+      ]);
+      const large = "123456789012.75";
+      assert.equal(
+        await given.query(`[:find (sum ?x) . :with ?c :where ${costs} [(> ?usd 0.5)] [(+ ?usd ${large}) ?x]]`),
+        0.7 + Number(large),
+      );
+    },
+  ),
+
   prove("SE11 what a failed leaf call cost is recorded, and unknown cost is null", NEEDS, async (given) => {
     const { calls, sessions } = given.lineage;
     await given.sessions.create({ id: "caller" });

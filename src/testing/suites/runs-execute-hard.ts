@@ -225,4 +225,51 @@ export const hardExecuteCases: readonly Case[] = [
       assert.equal((await first).value, 1);
     },
   ),
+  prove("RU2 onWait is told once of what a call waits for, and may throw", [...NEEDS, "history"], async (given) => {
+    const { runs, history } = given;
+    const told: string[] = [];
+    const first = Promise.withResolvers<void>();
+    const waits = agent(async (it) => it.done(await it.waitFor("go")));
+    const onWait = ({ reason }: { readonly reason: string }) => {
+      told.push(reason);
+      first.resolve();
+      throw new Error("of the listener");
+    };
+    const waiting = runs.execute(waits, { session: "s", id: "r1" }, { onWait });
+    await first.promise;
+    // Each of them wakes the call, which looks and waits again.
+    for (const content of ["a", "b", "c"]) {
+      await history.append({ session: "s", agent: "ada" }, { role: "user", content });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await runs.signal("r1", "go", 1);
+    assert.equal((await waiting).value, 1);
+    assert.deepEqual(told, ["signal"]);
+    assert.equal((await runs.get("r1"))?.idle, null, "a run that has ended is not idle");
+  }),
+  prove(
+    "RU2 a call whose store is closed before its run has ended is Closed, and the run can be continued",
+    [...NEEDS, "another"],
+    async ({ runs, another }) => {
+      const [first, second] = [gate(), gate()];
+      const left = [first, second];
+      const works = agent(async (it) => {
+        await left.shift()?.pass();
+        return it.done(1);
+      });
+      const [one, two, three] = [await another(), await another(), await another()];
+      const working = one.runs.execute(works, { session: "s", id: "r1" });
+      await first.reached;
+      await Promise.all([refuses("Closed", () => working), one.close()]);
+      const resumed = two.runs.resume(works, "r1");
+      await second.reached;
+      await Promise.all([refuses("Closed", () => resumed), two.close()]);
+      assert.equal((await runs.execute(works, { session: "s", id: "r1" })).value, 1);
+      const waits = agent(async (it) => it.done(await it.waitFor("go")));
+      const waiting = three.runs.execute(waits, { session: "t", id: "r2" }, { onWait: () => void three.close() });
+      await refuses("Closed", () => waiting);
+      await runs.signal("r2", "go", 2);
+      assert.equal((await runs.execute(waits, { session: "t", id: "r2" })).value, 2);
+    },
+  ),
 ];

@@ -48,7 +48,7 @@ export function sqliteError(error: unknown, path: string): unknown {
       return new HoldfastError("StoreFull", `no space left for ${path}; nothing of this change was written`, {
         ...at,
         retryable: true,
-        hint: "Free some space, or run `holdfast gc`, then try again.",
+        hint: "Free some space, or run `npx holdfast gc`, then try again.",
       });
     case 11: // CORRUPT
       return corrupted(path, error);

@@ -1,0 +1,109 @@
+// How runs continue one another: a retry, a rewind or a fork names the run it continues in its first event.
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Run } from "../contracts/runs.ts";
+import type { Step } from "../contracts/steps.ts";
+import { plainObject } from "../core/decode.ts";
+
+/** One of two runs of which the later continues the earlier. */
+export interface RunLink {
+  readonly run: string;
+  readonly session: string;
+  readonly how: "retry" | "rewind" | "fork";
+  /** The later run goes on after this iteration of the earlier one; 0: from its beginning. */
+  readonly iteration: number;
+}
+
+type RunName = Pick<Run, "id" | "session">;
+
+/** The run that it continues; null: none. */
+export async function findPredecessor({ runs }: Holdfast, { id, session: own }: RunName): Promise<RunLink | null> {
+  const [created] = await runs.events(id, { limit: 1 });
+  const from = plainObject.read(created?.data.from);
+  if (typeof from?.run !== "string" || typeof from.session !== "string") return null;
+  const how = from.retry === true ? "retry" : from.session === own ? "rewind" : "fork";
+  return { run: from.run, session: from.session, how, iteration: Number(from.iteration ?? 0) };
+}
+
+const FORKS_QUERY =
+  "[:find [?id ...] :in $ ?source :where [?s :session/id ?source] [?d :derivation/source-session ?s] " +
+  "[?d :derivation/target-session ?t] [?t :session/id ?id]]";
+
+/** The runs that continue it, oldest first: retries and rewinds in its own session, forks in those forked from it. */
+export async function findSuccessors(holdfast: Holdfast, run: RunName): Promise<readonly RunLink[]> {
+  const forks = await holdfast.query(FORKS_QUERY, [run.session]);
+  const sessions = new Set([run.session, ...(Array.isArray(forks) ? forks.map(String) : [])]);
+  const found: (RunLink & { readonly createdAt: number })[] = [];
+  for (const session of sessions) {
+    for (const later of await runsIn(holdfast, session)) {
+      const link = later.id === run.id ? null : await findPredecessor(holdfast, later);
+      if (link?.run !== run.id) continue;
+      found.push({ ...link, run: later.id, session, createdAt: later.createdAt });
+    }
+  }
+  return found.toSorted((a, b) => a.createdAt - b.createdAt).map(({ createdAt: _, ...link }) => link);
+}
+
+async function runsIn({ runs }: Holdfast, session: string): Promise<readonly Run[]> {
+  const found: Run[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await runs.list({ session, limit: LIMITS.page, ...(cursor === undefined ? {} : { cursor }) });
+    found.push(...page.items);
+    if (page.next === null) return found;
+    cursor = page.next;
+  }
+}
+
+/**
+ * What a run that goes on after that iteration does again although it is not declared safe to do twice: tools that have, or
+ * may have, done their work, and children. Runs that it retries count too: their steps are part of it.
+ */
+export async function findRepeatedSteps(holdfast: Holdfast, run: RunName, iteration: number): Promise<readonly Step[]> {
+  const steps = await holdfast.runs.steps(run.id);
+  const repeated = steps.filter((step) => step.iteration > iteration && isEffect(step));
+  const earlier = await findPredecessor(holdfast, run);
+  if (earlier?.how !== "retry" || (await holdfast.runs.get(earlier.run)) === null) return repeated;
+  return [...(await findRepeatedSteps(holdfast, { id: earlier.run, session: run.session }, iteration)), ...repeated];
+}
+
+/** A failed or unanswered step has done nothing that anybody relies on. */
+function isEffect({ kind, status, idempotent }: Step): boolean {
+  if (status !== "done" && status !== "started") return false;
+  return kind === "spawn" || (kind === "tool" && idempotent === false);
+}
+
+/** Runs that nobody works on, with the steps of which nobody knows whether they happened. */
+export interface InterruptedRun {
+  readonly run: Run;
+  readonly steps: readonly Step[];
+}
+
+/** Their questions are asked when a worker continues them. `only`: of this run alone. */
+export async function findInterruptedRuns(
+  holdfast: Holdfast,
+  only: Run | undefined,
+  most: number,
+): Promise<readonly InterruptedRun[]> {
+  const found: InterruptedRun[] = [];
+  for (const run of only === undefined ? await unfinishedRuns(holdfast) : [only]) {
+    const isLeft = run.idle?.reason === "owner-gone" || run.idle?.reason === "queued";
+    if (!isLeft || run.epoch === 0 || found.length >= most) continue;
+    const steps = await holdfast.runs.steps(run.id, { iteration: run.iteration + 1 });
+    const inDoubt = steps.filter((step) => step.status === "started" && step.kind === "tool" && isEffect(step));
+    if (inDoubt.length > 0) found.push({ run, steps: inDoubt });
+  }
+  return found;
+}
+
+async function unfinishedRuns({ runs }: Holdfast): Promise<readonly Run[]> {
+  const found: Run[] = [];
+  for (const status of ["running", "recovering"] as const) {
+    for (let cursor: string | undefined; ; ) {
+      const page = await runs.list({ status, limit: LIMITS.page, ...(cursor === undefined ? {} : { cursor }) });
+      found.push(...page.items);
+      if (page.next === null) break;
+      cursor = page.next;
+    }
+  }
+  return found;
+}
