@@ -106,6 +106,8 @@ export interface Dialect {
    * the migration's own lock does that.
    */
   readonly excludeCommits: readonly Sql[];
+  /** Epoch milliseconds by the server's clock, as `ms`; null when there is no server. */
+  readonly serverTime: Sql | null;
   readonly tableNames: Sql;
   /** Names and types of a table's columns, for the test that compares them with contracts/rows.ts. */
   readonly describeTable: Sql;

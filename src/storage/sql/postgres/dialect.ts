@@ -207,6 +207,7 @@ export const postgres: Dialect = {
   // the migration may read as of a moment before it, where transactions are repeatable reads by default: the table is
   // written anew, because of such a table it then sees no row at all (PostgreSQL manual, "MVCC caveats").
   excludeCommits: [`ALTER TABLE holdfast_meta ALTER COLUMN value TYPE TEXT COLLATE "C" USING value || ''`],
+  serverTime: "SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms",
   tableNames: "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
   describeTable:
     "SELECT column_name AS name, data_type AS type FROM information_schema.columns " +
