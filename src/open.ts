@@ -38,6 +38,7 @@ import { createBlobs } from "./storage/blobs/store.ts";
 import type { Driver } from "./storage/sql/driver.ts";
 import { migrate, notThere } from "./storage/sql/migrations.ts";
 import { openPostgres } from "./storage/sql/postgres/driver.ts";
+import { openClock } from "./storage/sql/server-clock.ts";
 import { openSqlite } from "./storage/sql/sqlite/driver.ts";
 import { SqlStorage } from "./storage/sql/store.ts";
 import { createTasks } from "./tasks/tasks.ts";
@@ -96,17 +97,23 @@ async function openDriver(
   between: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Holdfast> {
   try {
-    const meta = await migrate(driver, { ...settings, target: shown });
-    const storage = between(new SqlStorage(driver, settings.environment));
+    const { environment, clock } = await openClock(driver, settings.environment);
+    const meta = await migrate(driver, { ...settings, environment, target: shown });
+    const storage = between(new SqlStorage(driver, environment));
     const info: StoreInfo = { url: shown, engine: driver.dialect.engine, ...meta };
-    return compose(storage, info, settings, options);
+    return { ...compose(storage, info, { ...settings, environment }, options), clock };
   } catch (error) {
     await driver.close();
     throw error;
   }
 }
 
-function compose(storage: Storage, info: StoreInfo, settings: Settings, options: OpenOptions): Holdfast & Fencing {
+function compose(
+  storage: Storage,
+  info: StoreInfo,
+  settings: Settings,
+  options: OpenOptions,
+): Omit<Holdfast, "clock"> & Fencing {
   const payloads = createPayloads(storage, options.blobs);
   const { runs, close: giveBack } = createRuns(storage, payloads);
   const lifetime = new Lifetime(() => storage.close(), giveBack);

@@ -1,46 +1,14 @@
-// A store that an older version wrote: test/fixtures/schema-1.json holds its rows as they were.
+// Stores that older versions wrote, and the migrations that bring them here.
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
 import { expect, test } from "vitest";
 import { open } from "../src/open.ts";
-import type { Driver, Param } from "../src/storage/sql/driver.ts";
-import { MIGRATIONS, renderDdl } from "../src/storage/sql/migrations.ts";
+import { MIGRATIONS, renderDdl, SCHEMA_VERSION } from "../src/storage/sql/migrations.ts";
+import { postgres } from "../src/storage/sql/postgres/dialect.ts";
+import { sqlite } from "../src/storage/sql/sqlite/dialect.ts";
 import { ENGINES } from "./engines.ts";
-
-type Cell = number | string | { readonly hex: string };
-type Rows = Readonly<Record<string, readonly Readonly<Record<string, Cell>>[]>>;
-
-const OLD: Rows = JSON.parse(readFileSync(path.join(import.meta.dirname, "fixtures/schema-1.json"), "utf8"));
-
-/** Takes away what the newest version made, and makes what the first one had. */
-async function makeOld(driver: Driver): Promise<void> {
-  const tables = (await driver.read(driver.dialect.tableNames, [])).map(({ name }) => String(name));
-  const [first] = MIGRATIONS;
-  await driver.migrate(true, async (execute) => {
-    for (const table of tables) if (table !== "holdfast_meta") await execute(`DROP TABLE ${table}`);
-    for (const ddl of first?.up ?? []) await execute(renderDdl(driver.dialect, ddl));
-    await execute("DELETE FROM counters");
-    await execute("DELETE FROM holdfast_meta");
-  });
-  const isPostgres = driver.dialect.engine === "postgres";
-  for (const [table, rows] of Object.entries(OLD)) {
-    for (const row of rows) {
-      const names = Object.keys(row);
-      const params = Object.values(row).map(
-        (cell): Param => (typeof cell === "object" ? new Uint8Array(Buffer.from(cell.hex, "hex")) : cell),
-      );
-      await driver.transact(function* () {
-        const places = names.map(() => "?").join(", ");
-        const given = isPostgres ? "OVERRIDING SYSTEM VALUE " : "";
-        const sql = `INSERT INTO ${table} (${names.join(", ")}) ${given}VALUES (${places})`;
-        yield { steps: [{ kind: "query", sql, params }], last: true };
-      });
-    }
-    const isNumbered = rows.some((row) => "no" in row);
-    const next = `SELECT setval(pg_get_serial_sequence('${table}', 'no'), (SELECT max(no) FROM ${table}))`;
-    if (isPostgres && isNumbered) await driver.read(next, []);
-  }
-}
+import { examineOld, makeOld } from "./old-store.ts";
 
 test.each(ENGINES)("ST4 a store of schema 1 opens with everything it held ($name)", async (engine) => {
   const ground = await engine.fresh();
@@ -49,23 +17,46 @@ test.each(ENGINES)("ST4 a store of schema 1 opens with everything it held ($name
     const hf = await open(ground.url);
     try {
       expect(hf.info.schemaVersion).toBe(MIGRATIONS.length);
-      const scope = { session: "old", agent: "ada" };
-      expect((await hf.history.get(scope)).map(({ seq }) => seq)).toEqual([2, 3]);
-      expect(await hf.state.get("old")).toEqual({ a: 1, b: "three" });
-      expect(await hf.sessions.get("alias")).toMatchObject({ id: "old", title: "Old", kind: "entry", head: null });
-      expect(await hf.log.verify("old")).toMatchObject({ ok: true });
-      expect((await hf.check()).issues).toEqual([]);
-      const again = await hf.history.append(scope, { role: "user", content: "short", key: "k1" });
-      expect(again.seq).toBe(2);
-      const head = await hf.heads.publish("old");
-      await hf.sessions.fork(`old@${head.id}`, { id: "new" });
-      await hf.history.append({ session: "new", agent: "ada" }, { role: "user", content: "goes on" });
-      expect(await hf.history.session("new")).toHaveLength(3);
-      expect((await hf.check()).issues).toEqual([]);
+      await examineOld(hf);
     } finally {
       await hf.close();
     }
   } finally {
     await ground.end();
   }
+});
+
+/**
+ * The first half of the SHA-256 over each migration's statements, as each engine gets them. Stores in the world were made
+ * by these texts: never change a line, add a migration.
+ */
+const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string]>> = {
+  1: ["5f6996c0bbf4f7b3d7c64c851761cf5c", "39d68e286348613db0d7b179ffcd452b"],
+  2: ["b4e070f0a1bd8bdb1cba8c7bffee2f06", "c8652781a2e470d6fb7b6e237ce10644"],
+  3: ["fa3037c05a860fe0755c96e571c75043", "fa3037c05a860fe0755c96e571c75043"],
+  4: ["8b0b8fdfa8bd3d276f868619b791d0c5", "8b0b8fdfa8bd3d276f868619b791d0c5"],
+  5: ["8954531d3f74c5196e5487d6feefaaa4", "abde8651dafb0001da9248b35980419e"],
+  6: ["eb6b3660303779f306c8a70d24ace2fb", "eb6b3660303779f306c8a70d24ace2fb"],
+  7: ["f611c0fdb416e6dfe3b2a1aa656fac51", "f611c0fdb416e6dfe3b2a1aa656fac51"],
+  8: ["1114d4db2da57b8f351e07f339ae2ee1", "bbf6461529ec3faa889f4be1037af26d"],
+  9: ["e3b0c44298fc1c149afbf4c8996fb924", "e3b0c44298fc1c149afbf4c8996fb924"],
+};
+
+const DIALECTS = [sqlite, postgres];
+
+test("ST4 a migration's statements never change once they are released", () => {
+  const found = MIGRATIONS.map(({ version, up }) => {
+    const hashes = DIALECTS.map((dialect) => {
+      const text = up.map((ddl) => renderDdl(dialect, ddl)).join(";\n");
+      return createHash("sha256").update(text).digest("hex").slice(0, 32);
+    });
+    return [version, hashes] as const;
+  });
+  expect(Object.fromEntries(found)).toEqual(PINNED);
+  expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, i) => i + 1));
+});
+
+test("ST4 docs/format.md names the schema version that it describes", () => {
+  const text = readFileSync(path.join(import.meta.dirname, "../docs/format.md"), "utf8");
+  expect(/^Schema version (\d+),/m.exec(text)?.[1]).toBe(String(SCHEMA_VERSION));
 });

@@ -2,7 +2,10 @@
 // that one integer seed reproduces everything; SQL never says now() or random().
 
 export interface Environment {
-  /** Wall clock, epoch milliseconds. Recorded in rows; nothing is ever ordered by it. */
+  /**
+   * Wall clock, epoch milliseconds. Recorded in rows; nothing is ever ordered by it. On PostgreSQL the store goes by the
+   * server's clock instead: see isTimeSource.
+   */
   now(): number;
   /** Milliseconds on a clock that never goes back. Deadlines and leases are judged by it. */
   monotonic(): number;
@@ -13,6 +16,11 @@ export interface Environment {
   /** Runs the function in a later macrotask: what is asked for until then goes together. */
   defer(run: () => void): void;
   log(level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>): void;
+  /**
+   * true: what now() says is the time, for example in a simulation, and a database server's clock is not asked. Otherwise
+   * now() is a machine's clock, which may be wrong, and stores on PostgreSQL correct it by the server's.
+   */
+  readonly isTimeSource?: boolean;
   /** Not given: whether a worker's process is gone cannot be told, and its lease ends by time alone. */
   readonly processes?: Processes;
 }

@@ -55,6 +55,18 @@ export interface StoreInfo {
   readonly createdAt: number;
 }
 
+/** The clock by which the store judges what is due: sleeps, pauses, timeouts, deadlines, expiry. */
+export interface StoreClock {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** server: that of the PostgreSQL server; machine: this machine's. */
+  readonly source: "server" | "machine";
+  /** How far this machine's own clock is ahead of it; negative when it is behind. 0 when it is the machine's. */
+  readonly machineAheadMs: number;
+  /** The server's clock was measured to within this. */
+  readonly uncertaintyMs: number;
+}
+
 export interface NounStats {
   /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
   readonly rows: number;
@@ -134,6 +146,8 @@ export interface Holdfast {
   causes: Tracing["causes"];
   /** Whether everything the store holds agrees; see docs/checker.md. */
   check: Checking["check"];
+  /** Which time it is for the store, and how far this machine's clock is from it. */
+  clock(): StoreClock;
   /** Waits for what is under way, then closes; safe to call twice. Calls after it are refused with Closed. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

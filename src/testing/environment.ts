@@ -34,6 +34,7 @@ export function simulatedEnvironment(seed: number): SimulatedEnvironment {
   return {
     seed,
     logs,
+    isTimeSource: true,
     now,
     monotonic: () => monotonic,
     random: (bytes) => Uint8Array.from({ length: bytes }, () => next() & 0xff),
@@ -71,6 +72,7 @@ export function adjustableEnvironment(): Environment & Clock {
   const monotonic = () => real.monotonic() + offset;
   return {
     ...real,
+    isTimeSource: true,
     now: () => real.now() + offset + skew,
     monotonic,
     sleep: async (ms, signal) => {

@@ -15,17 +15,18 @@ export async function expiredCaptures({ captures }: Holdfast): Promise<Capture[]
   return found.toSorted((a, b) => (b.expiresAt ?? 0) - (a.expiresAt ?? 0));
 }
 
-export function isExpired({ expiresAt }: Capture): boolean {
-  return expiresAt !== null && expiresAt <= Date.now();
+/** By the store's clock. */
+export function isExpired({ clock }: Holdfast, { expiresAt }: Capture): boolean {
+  return expiresAt !== null && expiresAt <= clock().now;
 }
 
 /** "cap_… expired 2 h ago and was not swept yet" */
-export function expiredWords({ id, expiresAt }: Capture): string {
-  return `${id} expired ${formatSpan(Date.now() - (expiresAt ?? 0))} ago and was not swept yet`;
+export function expiredWords({ clock }: Holdfast, { id, expiresAt }: Capture): string {
+  return `${id} expired ${formatSpan(clock().now - (expiresAt ?? 0))} ago and was not swept yet`;
 }
 
-export function captureExpired(capture: Capture): HoldfastError {
-  return new HoldfastError("CaptureExpired", expiredWords(capture), {
+export function captureExpired(holdfast: Holdfast, capture: Capture): HoldfastError {
+  return new HoldfastError("CaptureExpired", expiredWords(holdfast, capture), {
     hint: `\`holdfast captures keep ${capture.id}\` keeps it, and then it can be put back`,
     details: { kind: "capture", id: capture.id, expiresAt: capture.expiresAt },
   });

@@ -126,7 +126,7 @@ export async function whyNoCapture(
   agent: CodingAgent | undefined,
 ): Promise<HoldfastError> {
   const expired = (await expiredCaptures(holdfast)).find(isOfWhich(which, agent));
-  if (expired !== undefined) return captureExpired(expired);
+  if (expired !== undefined) return captureExpired(holdfast, expired);
   const { request, sessionId } = which;
   const option = request === undefined ? `--session-id ${quoted(sessionId ?? "")}` : `--request ${quoted(request)}`;
   const isTold = (await conversationOf(holdfast, which, agent)) !== null;

@@ -165,7 +165,7 @@ const ls: Command = {
       sort: sortOf(args.text("sort") ?? "age"),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    const now = Date.now();
+    const now = holdfast.clock().now;
     await output.answer(page, () => (page.items.length === 0 ? ["no blobs"] : listLines(page.items, now, output)));
     if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
     return undefined;

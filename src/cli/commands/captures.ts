@@ -51,7 +51,7 @@ const ls: Command = {
     const page = args.flag("expired") ? await expiredPage(holdfast, filter) : await holdfast.captures.list(filter);
     const none = args.flag("expired") ? "no captures that have expired" : "no captures";
     await output.answer(page, () =>
-      page.items.length === 0 ? [none] : captureTable(page.items, Date.now(), output.frame),
+      page.items.length === 0 ? [none] : captureTable(page.items, holdfast.clock().now, output.frame),
     );
     if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
     else if (!args.flag("expired") && !output.json) await noteOthers(holdfast, filter, context);
@@ -114,13 +114,13 @@ const show: Command = {
     const { output } = context;
     const holdfast = await context.open();
     const capture = await needCapture(holdfast, context.args.operand(0));
-    const files = isExpired(capture) ? null : await holdfast.captures.files(capture.id);
+    const files = isExpired(holdfast, capture) ? null : await holdfast.captures.files(capture.id);
     await output.answer({ ...capture, files }, () => [
-      ...captureFacts(capture, Date.now(), output.frame),
+      ...captureFacts(capture, holdfast.clock().now, output.frame),
       ...(files === null ? [] : ["", ...fileTable(files, output.frame)]),
     ]);
     if (files === null) {
-      await output.note(`${expiredWords(capture)}: \`holdfast captures keep ${capture.id}\` keeps it`);
+      await output.note(`${expiredWords(holdfast, capture)}: \`holdfast captures keep ${capture.id}\` keeps it`);
     }
     return undefined;
   },
@@ -253,31 +253,33 @@ const keep: Command = {
     { command: "holdfast captures keep cap_3k9x… --ttl 30d", does: "for 30 days from now on" },
   ],
   run: async (context) => {
-    const expiresAt = untilGiven(context);
+    const expiryAt = expiryGiven(context);
     const holdfast = await context.open();
+    const expiresAt = expiryAt(holdfast.clock().now);
     const { id } = await needCapture(holdfast, context.args.operand(0));
     const capture = await holdfast.captures.expire(id, expiresAt);
-    await context.output.answer(capture, () => [safe`${capture.id} expires ${expiry(capture, Date.now())}`]);
+    await context.output.answer(capture, () => [safe`${capture.id} expires ${expiry(capture, holdfast.clock().now)}`]);
     return undefined;
   },
 };
 
-function untilGiven({ args }: Context): number | null {
+/** Until when, once it is known which time it is for the store. */
+function expiryGiven({ args }: Context): (now: number) => number | null {
   const [ttl, until] = [args.text("ttl"), args.text("until")];
   if (ttl !== undefined && until !== undefined)
     throw new UsageError("--ttl and --until say the same: give one of them");
   if (until !== undefined) {
     const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(until) ? Date.parse(until) : Number.NaN;
     if (Number.isNaN(at)) throw new UsageError(`--until takes a date such as 2027-01-31 (UTC), not "${until}"`);
-    if (at <= Date.now()) {
+    return (now) => {
+      if (at > now) return at;
       throw new UsageError(
         `--until ${until} is over: nothing was changed; \`holdfast captures rm\` deletes one at once`,
       );
-    }
-    return at;
+    };
   }
   const ttlMs = ttl === undefined ? null : parseDurationOrNever(ttl, "--ttl");
-  return ttlMs === null ? null : Date.now() + ttlMs;
+  return (now) => (ttlMs === null ? null : now + ttlMs);
 }
 
 const ALL: readonly Command[] = [ls, show, rm, sweep, prefer, keep];

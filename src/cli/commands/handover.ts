@@ -71,7 +71,8 @@ async function subject(context: Context): Promise<Subject> {
     return { holdfast, session: session.id, capture: await captureOf(holdfast, session) };
   }
   const capture = await findCapture(holdfast, which, agent);
-  if (capture !== null) return { holdfast, session: capture.session, capture: isExpired(capture) ? null : capture };
+  if (capture !== null)
+    return { holdfast, session: capture.session, capture: isExpired(holdfast, capture) ? null : capture };
   const session = await conversationOf(holdfast, which, agent);
   if (session !== null) return { holdfast, session: session.id, capture: null };
   throw nothing(which);

@@ -128,7 +128,7 @@ async function sourceAsked(context: Context): Promise<AskedSource> {
   const holdfast = await context.open();
   const capture = await findCapture(holdfast, which, agent);
   if (capture === null) throw await whyNoCapture(holdfast, which, agent);
-  if (isExpired(capture)) throw captureExpired(capture);
+  if (isExpired(holdfast, capture)) throw captureExpired(holdfast, capture);
   checkAgent(capture.agent, agent);
   return { capture: capture.id, source: await sourceOfCapture(holdfast.captures, capture.id) };
 }

@@ -43,7 +43,7 @@ const ls: Command = {
     const holdfast = await context.open();
     const { items, next, leftOut } = await listed(holdfast, filterOf(context), context);
     const { output } = context;
-    const now = Date.now();
+    const now = holdfast.clock().now;
     const nameOf = output.interactive ? shortNames(items.flatMap(named)) : (id: string) => id;
     await output.answer({ items, next }, () => {
       return items.length === 0 ? ["no runs"] : table(columns(now, nameOf), items, output.frame);

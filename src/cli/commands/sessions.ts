@@ -39,7 +39,7 @@ const ls: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const page = await holdfast.sessions.list(filterOf(context));
-    const now = Date.now();
+    const now = holdfast.clock().now;
     await context.output.answer(page, () => {
       if (page.items.length === 0) return ["no sessions"];
       return table(columns(now), page.items, context.output.frame);

@@ -1,15 +1,15 @@
 // holdfast stats: how big the store is, what takes the room, and what sharing and compression saved.
-import type { Stats } from "../../contracts/holdfast.ts";
+import type { Stats, StoreClock } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
 import { type Column, facts, ID, table } from "../table.ts";
-import { formatBytes, formatCount, formatPercent } from "../units.ts";
+import { formatBytes, formatCount, formatPercent, formatSpan } from "../units.ts";
 
 export const stats: Command = {
   name: "stats",
   summary: "sizes, largest sessions, savings",
   usage: ["stats [--sessions N]"],
   description:
-    "Tells how much the store takes, in the database and in blobs kept outside of it, how many rows each kind of " +
+    "Tells by which clock the store goes, how much it takes, in the database and in blobs kept outside of it, how many rows each kind of " +
     "thing has (on every line, also those that were left; what a fork inherits is counted where it is), which sessions are the " +
     "largest, with their attachments, state, calls, steps and captures (SHARED is what other sessions refer to as well), and what was " +
     "saved by keeping the same bytes once and by compression.",
@@ -26,11 +26,15 @@ export const stats: Command = {
     const holdfast = await context.open();
     const found = await holdfast.stats({ sessions: context.args.number("sessions") ?? 10 });
     const { engine, schemaVersion, storeId } = holdfast.info;
-    const value = { store: context.storeName, engine, schemaVersion, storeId, ...found };
-    await context.output.answer(value, () => lines(found, context));
+    const clock = holdfast.clock();
+    const value = { store: context.storeName, engine, schemaVersion, storeId, clock, ...found };
+    await context.output.answer(value, () => lines(found, clock, context));
     return undefined;
   },
 };
+
+/** Clocks that differ by less agree. */
+const SAME_MS = 500;
 
 type SessionSize = Stats["sessions"][number];
 
@@ -48,7 +52,11 @@ const ROW_NAMES: Readonly<Record<string, string>> = {
   blobs: "payloads with a row of their own",
 };
 
-function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeName }: Context): string[] {
+function lines(
+  { bytesOnDisk, nouns, blobs, sessions }: Stats,
+  clock: StoreClock,
+  { output, storeName }: Context,
+): string[] {
   const { frame, style } = output;
   const counts = Object.entries(nouns)
     .flatMap(([noun, { rows, deleted = 0, partial = 0 }]): [string, number][] => [
@@ -65,6 +73,7 @@ function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeNa
     ...facts(
       [
         ["store", storeName],
+        ["clock", clockWords(clock)],
         ["database", formatBytes(bytesOnDisk)],
         ["outside it", blobs.outsideBytes === 0 ? "" : `${formatBytes(blobs.outsideBytes)} of blobs`],
       ],
@@ -87,6 +96,16 @@ function lines({ bytesOnDisk, nouns, blobs, sessions }: Stats, { output, storeNa
     ),
     ...(sessions.length === 0 ? [] : ["", ...table(COLUMNS, sessions, frame)]),
   ];
+}
+
+/** Nothing of a clock that is this machine's own: there is no other. */
+export function clockWords({ source, machineAheadMs, uncertaintyMs }: StoreClock): string {
+  if (source === "machine") return "";
+  const difference =
+    Math.abs(machineAheadMs) <= uncertaintyMs + SAME_MS
+      ? "agrees with it"
+      : `is ${formatSpan(Math.abs(machineAheadMs))} ${machineAheadMs > 0 ? "ahead of" : "behind"} it`;
+  return `the database server's; this machine's ${difference} (measured to ${uncertaintyMs} ms)`;
 }
 
 /** Small blobs can take a little more than they hold: that is not a saving of "-3 %" but none. */

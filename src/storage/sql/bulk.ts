@@ -19,8 +19,12 @@ export function rowsText(spec: BulkSpec, width: number): string {
     }
     case "update":
     case "fence":
-      return `UPDATE ${spec.table} SET ${set} WHERE ${key.replaceAll("was_", "")}${spec.suffix}`;
+      return `UPDATE ${spec.table} SET ${set} WHERE ${key.replaceAll("was_", "")}${spec.suffix}${required(spec)}`;
     case "delete":
       return `DELETE FROM ${spec.table} WHERE ${key}`;
   }
+}
+
+function required({ requires }: BulkSpec): string {
+  return requires === undefined ? "" : ` AND EXISTS (${requires})`;
 }

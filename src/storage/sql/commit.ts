@@ -10,6 +10,7 @@ import { type BranchStanding, rootOf, type StandingHead } from "../../core/head.
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
 import { guardKey, judge, type Located, namedBy, publishes, type Snapshot, type Verdict } from "./judge.ts";
+import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
 import { Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS, QUERIES } from "./statements.ts";
@@ -171,6 +172,7 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
     : [];
   const rows = yield {
     steps: [
+      READ_SCHEMA,
       ...settle,
       { kind: "lookup", sql: SESSION_LOOKUP, keys: sessionIds(batch), lock: true },
       { kind: "lookup", sql: AGENT_LOOKUP, keys: agentIds(batch), lock: false },
@@ -184,7 +186,8 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
     ],
     last: false,
   };
-  const [sessionRows, agentRows, aliasRows, blobRows, ...rest] = rows.slice(settle.length);
+  requireKnownSchema(rows[0]);
+  const [sessionRows, agentRows, aliasRows, blobRows, ...rest] = rows.slice(1 + settle.length);
   const guardRows = rest.slice(0, asked.length);
   const standings = new Map(
     published.flatMap((id, i) => {

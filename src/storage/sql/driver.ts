@@ -21,6 +21,8 @@ export interface BulkSpec {
   readonly key: readonly string[];
   /** Follows an insert, such as ON CONFLICT …; names of the table and of excluded rows are the same in both engines. */
   readonly suffix: string;
+  /** Of a fence: a SELECT that must find a row, asked before any row is locked. */
+  readonly requires?: Sql;
 }
 
 export interface BulkColumn {
@@ -99,6 +101,13 @@ export interface Dialect {
   readonly lockRow: string;
   /** The greater of two values, NULL when one is. */
   greater(a: string, b: string): string;
+  /**
+   * Said at the beginning of a migration: waits for the commits under way and keeps others out until it ends. None where
+   * the migration's own lock does that.
+   */
+  readonly excludeCommits: readonly Sql[];
+  /** Epoch milliseconds by the server's clock, as `ms`; null when there is no server. */
+  readonly serverTime: Sql | null;
   readonly tableNames: Sql;
   /** Names and types of a table's columns, for the test that compares them with contracts/rows.ts. */
   readonly describeTable: Sql;

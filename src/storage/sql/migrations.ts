@@ -194,7 +194,11 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, up: [] },
 ];
 
-export const SCHEMA_VERSION = MIGRATIONS.reduce((highest, one) => Math.max(highest, one.version), 0);
+export const SCHEMA_VERSION = newestOf(MIGRATIONS);
+
+function newestOf(migrations: readonly Migration[]): number {
+  return migrations.reduce((highest, one) => Math.max(highest, one.version), 0);
+}
 
 export interface StoreMeta {
   readonly schemaVersion: number;
@@ -211,6 +215,10 @@ export interface MigrateOptions {
 }
 
 const META = "holdfast_meta";
+const MOST_ATTEMPTS = 5;
+
+/** Which schema the store has now; every commit asks for it, see schema-fence.ts. */
+export const SCHEMA_QUERY = `SELECT value FROM ${META} WHERE name = 'schema'`;
 
 export function renderDdl(dialect: Dialect, ddl: string): string {
   return ddl.replace(
@@ -219,30 +227,50 @@ export function renderDdl(dialect: Dialect, ddl: string): string {
   );
 }
 
-/** Brings the store to this version's schema under the engine's lock; a newer one is refused, never half-read. */
-export async function migrate(driver: Driver, options: MigrateOptions): Promise<StoreMeta> {
+/**
+ * Brings the store to the newest schema under the engine's lock; a newer one is refused, never half-read. Tests pass
+ * migrations of versions that are still to come.
+ */
+export async function migrate(
+  driver: Driver,
+  options: MigrateOptions,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<StoreMeta> {
+  const newest = newestOf(migrations);
   // Ordinarily there is nothing to do, and then nobody is locked out, nor kept out by a lock.
   const current = await readMeta(driver.dialect, (sql) => driver.read(sql, []), options);
-  if (current?.schemaVersion === SCHEMA_VERSION) return current;
+  if (current?.schemaVersion === newest) return current;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await migrateOnce(driver, options, migrations, newest);
+    } catch (error) {
+      // Readers hold tables that the migration wants, and want others that it has: the engine ends one of them.
+      if (!(error instanceof HoldfastError) || error.code !== "StoreBusy" || attempt === MOST_ATTEMPTS) throw error;
+    }
+    await options.environment.sleep(attempt * 20);
+  }
+}
+
+async function migrateOnce(
+  driver: Driver,
+  options: MigrateOptions,
+  migrations: readonly Migration[],
+  newest: number,
+): Promise<StoreMeta> {
   let meta: StoreMeta | undefined;
   await driver.migrate(options.create, async (execute) => {
     const found = await readMeta(driver.dialect, execute, options);
-    if (found !== null && found.schemaVersion > SCHEMA_VERSION) throw tooNew(found, options.target);
+    if (found !== null && found.schemaVersion > newest) throw tooNew(found, options.target);
     meta = found ?? (await createMeta(driver.dialect, execute, options));
-    const pending = MIGRATIONS.filter((one) => one.version > (meta?.schemaVersion ?? 0));
-    if (found !== null && pending.length > 0 && !options.migrate) {
-      throw new HoldfastError(
-        "Conflict",
-        `${options.target} has schema ${found.schemaVersion}, this is ${SCHEMA_VERSION}`,
-        {
-          details: { found: found.schemaVersion, known: SCHEMA_VERSION },
-          hint: "Run `npx holdfast migrate`, or open it with migrate: true.",
-        },
-      );
+    const pending = migrations.filter((one) => one.version > (meta?.schemaVersion ?? 0));
+    if (found !== null && pending.length > 0) {
+      if (!options.migrate) throw tooOld(found, newest, options.target);
+      // Commits of other handles end before, or come after and find a schema that they do not know.
+      await execute(...driver.dialect.excludeCommits);
     }
     const ddl = pending.flatMap(({ up }) => up.map((one) => renderDdl(driver.dialect, one)));
-    await execute(...ddl, `UPDATE ${META} SET value = '${SCHEMA_VERSION}' WHERE name = 'schema'`);
-    meta = { ...meta, schemaVersion: SCHEMA_VERSION };
+    await execute(...ddl, `UPDATE ${META} SET value = '${newest}' WHERE name = 'schema'`);
+    meta = { ...meta, schemaVersion: newest };
   });
   if (meta === undefined) throw new HoldfastError("Internal", "migration ended without a schema version");
   return meta;
@@ -282,6 +310,13 @@ export function notThere(target: string): HoldfastError {
   return new HoldfastError("NotFound", `there is no store at ${target}`, {
     details: { kind: "store", target },
     hint: "Run `npx holdfast init`, or open it with create: true.",
+  });
+}
+
+function tooOld(found: StoreMeta, newest: number, target: string): HoldfastError {
+  return new HoldfastError("Conflict", `${target} has schema ${found.schemaVersion}, this is ${newest}`, {
+    details: { found: found.schemaVersion, known: newest },
+    hint: "Run `npx holdfast migrate`, or open it with migrate: true.",
   });
 }
 

@@ -1,6 +1,7 @@
 // The statements that write rows, made once from the tables' lists: insert, put (replace the row with this key), remove.
 import { type ColumnType, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
 import type { BulkColumn, BulkSpec } from "./driver.ts";
+import { KNOWN_SCHEMA } from "./schema-fence.ts";
 
 const BLOB_NUMBER = "(SELECT no FROM blobs WHERE sha256 = ?)";
 
@@ -159,7 +160,7 @@ export const ADVANCE_SESSION: BulkSpec = {
 
 /**
  * The same for sessions a commit remembers: it fails unless they are still where they were, by seq and by chain, for a
- * server that lost commits may have reached the same seq another way.
+ * server that lost commits may have reached the same seq another way; or if the store's schema is another one by now.
  */
 export const FENCE_SESSION: BulkSpec = {
   name: "sessions.fence",
@@ -168,6 +169,7 @@ export const FENCE_SESSION: BulkSpec = {
   columns: [...ADVANCE_SESSION.columns, int("was_seq"), bytes("was_chain")],
   key: ["no", "was_seq", "was_chain"],
   suffix: " AND sessions.deleted_at IS NULL",
+  requires: KNOWN_SCHEMA,
 };
 
 export const CREATE_SESSION: BulkSpec = {

@@ -15,6 +15,7 @@ import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts"
 import { type Driver, type Param, StaleFence } from "./driver.ts";
 import { Memory } from "./memory.ts";
 import { CommitQueue } from "./queue.ts";
+import { SchemaWatch } from "./schema-fence.ts";
 import { QUERIES } from "./statements.ts";
 
 /** Nobody is told: without it, every wait that ends would make an error with its stack. */
@@ -26,6 +27,7 @@ export class SqlStorage implements Storage {
   readonly environment: Environment;
   readonly #driver: Driver;
   readonly #queue: CommitQueue;
+  readonly #schema: SchemaWatch;
   readonly #memory = new Memory();
   readonly #listeners = new Map<string, Set<() => void>>();
   #unwatch: (() => void) | null = null;
@@ -36,6 +38,7 @@ export class SqlStorage implements Storage {
     this.words = driver.dialect.words;
     this.environment = environment;
     this.#driver = driver;
+    this.#schema = new SchemaWatch(driver, environment);
     this.#queue = new CommitQueue(environment, (batch) => this.#write(batch));
   }
 
@@ -45,7 +48,10 @@ export class SqlStorage implements Storage {
   }
 
   async #write(batch: readonly Commit[]): Promise<readonly (Outcome | null)[]> {
-    const result = await this.#run(batch);
+    const result = await this.#run(batch).catch(async (error: unknown) => {
+      throw await this.#schema.explain(error);
+    });
+    this.#schema.confirm();
     this.#memory.learn(batch, result);
     const changed = new Set<string>();
     for (const { events, wakes } of batch) {
@@ -75,13 +81,24 @@ export class SqlStorage implements Storage {
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
     if (this.#closing !== null) throw closed();
-    const rows = await this.#driver.read(QUERIES[name], params as readonly Param[]);
+    const rows = await this.#read(() => this.#driver.read(QUERIES[name], params as readonly Param[]));
     return rows as readonly Queries[N]["row"][];
+  }
+
+  async #read<T>(read: () => Promise<T>): Promise<T> {
+    const check = this.#schema.checkIfDue();
+    try {
+      const rows = await read();
+      if (check !== null) await check;
+      return rows;
+    } catch (error) {
+      throw await this.#schema.explain(error);
+    }
   }
 
   async inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]> {
     if (this.#closing !== null) throw closed();
-    return this.#driver.inspect(sql, params, limits);
+    return this.#read(() => this.#driver.inspect(sql, params, limits));
   }
 
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {

@@ -99,7 +99,16 @@ function assignments(spec: BulkSpec): string {
 /** A fence's first key column finds the row, the others must still hold; they are named with a `was_` in front. */
 function fenceKey(spec: BulkSpec, value: (name: string) => string): string {
   const held = spec.key.map((name) => `${spec.table}.${name.replace("was_", "")} = ${value(name)}`).join(" AND ");
-  return `${held}${spec.suffix}`;
+  const required = spec.requires === undefined ? "" : " AND EXISTS (SELECT FROM required)";
+  return `${held}${spec.suffix}${required}`;
+}
+
+/**
+ * First of all parts: the server locks tables in their order, and who holds this one waits for no other (a migration has
+ * it alone, and then wants the others).
+ */
+function requiredPart({ requires }: BulkSpec): readonly string[] {
+  return requires === undefined ? [] : [`required AS MATERIALIZED (${requires})`];
 }
 
 /** Locks in the order of the first key column before it changes anything, so that batches never wait in a circle. */
@@ -107,7 +116,10 @@ function fenceParts(spec: BulkSpec, width: number): { readonly parts: readonly s
   if (width === 1) {
     const set = spec.columns.filter((column) => !spec.key.includes(column.name)).map((column) => `${column.name} = ?`);
     const update = `UPDATE ${spec.table} SET ${set.join(", ")} WHERE ${fenceKey(spec, () => "?")} RETURNING 1`;
-    return { parts: [render(`moved AS (${update})`)], held: "SELECT 1 / count(*) AS held FROM moved" };
+    return {
+      parts: [...requiredPart(spec), render(`moved AS (${update})`)],
+      held: "SELECT 1 / count(*) AS held FROM moved",
+    };
   }
   const [first = ""] = spec.key;
   const array = `$${indexOf(spec, first) + 1}::bigint[]`;
@@ -117,6 +129,7 @@ function fenceParts(spec: BulkSpec, width: number): { readonly parts: readonly s
     `AND ${fenceKey(spec, (name) => cellOf(spec, name))} AND (SELECT count(*) FROM locked) >= 0 RETURNING 1`;
   return {
     parts: [
+      ...requiredPart(spec),
       `locked AS MATERIALIZED (SELECT ${first} FROM ${spec.table} WHERE ${first} = ANY(${array}) ORDER BY ${first} FOR UPDATE)`,
       `moved AS (${update})`,
     ],
@@ -190,6 +203,11 @@ export const postgres: Dialect = {
   renderBulk,
   lockRow: " FOR UPDATE",
   greater: (a, b) => `greatest(${a}, ${b})`,
+  // Every commit reads the schema's version and so has this table until it ends (schema-fence.ts). A commit that waits for
+  // the migration may read as of a moment before it, where transactions are repeatable reads by default: the table is
+  // written anew, because of such a table it then sees no row at all (PostgreSQL manual, "MVCC caveats").
+  excludeCommits: [`ALTER TABLE holdfast_meta ALTER COLUMN value TYPE TEXT COLLATE "C" USING value || ''`],
+  serverTime: "SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms",
   tableNames: "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
   describeTable:
     "SELECT column_name AS name, data_type AS type FROM information_schema.columns " +

@@ -26,6 +26,8 @@ export const sqlite: Dialect = {
   renderBulk: rowsText,
   lockRow: "",
   greater: (a, b) => `max(${a}, ${b})`,
+  excludeCommits: [],
+  serverTime: null,
   tableNames: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
   describeTable: "SELECT name, type FROM pragma_table_info(?) ORDER BY cid",
   explain: "EXPLAIN QUERY PLAN ",
