@@ -39,7 +39,7 @@ export class SqlStorage implements Storage {
     this.environment = environment;
     this.#driver = driver;
     this.#schema = new SchemaWatch(driver, environment);
-    this.#queue = new CommitQueue(environment, (batch) => this.#write(batch));
+    this.#queue = new CommitQueue(environment, (batch, waitMs) => this.#write(batch, waitMs), driver.lanes);
   }
 
   commit(commit: Commit): Promise<Outcome> {
@@ -47,8 +47,8 @@ export class SqlStorage implements Storage {
     return this.#queue.push(commit);
   }
 
-  async #write(batch: readonly Commit[]): Promise<readonly (Outcome | null)[]> {
-    const result = await this.#run(batch).catch(async (error: unknown) => {
+  async #write(batch: readonly Commit[], waitMs?: number): Promise<readonly (Outcome | null)[]> {
+    const result = await this.#run(batch, waitMs).catch(async (error: unknown) => {
       throw await this.#schema.explain(error);
     });
     this.#schema.confirm();
@@ -65,18 +65,18 @@ export class SqlStorage implements Storage {
     return result.outcomes;
   }
 
-  async #run(batch: readonly Commit[]): Promise<BatchResult> {
+  async #run(batch: readonly Commit[], waitMs?: number): Promise<BatchResult> {
     const known = this.#memory.recall(batch);
     if (canFence(batch, known)) {
       try {
-        return await this.#driver.transact(() => fencedPlan(batch, known));
+        return await this.#driver.transact(() => fencedPlan(batch, known), waitMs);
       } catch (error) {
         // Another connection wrote to one of these sessions, or deleted it: read them again.
         if (!(error instanceof StaleFence)) throw error;
       }
     }
     this.#memory.forget(batch);
-    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
+    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect), waitMs);
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
