@@ -1,6 +1,7 @@
 // PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
 // that a plan of one trip is one round trip. Every handle has its own pool whose search_path is the store's schema.
 import { createHash } from "node:crypto";
+import type { EngineReport } from "../../../contracts/engine-check.ts";
 import type { Environment } from "../../../contracts/environment.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
@@ -18,6 +19,7 @@ import {
 import { outOfRange, timedOut, tooManyRows, tooMuch } from "../inspection.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isRace, isStale, isTooMuch, isUnreachable, postgresError, sqlState } from "./errors.ts";
+import { examinePostgres } from "./examiner.ts";
 import { openPool, type Pool, type Reserved, type Sql } from "./pool.ts";
 
 export interface PostgresOptions {
@@ -306,6 +308,14 @@ class PostgresDriver implements Driver {
       } catch (error) {
         throw postgresError(error, this.#pool.target);
       }
+    }
+  }
+
+  async examine(): Promise<EngineReport> {
+    try {
+      return await examinePostgres(this.#pool);
+    } catch (error) {
+      throw postgresError(error, this.#pool.target);
     }
   }
 
