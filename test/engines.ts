@@ -100,6 +100,7 @@ export function lostAfterCommit(storage: Storage): Storage {
     changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
     reclaim: () => storage.reclaim(),
     rewrite: () => storage.rewrite(),
+    examine: () => storage.examine(),
     size: () => storage.size(),
     close: () => storage.close(),
   };

@@ -74,7 +74,7 @@ export interface HeldBlock {
   readonly sha256: Uint8Array;
 }
 
-const BLOCK = {
+export const BLOCK_COLUMNS = {
   label: text,
   char_limit: whole,
   description: utf8,
@@ -86,7 +86,7 @@ const BLOCK = {
 
 export async function heldBlock(payloads: Payloads, row: BlockRow): Promise<HeldBlock> {
   const name = { kind: "block", block: row.id };
-  const found = decodeRow(name, row, BLOCK);
+  const found = decodeRow(name, row, BLOCK_COLUMNS);
   const block = {
     id: row.id,
     label: found.label,
@@ -101,7 +101,7 @@ export async function heldBlock(payloads: Payloads, row: BlockRow): Promise<Held
   return { block, sha256: row.sha256 };
 }
 
-const VERSION = { version: whole, edit: oneOf(EDITS), at: whole };
+export const VERSION_COLUMNS = { version: whole, edit: oneOf(EDITS), at: whole };
 
 /** A version of the block. */
 export async function blockVersion(
@@ -110,7 +110,7 @@ export async function blockVersion(
   row: Queries["block.versions"]["row"],
 ): Promise<BlockVersion> {
   const name = { kind: "block version", block, version: row.version };
-  const { version, edit, at } = decodeRow(name, row, VERSION);
+  const { version, edit, at } = decodeRow(name, row, VERSION_COLUMNS);
   const { value } = decodeRow(name, { value: await payloads.read(withBlob(name, "value", row)) }, { value: utf8 });
   return { block, version, value, edit, at };
 }

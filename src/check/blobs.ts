@@ -1,17 +1,24 @@
 // Blobs: every part is there, every byte has its hash, and each is referred to by as many rows as it counts.
-import { type CheckedBlobRow, REFS_ASKED } from "../contracts/check-queries.ts";
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Queries } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
+import type { CheckedBlobRow } from "../contracts/store-check-queries.ts";
 import { toRef } from "../core/bytes.ts";
+import { text } from "../core/decode.ts";
 import type { Look } from "./findings.ts";
+import { compareLinks, namesIn } from "./links.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Reading } from "./patience.ts";
+import type { Progress } from "./progress.ts";
+import { readNamingBlobs } from "./references.ts";
+import type { BlobUse } from "./subject.ts";
 
 type Count = (what: string, n?: number) => void;
 
 /** Under a random name it only holds parts that are on their way. */
 const HOLDER = 4;
+const FORMS: ReadonlySet<number> = new Set([0, 1, 2, 3, HOLDER]);
 
 export async function checkParts(storage: Storage, look: Look): Promise<void> {
   for await (const row of rowsOf<Queries["check.parts"]["row"]>((last) =>
@@ -30,23 +37,60 @@ export async function checkParts(storage: Storage, look: Look): Promise<void> {
 }
 
 /** Every blob that somebody may still ask for; what has expired waits for gc and is counted. */
-export async function checkBytes(storage: Storage, blobs: Reading, look: Look, count: Count): Promise<void> {
+export async function checkBytes(storage: Storage, blobs: Reading, look: Look, progress: Progress): Promise<void> {
+  const contents = look.wants("blob-link-missing") ? await readNamingBlobs(storage) : null;
   for await (const row of rowsOf<CheckedBlobRow>((last) => storage.query("check.blobs", last?.no ?? 0, PAGE))) {
+    checkColumns(look, row);
     if (row.form === HOLDER) continue;
     // Chunks have no time of their own; they are read with the blobs made of them.
     const isKept = row.refs > 0 || row.pinned === 1 || (row.linked === 1 && row.expires_at !== 0);
     const isInTime = row.expires_at === null || row.expires_at > storage.environment.now();
     if (!isKept && !isInTime) continue;
-    count("blobs");
-    await readThrough(blobs, look, row.sha256);
+    progress.count("blobs");
+    const as = contents?.useOf(row.no) ?? null;
+    const names = await readThrough(blobs, look, row.sha256, { progress, ...(as === null ? {} : { as }) });
+    if (names === null) continue;
+    const links: (Uint8Array | null)[] = [];
+    for await (const named of namedBy(storage, row.sha256)) links.push(named);
+    compareLinks(look, row.sha256, names, links);
   }
 }
 
-export async function readThrough(blobs: Reading, look: Look, sha256: Uint8Array, row?: string): Promise<void> {
+/** What reading it relies on and its bytes do not prove. */
+function checkColumns(look: Look, row: CheckedBlobRow): void {
+  const isFlag = (value: unknown) => value === 0 || value === 1;
+  const wrong = [
+    ...(FORMS.has(row.form) ? [] : ["form"]),
+    ...(isFlag(row.utf8) ? [] : ["utf8"]),
+    ...(isFlag(row.pinned) ? [] : ["pinned"]),
+    ...(text.read(row.media) === undefined ? ["media"] : []),
+  ];
+  for (const column of wrong) look.report("column-unreadable", [toRef(row.sha256)], { table: "blobs", column });
+}
+
+export interface BlobReading {
+  readonly progress: Progress;
+  /** The row that names it. */
+  readonly row?: string;
+  /** Its bytes name other blobs. */
+  readonly as?: BlobUse;
+}
+
+/** Answers the blobs that its bytes name, when they name some; null where that was not asked or the bytes are damaged. */
+export async function readThrough(
+  blobs: Reading,
+  look: Look,
+  sha256: Uint8Array,
+  { progress, row, as }: BlobReading,
+): Promise<readonly Uint8Array[] | null> {
   const ref = toRef(sha256);
   const rows = row === undefined ? [ref] : [ref, row];
+  const pieces: Uint8Array[] = [];
   try {
-    for await (const _ of blobs.stream(ref));
+    for await (const piece of blobs.stream(ref)) {
+      progress.read(piece.byteLength);
+      if (as !== undefined) pieces.push(piece);
+    }
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     const { missing, part } = error.details;
@@ -57,7 +101,9 @@ export async function readThrough(blobs: Reading, look: Look, sha256: Uint8Array
       // It may just have been deleted, which a row that names it would have prevented.
       if (row !== undefined) look.report("blob-missing", rows, where);
     } else throw error;
+    return null;
   }
+  return as === undefined ? null : namesIn(as, pieces);
 }
 
 /** What a blob names, as the content of a message its attachments; null where that is not there. */
@@ -77,64 +123,5 @@ export async function countOrphans(storage: Storage, count: Count): Promise<void
     storage.query("gc.freeable", now, last?.no ?? 0, PAGE),
   )) {
     if (free === 1 && chunk === 0) count("orphanBlobs");
-  }
-}
-
-/** Blobs whose references are counted in one pass: four bytes each. */
-const COUNTED_AT_ONCE = 4_194_304;
-const SESSIONS_AT_ONCE = 20;
-const BLOBS_AT_ONCE = 20_000;
-
-/** All rows are counted while others write; what seems wrong is then counted again, a few blobs at one moment. */
-export async function checkReferences(storage: Storage, look: Look): Promise<void> {
-  for (let first = 0, more = true; more; first += COUNTED_AT_ONCE) {
-    // Grown as it is needed: most stores have few blobs.
-    let counted = new Int32Array(1024);
-    await countSessions(storage, first, (no, n) => {
-      const place = no - first - 1;
-      if (place < 0 || place >= COUNTED_AT_ONCE) return;
-      if (place >= counted.length) {
-        const grown = new Int32Array(Math.min(COUNTED_AT_ONCE, 2 ** Math.ceil(Math.log2(place + 1))));
-        grown.set(counted);
-        counted = grown;
-      }
-      counted[place] = (counted[place] ?? 0) + n;
-    });
-    const doubtful: number[] = [];
-    more = false;
-    for await (const row of rowsOf<CheckedBlobRow>((last) => storage.query("check.blobs", last?.no ?? first, PAGE))) {
-      more = row.no > first + COUNTED_AT_ONCE;
-      if (more) break;
-      if (row.refs !== (counted[row.no - first - 1] ?? 0)) doubtful.push(row.no);
-      if (doubtful.length >= REFS_ASKED) await settle(storage, look, doubtful.splice(0));
-    }
-    if (doubtful.length > 0) await settle(storage, look, doubtful);
-  }
-}
-
-async function countSessions(storage: Storage, first: number, add: (no: number, n: number) => void): Promise<void> {
-  // Also rows of sessions that are not there: they refer to their blobs all the same.
-  for (let after = -1; after < Number.MAX_SAFE_INTEGER; ) {
-    const sessions = await storage.query("check.sessions", Math.max(0, after), SESSIONS_AT_ONCE);
-    const upTo = sessions.length < SESSIONS_AT_ONCE ? Number.MAX_SAFE_INTEGER : (sessions.at(-1)?.no ?? after);
-    for (let blob = first, more = true; more; ) {
-      const rows = await storage.query("check.refs", after, upTo, blob, BLOBS_AT_ONCE);
-      for (const { no, n } of rows) add(no, n);
-      blob = rows.at(-1)?.no ?? blob;
-      more = rows.length === BLOBS_AT_ONCE;
-    }
-    after = upTo;
-  }
-  for await (const row of rowsOf<Queries["check.blockRefs"]["row"]>((last) =>
-    storage.query("check.blockRefs", last?.block_id ?? "", last?.version ?? 0, PAGE),
-  )) {
-    add(row.value_no, 1);
-  }
-}
-
-async function settle(storage: Storage, look: Look, doubtful: readonly number[]): Promise<void> {
-  const asked = Array.from({ length: REFS_ASKED }, (_, i) => doubtful[i] ?? 0);
-  for (const { sha256, refs, n } of await storage.query("check.refsOf", ...asked)) {
-    if (refs !== n) look.report("blob-refs-wrong", [toRef(sha256)], { stored: refs, counted: n });
   }
 }

@@ -45,7 +45,7 @@ export class CapturesSaid {
       missing.delete(row.id);
       const said = this.#captures.get(row.id);
       if (row.manifest === null) look.report("blob-missing", [row.id], { table: "captures", payload: "manifest" });
-      else await survey.blob?.(look, row.id, row.manifest);
+      else await survey.blob?.(look, row.id, row.manifest, "manifest");
       if (said === undefined) {
         look.report("row-without-event", [row.id], { table: "captures" });
         continue;

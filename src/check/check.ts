@@ -1,16 +1,22 @@
 // The checker (rule SE10): the store's rows session by session, then what belongs to none of them. It reads and never
 // mends; every issue says what to do.
 import type { Checking, CheckKind, CheckMode, CheckOptions, CheckProgress, CheckReport } from "../contracts/check.ts";
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex, toRef } from "../core/bytes.ts";
 import { checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { findSession } from "../sessions/find.ts";
 import { type Locate, withoutHead } from "../sessions/locate.ts";
-import { checkBytes, checkParts, checkReferences, countOrphans, namedBy, readThrough } from "./blobs.ts";
+import { checkAgents, checkBlocks } from "./agents.ts";
+import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./blobs.ts";
+import { checkEngine, type EngineOutcome } from "./engine.ts";
 import { Findings, type Look } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
+import { compareLinks } from "./links.ts";
 import { PAGE } from "./pages.ts";
 import { patient, type Reading } from "./patience.ts";
+import { Progress } from "./progress.ts";
+import { checkReferences } from "./references.ts";
 import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
 import { checkNames, checkStrays, checkTasks } from "./store.ts";
@@ -49,73 +55,110 @@ export async function runCheck(
   const { storage, blobs } = patient(given, bytes);
   const mode = options.mode ?? "deep";
   const findings = new Findings(kinds);
-  const counts: Record<string, number> = {};
-  // A second look at the same rows counts nothing.
-  let counting = true;
-  const survey: Survey = {
-    storage,
-    count: (what, n = 1) => {
-      if (counting) counts[what] = (counts[what] ?? 0) + n;
-    },
-    ...{ sound: new Set(), cyclic: new Set(), recounted: new Map(), alone: options.session !== undefined },
-    ...(options.session === undefined || mode === "quick"
-      ? {}
-      : { blob: onceEach(storage, blobs, (what) => survey.count(what)) }),
-  };
-  const tell = (at: CheckProgress["at"], session?: string) => {
-    const named = session === undefined ? {} : { session };
-    options.onProgress?.({ at, ...named, counts: { ...counts }, issueCount: findings.count });
-  };
-  const part = async (look: (found: Look) => Promise<void>) => {
-    counting = true;
-    await findings.twice(async (found) => {
-      await look(found);
-      counting = false;
-    });
-  };
-  const visit = async (id: string) => {
-    await part(async (found) => {
-      for (const row of await storage.query("check.session", id)) await checkSession(survey, found, row);
-    });
-    tell("sessions", id);
-  };
-  if (options.session === undefined) {
-    await eachSession(storage, visit);
-    await checkStore(storage, blobs, findings, survey, part, tell);
-  } else {
-    await visit((await findSession(storage, options.session)).id);
-  }
+  const progress = new Progress(storage.environment, options.onProgress, () => findings.count);
+  const run: Run = { storage, blobs, findings, progress };
+  const engine =
+    options.session === undefined
+      ? await checkStore(run, mode)
+      : await checkAlone(run, mode, (await findSession(storage, options.session)).id);
   return {
     kind: "session-db/consistency",
     mode,
     status: findings.count === 0 ? "ok" : "issues",
-    counts,
+    counts: progress.counts,
+    engine,
     issueCount: findings.count,
     issues: await withReferrers(storage, findings.issues),
   };
 }
 
-async function checkStore(
-  storage: Storage,
-  blobs: Reading,
-  findings: Findings,
-  survey: Survey,
-  part: (look: (found: Look) => Promise<void>) => Promise<void>,
-  tell: (at: CheckProgress["at"]) => void,
-): Promise<void> {
-  tell("rows");
-  await part((found) => checkStrays(storage, found));
-  await part((found) => checkNames(storage, found));
-  await part((found) => checkTasks(storage, found));
-  tell("blobs");
-  await part((found) => checkParts(storage, found));
-  if (findings.wants("blob-hash-mismatch")) {
-    await part((found) => checkBytes(storage, blobs, found, survey.count));
+/** A check under way. */
+interface Run {
+  readonly storage: Storage;
+  readonly blobs: Reading;
+  readonly findings: Findings;
+  readonly progress: Progress;
+}
+
+async function checkAlone(run: Run, mode: CheckMode, id: string): Promise<null> {
+  const { storage, blobs, progress } = run;
+  const isDeep = mode === "deep";
+  const survey = surveyOf(run, true, isDeep ? { blob: onceEach(storage, blobs, progress) } : {});
+  await checkOne(run, survey, id);
+  return null;
+}
+
+function surveyOf({ storage, progress }: Run, alone: boolean, more: Pick<Survey, "blob">): Survey {
+  return {
+    ...{ storage, count: progress.count, sound: new Set(), cyclic: new Set(), recounted: new Map(), alone },
+    ...more,
+  };
+}
+
+/** A part that reads damaged pages is named for it, and the parts after it are looked at all the same. */
+async function checkPart(run: Run, rows: readonly string[], look: (found: Look) => Promise<void>): Promise<void> {
+  const { findings, progress } = run;
+  progress.isCounting = true;
+  await findings.twice(async (found) => {
+    try {
+      await look(found);
+    } catch (error) {
+      const reason = damageOf(error, findings);
+      if (reason === null) throw error;
+      found.report("page-damaged", rows, { reason });
+    }
+    progress.isCounting = false;
+  });
+}
+
+/** What a read said of damage. Where the engine has found some, a row may hold anything, and any error may come of it. */
+function damageOf(error: unknown, findings: Findings): string | null {
+  if (error instanceof HoldfastError) {
+    const isDamage = error.code === "StoreCorrupted" || (error.code === "Internal" && findings.hasPhysicalDamage);
+    return isDamage ? error.message : null;
   }
-  tell("blobs");
-  if (findings.wants("blob-refs-wrong")) await part((found) => checkReferences(storage, found));
-  await part(() => countOrphans(storage, survey.count));
-  tell("blobs");
+  return findings.hasPhysicalDamage ? String(error) : null;
+}
+
+async function checkOne(run: Run, survey: Survey, id: string): Promise<void> {
+  run.progress.begin("sessions", id);
+  await checkPart(run, [id], async (found) => {
+    for (const row of await run.storage.query("check.session", id)) await checkSession(survey, found, row);
+  });
+  run.progress.tell();
+}
+
+async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engine"]> {
+  const { storage, blobs, findings, progress } = run;
+  let engine: EngineOutcome | null = null;
+  if (mode === "deep") {
+    progress.begin("engine");
+    progress.tell();
+    await checkPart(run, [], async (found) => {
+      engine = await checkEngine(storage, found);
+    });
+  }
+  const outcome = engine as EngineOutcome | null;
+  const said = outcome === null ? null : { check: outcome.check, notRun: outcome.notRun };
+  if (outcome?.isUnreadable) return said;
+  const survey = surveyOf(run, false, {});
+  await eachSession(storage, (id) => checkOne(run, survey, id));
+  progress.begin("rows");
+  progress.tell();
+  for (const look of [checkStrays, checkNames, checkTasks, checkAgents, checkBlocks]) {
+    await checkPart(run, [], (found) => look(storage, found));
+  }
+  progress.begin("blobs");
+  progress.tell();
+  await checkPart(run, [], (found) => checkParts(storage, found));
+  if (findings.wants("blob-hash-mismatch", "blob-link-missing")) {
+    await checkPart(run, [], (found) => checkBytes(storage, blobs, found, progress));
+  }
+  progress.tell();
+  if (findings.wants("blob-refs-wrong")) await checkPart(run, [], (found) => checkReferences(storage, found));
+  await checkPart(run, [], () => countOrphans(storage, progress.count));
+  progress.tell();
+  return said;
 }
 
 async function eachSession(storage: Storage, visit: (id: string) => Promise<void>): Promise<void> {
@@ -130,20 +173,23 @@ async function eachSession(storage: Storage, visit: (id: string) => Promise<void
 }
 
 /** Reads each blob once, however many rows name it, and with it those that it names. */
-function onceEach(storage: Storage, blobs: Reading, count: Survey["count"]): NonNullable<Survey["blob"]> {
+function onceEach(storage: Storage, blobs: Reading, progress: Progress): NonNullable<Survey["blob"]> {
   const REMEMBERED_MAX = 100_000;
   let seen = new Set<string>();
   let look: Look | undefined;
-  const read: NonNullable<Survey["blob"]> = async (found, row, sha256) => {
+  const read: NonNullable<Survey["blob"]> = async (found, row, sha256, as) => {
     // The second look reads everything again.
     if (found !== look) seen = new Set();
     look = found;
     const key = toHex(sha256);
     if (seen.has(key)) return;
     if (seen.size < REMEMBERED_MAX) seen.add(key);
-    count("blobs");
-    await readThrough(blobs, found, sha256, row);
-    for await (const named of namedBy(storage, sha256)) {
+    progress.count("blobs");
+    const names = await readThrough(blobs, found, sha256, { row, progress, ...(as == null ? {} : { as }) });
+    const links: (Uint8Array | null)[] = [];
+    for await (const named of namedBy(storage, sha256)) links.push(named);
+    if (names !== null) compareLinks(found, sha256, names, links);
+    for (const named of links) {
       if (named === null) found.report("blob-part-missing", [toRef(sha256), row], { part: "named" });
       else await read(found, row, named);
     }

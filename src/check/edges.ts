@@ -6,7 +6,7 @@ import type {
   InvocationHead,
 } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import { plainObject } from "../core/decode.ts";
+import { optional, plainObject, utf8 } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { compare, keptPairs, type Pair } from "./compare.ts";
 import { dataOf } from "./ledger.ts";
@@ -156,6 +156,7 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     if (row.call_type === "leaf") {
       look.report("leaf-call-has-invocation", [id, rowId(session.id, row.call_seq ?? 0)], {});
     }
+    checkLabel(subject, row);
     checkHeads(subject, id, row);
     const absent = await absentHeads(survey, row);
     compare(subject, row, {
@@ -182,6 +183,12 @@ async function checkWaiting({ survey, session, look }: Subject, running: Readonl
   for (const [seq, callee] of running) {
     if (waiting.has(callee)) look.report("invocation-cycle", [rowId(session.id, seq)], { callee });
   }
+}
+
+/** Nothing says what a label must be, but it must be text. */
+function checkLabel({ look, session }: Subject, { seq, label }: CheckedInvocationRow): void {
+  if (optional(utf8).read(label) !== undefined) return;
+  look.report("column-unreadable", [rowId(session.id, seq)], { table: "invocations", column: "label" });
 }
 
 /** What the end of an invocation repeats of its beginning. */

@@ -8,6 +8,8 @@ import { KINDS } from "./kinds.ts";
 /** Findings of one part that are compared one by one; where there are more, the first look counts. */
 const COMPARED_MAX = 100_000;
 
+const PHYSICAL: ReadonlySet<CheckKind> = new Set(["index-damaged", "page-damaged", "schema-damaged"]);
+
 /** How a check says what it found. */
 export type Report = (kind: CheckKind, rows: readonly string[], details?: JsonObject) => void;
 
@@ -32,6 +34,11 @@ export class Findings {
 
   get issues(): readonly CheckIssue[] {
     return this.#issues;
+  }
+
+  /** The engine found damage of its own: what is read may be anything. */
+  get hasPhysicalDamage(): boolean {
+    return this.#issues.some(({ kind }) => PHYSICAL.has(kind));
   }
 
   wants(...kinds: readonly CheckKind[]): boolean {

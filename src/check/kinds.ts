@@ -217,6 +217,44 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning: "a blob is referred to by another number of rows than it counts",
     hint: "Correct blobs.refs before the next gc: a count too low lets it go, one too high keeps it.",
   },
+  "blob-link-missing": {
+    mode: "deep",
+    meaning: "nothing keeps a blob that the content of a message or a capture's list of files names",
+    hint: "Keep the blob at once with blobs.pin(): without the link it expires and is deleted. Then restore blob_links from a backup.",
+  },
+  "column-unreadable": {
+    mode: "quick",
+    meaning: "a column cannot be decoded, so that reading the row fails",
+    hint: "Keep a copy of the store; restore the row from a backup, or set the column to NULL where it may be (details.column).",
+  },
+  "agent-tags-wrong": {
+    mode: "quick",
+    meaning: "an agent's tags and the rows by which agents are found by tag differ, or these name no agent",
+    hint: "Set the agent's tags again with agents.update(): it writes both.",
+  },
+  "block-wrong": {
+    mode: "quick",
+    meaning:
+      "a block has no row for its version, versions without a block, or an agent names a block that is not there",
+    hint: RESTORE,
+  },
+  "index-damaged": {
+    mode: "deep",
+    meaning: "an index of the database does not have exactly the rows of its table",
+    hint:
+      "Rebuild it from its table before the next write, then check again: `sqlite3 FILE 'REINDEX NAME'`, in PostgreSQL " +
+      "`REINDEX INDEX NAME`. Until then rows may not be found, or be there twice.",
+  },
+  "page-damaged": {
+    mode: "deep",
+    meaning: "the database's own check, or a read, found damaged pages of a table or of the file",
+    hint: "Keep a copy of the file, its -wal and -shm; restore a backup, or salvage with `sqlite3 .recover`.",
+  },
+  "schema-damaged": {
+    mode: "deep",
+    meaning: "a table or an index is missing, or is not what the migrations make",
+    hint: "Keep a copy of the store and restore a backup; an index that is missing can be made again from docs/format.md.",
+  },
 };
 
 export function kindsOf(mode: CheckMode): ReadonlySet<CheckKind> {

@@ -1,18 +1,15 @@
 // What a session's log says about its rows: which events wrote one, where the session must stand by now. Only the part of
 // the log that verifies is believed.
 import type { CheckedEventRow, CheckedSessionRow } from "../contracts/check-queries.ts";
-import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Storage } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
-import { genesis, nextHash } from "../core/chain.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { RunsSaid } from "../core/runs-said.ts";
-import { verifyChain } from "../log/verify.ts";
 import { BoardsSaid } from "./boards.ts";
 import { CapturesSaid } from "./captures.ts";
 import type { Look } from "./findings.ts";
+import { verifyLog } from "./log.ts";
 import { Marks } from "./marks.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import { Endings } from "./state.ts";
@@ -127,6 +124,11 @@ export class Ledger {
     this.birth = read.birth();
   }
 
+  /** Up to here every event was read and verified, with the blob that it names. */
+  get wholeUpTo(): number {
+    return this.#remains === null ? this.end : 0;
+  }
+
   /** Whether the log can be asked about a row of this seq. */
   covers(seq: number): boolean {
     return this.#remains === null ? seq <= this.end : this.#remains.covered.has(seq);
@@ -202,12 +204,12 @@ export class Reader {
   #stateSeq = 0;
   #head: string | null | undefined = null;
   #headBefore: string | null | undefined = null;
-  /** null: it is what is left of one. */
-  readonly #end: number | null;
+  readonly #isWhole: boolean;
 
-  constructor(end: number | null) {
-    this.awaited = new Marks(end === null ? null : new Uint8Array(end + 1));
-    this.#end = end;
+  /** `log`: all of it from its beginning, or what is left of one. */
+  constructor(log: "whole" | "remains") {
+    this.#isWhole = log === "whole";
+    this.awaited = new Marks(this.#isWhole ? 1 : null);
   }
 
   get branch(): number {
@@ -236,12 +238,12 @@ export class Reader {
     else if (type.startsWith("invocation/")) this.heads.set(seq, this.#head);
     else if (type === "messages/cleared") this.#clear(seq, data.count);
     else if (STATE.has(type)) {
-      this.values ??= new Marks(this.#end === null ? null : new Uint16Array(this.#end + 1));
+      this.values ??= new Marks(this.#isWhole ? 2 : null);
       const inherits = this.#isFork || this.#branch > 1;
       this.values.set(seq, this.endings.see({ seq, type, branch: this.#branch }, data, inherits));
     }
     this.#move(type, seq, data);
-    if (this.#end === null && !this.#isKept(type, data)) this.awaited.set(seq, 0);
+    if (!this.#isWhole && !this.#isKept(type, data)) this.awaited.set(seq, 0);
   }
 
   /** Of a deleted session no notes and derivations are kept, nor the ends of what was begun on another line. */
@@ -326,24 +328,19 @@ export class Reader {
   }
 }
 
+/** The log is read once: each event is compared and counted as soon as it is known to be what was written. */
 export async function readLedger(survey: Survey, look: Look, session: CheckedSessionRow): Promise<Ledger> {
   const { storage, count } = survey;
-  const { ok, end } = await verified(storage, look, session);
-  const reader = new Reader(end);
-  for await (const event of eventsOf(storage, session)) {
-    const { seq } = event;
-    if (seq > end) break;
+  const reader = new Reader("whole");
+  const { ok, end } = await verifyLog(storage, look, session, (event) => {
+    if (event.seq > session.seq) return;
     count("events");
     reader.see(event);
-    if (event.branch !== reader.branch) {
-      look.report("branch-wrong", [rowId(session.id, seq)], { branch: event.branch, expected: reader.branch });
-    }
-    if (event.message === 0) continue;
+    if (event.role === null) return;
     count("messages");
     reader.message(event.erased_seq !== null && event.erased_seq > session.seq ? null : event.erased_seq);
-    checkContent(look, session, event);
-    if (event.content !== null) await survey.blob?.(look, rowId(session.id, seq), event.content);
-  }
+  });
+  if (survey.blob !== undefined) await readContents(survey, look, session, end);
   if (ok) {
     for (const { seq, found } of reader.miscounted()) {
       look.report("row-mismatch", [rowId(session.id, seq)], { table: "events", column: "erased_seq", found });
@@ -352,8 +349,16 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
   return new Ledger(end, ok ? reader.standing() : null, reader);
 }
 
-function eventsOf(storage: Storage, session: CheckedSessionRow): AsyncGenerator<CheckedEventRow> {
-  return rowsOf((last) => storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE));
+/** The blobs that the events of a session name, when it is checked alone. */
+async function readContents(survey: Survey, look: Look, session: CheckedSessionRow, end: number): Promise<void> {
+  for await (const event of rowsOf<CheckedEventRow>((last) =>
+    survey.storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE),
+  )) {
+    if (event.seq > end) break;
+    if (event.content !== null) {
+      await survey.blob?.(look, rowId(session.id, event.seq), event.content, event.message === 1 ? "content" : null);
+    }
+  }
 }
 
 /** Content that is a blob: the event's row says its hash twice, and the chain commits to one of them. */
@@ -361,36 +366,4 @@ export function checkContent(look: Look, session: CheckedSessionRow, event: Chec
   const { content, sha256, erased_seq, seq } = event;
   if (erased_seq !== null || content === null || (sha256 !== null && sameBytes(content, sha256))) return;
   look.report("commitment-mismatch", [rowId(session.id, seq)], { table: "events", payload: "content" });
-}
-
-/** The chain, and of what kind its first damage is. */
-async function verified(
-  storage: Storage,
-  look: Look,
-  session: CheckedSessionRow,
-): Promise<{ readonly ok: boolean; readonly end: number }> {
-  const { id, no, seq: end, chain } = session;
-  const report = await verifyChain(storage, id, undefined, undefined).catch((error: unknown) => {
-    // Erased a moment ago: there is nothing left to check.
-    if (error instanceof HoldfastError && (error.code === "SessionDeleted" || error.code === "NotFound")) return null;
-    throw error;
-  });
-  if (report === null) return { ok: false, end: 0 };
-  if (report.ok) return { ok: true, end };
-  const { badSeq: bad, reason } = report;
-  const rows = [rowId(id, bad)];
-  const details = { seq: bad, reason };
-  const [event] = await storage.query("events.at", id, bad);
-  if (event === undefined) {
-    const [next] = await storage.query("check.beyond", no, bad);
-    look.report(next?.seq == null ? "log-truncated" : "seq-gap", rows, details);
-  } else if (bad > end) look.report("log-beyond-end", rows, details);
-  else {
-    const [before] = bad === 1 ? [{ hash: genesis(id) }] : await storage.query("events.at", id, bad - 1);
-    const follows = before !== undefined && sameBytes(nextHash(before.hash, event.body), event.hash);
-    const isEnd = bad === end && !sameBytes(event.hash, chain);
-    const kind = reason.endsWith("on another branch") ? "branch-wrong" : "event-mismatch";
-    look.report(follows && !isEnd ? kind : "chain-broken", rows, details);
-  }
-  return { ok: false, end: Math.min(end, bad - 1) };
 }

@@ -1,12 +1,15 @@
-// A small number for each seq of a log: in a row of bytes where the log is whole, so that a long one takes little; one by
-// one where it is not, because then a damaged seq may be any number.
+// A small number for each seq of a log: in an array where the log is whole, so that a long one takes little memory; one
+// by one where it is not, because then a damaged seq may be any number.
+
+const FIRST_LENGTH = 1024;
 
 export class Marks {
-  readonly #dense: Uint8Array | Uint16Array | null;
+  #dense: Uint8Array | Uint16Array | null;
   readonly #sparse = new Map<number, number>();
 
-  constructor(dense: Uint8Array | Uint16Array | null) {
-    this.#dense = dense;
+  /** `bytes`: the size of a mark of a whole log; null: the log is not whole. */
+  constructor(bytes: 1 | 2 | null) {
+    this.#dense = bytes === null ? null : arrayOf(bytes, FIRST_LENGTH);
   }
 
   get(seq: number): number {
@@ -14,8 +17,10 @@ export class Marks {
   }
 
   set(seq: number, mark: number): void {
-    if (this.#dense !== null) this.#dense[seq] = mark;
-    else if (mark === 0) this.#sparse.delete(seq);
+    if (this.#dense !== null) {
+      if (seq >= this.#dense.length) this.#dense = grown(this.#dense, seq);
+      this.#dense[seq] = mark;
+    } else if (mark === 0) this.#sparse.delete(seq);
     else this.#sparse.set(seq, mark);
   }
 
@@ -24,4 +29,15 @@ export class Marks {
     if (this.#dense === null) yield* [...this.#sparse].sort(([a], [b]) => a - b);
     else for (const [seq, mark] of this.#dense.entries()) if (mark > 0) yield [seq, mark];
   }
+}
+
+function arrayOf(bytes: number, length: number): Uint8Array | Uint16Array {
+  return bytes === 1 ? new Uint8Array(length) : new Uint16Array(length);
+}
+
+/** Twice as long, so that a log of any length is copied a few times and not once for each event. */
+function grown(dense: Uint8Array | Uint16Array, seq: number): Uint8Array | Uint16Array {
+  const longer = arrayOf(dense.BYTES_PER_ELEMENT, Math.max(dense.length * 2, seq + 1));
+  longer.set(dense);
+  return longer;
 }

@@ -30,6 +30,7 @@ export function patient(storage: Storage, blobs: Reading): { readonly storage: S
       changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
       reclaim: () => storage.reclaim(),
       rewrite: () => storage.rewrite(),
+      examine: () => storage.examine(),
       size: () => storage.size(),
       close: () => storage.close(),
     },

@@ -1,8 +1,8 @@
 // Whose the damaged bytes are: a blob's issue also names a few of the rows that refer to it. No index leads from a blob to
 // its rows, so they are looked for afterwards, for many blobs at once and only where there is damage.
 import type { CheckIssue, CheckKind } from "../contracts/check.ts";
-import { REFS_ASKED } from "../contracts/check-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { REFS_ASKED } from "../contracts/store-check-queries.ts";
 import { fromRef } from "../core/bytes.ts";
 import { rowId } from "../core/row-id.ts";
 

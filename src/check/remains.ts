@@ -101,7 +101,7 @@ export function kindOf({ reason }: Bad): CheckKind {
 type Erased = WholeEventRow & { readonly erased_seq: number };
 
 class Stretches {
-  readonly reader = new Reader(null);
+  readonly reader = new Reader("remains");
   /** Seqs whose event is there and is what was written. */
   readonly covered = new Set<number>();
   readonly #look: Look;

@@ -2,6 +2,9 @@
 import type { CheckedSessionRow } from "../contracts/check-queries.ts";
 import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
+import { sessionOf } from "../sessions/describe.ts";
+import { boardOf, taskOf } from "../tasks/rows.ts";
+import { checkDecoding } from "./decoding.ts";
 import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
 import type { Look } from "./findings.ts";
 import { checkHeads } from "./heads.ts";
@@ -29,6 +32,7 @@ export async function checkSession(survey: Survey, look: Look, found: CheckedSes
   survey.count("sessions");
   const ledger = isDeep ? await readLedger(survey, look, session) : null;
   const subject: Subject = { survey, look, session, ledger };
+  await checkReading(subject);
   checkCurrentHead(subject);
   await checkRows(subject);
   if (ledger === null) return;
@@ -73,6 +77,20 @@ async function checkRows(subject: Subject): Promise<void> {
   await checkHeads(subject);
 }
 
+/** The session, its boards and their tasks can be read as callers read them. */
+async function checkReading({ survey, look, session: { id } }: Subject): Promise<void> {
+  const { storage } = survey;
+  for (const row of await storage.query("session.get", id)) {
+    checkDecoding(look, "sessions", id, () => sessionOf(row, []));
+  }
+  for (const row of await storage.query("boards.bySession", id)) {
+    checkDecoding(look, "boards", row.id, () => boardOf(row, []));
+  }
+  for (const row of await storage.query("tasks.bySession", id)) {
+    checkDecoding(look, "tasks", row.id, () => taskOf(row));
+  }
+}
+
 function checkCurrentHead({ look, session }: Subject): void {
   const { id, no, head_no, head, head_session } = session;
   if (head_no === null) return;
@@ -82,9 +100,10 @@ function checkCurrentHead({ look, session }: Subject): void {
   } else if (session.head_status === "aborted") look.report("current-head-aborted", [id, head], {});
 }
 
-async function checkContents({ survey, look, session }: Subject): Promise<void> {
+/** Contents that are not there. As far as the log was read and verified, that is known already. */
+async function checkContents({ survey, look, session, ledger }: Subject): Promise<void> {
   const { storage } = survey;
-  for (let after = 0; after < session.seq; after += STRETCH) {
+  for (let after = ledger?.wholeUpTo ?? 0; after < session.seq; after += STRETCH) {
     // Of a deleted session, or where the seq is wrong, there may be long gaps.
     const [next] = await storage.query("check.beyond", session.no, after);
     if (next?.seq == null) return;

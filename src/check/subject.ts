@@ -5,6 +5,9 @@ import type { Storage } from "../contracts/storage.ts";
 import type { Look } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 
+/** Blobs whose bytes name other blobs: the content of a message, and the list of a capture's files. */
+export type BlobUse = "content" | "manifest";
+
 /** What is known of the whole store while its sessions are looked at one by one. */
 export interface Survey {
   readonly storage: Storage;
@@ -17,8 +20,8 @@ export interface Survey {
   readonly recounted: Map<string, Counts>;
   /** One session is checked, and nobody looks at what it inherits from others. */
   readonly alone: boolean;
-  /** Told of every blob a row names, when the session is checked alone. */
-  readonly blob?: (look: Look, row: string, sha256: Uint8Array) => Promise<void>;
+  /** Told of every blob a row names, when the session is checked alone; `as`: what the row has it for. */
+  readonly blob?: (look: Look, row: string, sha256: Uint8Array, as?: BlobUse | null) => Promise<void>;
 }
 
 export interface Subject {

@@ -2,6 +2,7 @@
 // found to name: null there is damage, and the checker says which.
 import type { CheckedCaptureRow } from "./capture-queries.ts";
 import type { Read } from "./queries.ts";
+import type { StoreCheckQueries } from "./store-check-queries.ts";
 
 type Bytes = Uint8Array;
 
@@ -250,16 +251,6 @@ export interface CheckedAliasRow {
   readonly created_at: number;
 }
 
-export interface CheckedBlobRow {
-  readonly no: number;
-  readonly sha256: Bytes;
-  readonly form: number;
-  readonly refs: number;
-  readonly pinned: number;
-  readonly expires_at: number | null;
-  readonly linked: number;
-}
-
 /** Tables whose rows belong to a session. */
 export type OwnedTable =
   | "events"
@@ -301,9 +292,6 @@ export interface RunsBeside {
   readonly checkpoints: readonly CheckedRunPartRow[];
 }
 
-/** How many blobs "check.refsOf" and "check.referrers" are asked about at once. */
-export const REFS_ASKED = 16;
-
 type Versions = [session: number, afterFirst: number, afterSeq: number, limit: number];
 type BySeq = [session: number, after: number, limit: number];
 
@@ -314,7 +302,7 @@ type Strays = {
   >;
 };
 
-export interface CheckQueries extends Strays {
+export interface CheckQueries extends Strays, StoreCheckQueries {
   "check.sessions": Read<[after: number, limit: number], CheckedSessionRow>;
   "check.session": Read<[id: string], CheckedSessionRow>;
   "check.heads": Read<[session: number, afterSeq: number, afterNo: number, limit: number], CheckedHeadRow>;
@@ -351,41 +339,6 @@ export interface CheckQueries extends Strays {
   "check.contents": Read<
     [session: number, after: number, upTo: number],
     { readonly seq: number; readonly content_no: number }
-  >;
-  /** Blobs that rows of sessions refer to, behind a session's number and up to another, with how many do. */
-  "check.refs": Read<
-    [after: number, upTo: number, afterBlob: number, limit: number],
-    { readonly no: number; readonly n: number }
-  >;
-  "check.blockRefs": Read<
-    [afterBlock: string, afterVersion: number, limit: number],
-    { readonly block_id: string; readonly version: number; readonly value_no: number; readonly value: Bytes | null }
-  >;
-  /** The same of a few blobs, at one moment. */
-  "check.refsOf": Read<
-    number[],
-    { readonly no: number; readonly sha256: Bytes; readonly refs: number; readonly n: number }
-  >;
-  "check.blobs": Read<[after: number, limit: number], CheckedBlobRow>;
-  /** What a blob names: attachments of a message. `sha256` is null when it is not there. */
-  "check.named": Read<
-    [parent: Bytes, afterOrd: number, limit: number],
-    { readonly ord: number; readonly sha256: Bytes | null }
-  >;
-  /** A few rows that refer to each of these blobs, or to one that names it: of a session, or versions of a block. */
-  "check.referrers": Read<
-    number[],
-    { readonly no: number; readonly session: string | null; readonly block: string | null; readonly seq: number }
-  >;
-  "check.parts": Read<
-    [afterParent: number, afterOrd: number, limit: number],
-    {
-      readonly parent_no: number;
-      readonly ord: number;
-      readonly child_no: number;
-      readonly parent: Bytes | null;
-      readonly child: number | null;
-    }
   >;
   "check.aliases": Read<
     [after: string, limit: number],

@@ -1,6 +1,7 @@
 // The checker: do the rows agree with each other, with the log, and with the bytes they name?
 // Promise: it reads canonical rows only, in bounded pages beside writers, and looks a second time before it reports, so
 // that what somebody is just changing is no issue.
+import type { EngineCheckName } from "./engine-check.ts";
 import type { JsonObject } from "./json.ts";
 import type { At } from "./lineage.ts";
 
@@ -72,7 +73,16 @@ export type CheckKind =
   | "blob-missing"
   | "blob-part-missing"
   | "blob-hash-mismatch"
-  | "blob-refs-wrong";
+  | "blob-refs-wrong"
+  | "blob-link-missing"
+  // columns, and what belongs to no session
+  | "column-unreadable"
+  | "agent-tags-wrong"
+  | "block-wrong"
+  // the engine
+  | "index-damaged"
+  | "page-damaged"
+  | "schema-damaged";
 
 export interface CheckIssue {
   readonly kind: CheckKind;
@@ -89,16 +99,28 @@ export interface CheckReport {
   readonly status: "ok" | "issues";
   /** What was looked at. `orphanBlobs` wait for gc; they are no issue. */
   readonly counts: Readonly<Record<string, number>>;
+  /** The engine's own check; null when it was not asked: in quick mode, and of one session. */
+  readonly engine: CheckedEngine | null;
   readonly issueCount: number;
   /** The first of them, at most LIMITS.checkIssues. */
   readonly issues: readonly CheckIssue[];
 }
 
+export interface CheckedEngine {
+  readonly check: EngineCheckName;
+  /** Why the engine's check, or a part of it, could not be run; null when all of it ran. */
+  readonly notRun: string | null;
+}
+
 export interface CheckProgress {
-  /** What is being looked at now: a session, or the store's blobs. */
-  readonly at: "sessions" | "blobs" | "rows";
+  /** What is being looked at now: the engine's pages and indexes, a session, rows of none, or the store's blobs. */
+  readonly at: "engine" | "sessions" | "blobs" | "rows";
   readonly session?: string;
   readonly counts: Readonly<Record<string, number>>;
+  /** Bytes of blobs that were read and hashed. */
+  readonly bytes: number;
+  /** Since the check began. */
+  readonly elapsedMs: number;
   readonly issueCount: number;
 }
 

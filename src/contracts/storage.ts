@@ -1,6 +1,7 @@
 // What the rules (floor 2) ask of storage (floor 1): one write verb that takes data, and named reads.
 // Promise: a commit happens whole or not at all; it is durable when it is acknowledged; its guards were true at the
 // moment it happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
+import type { EngineReport } from "./engine-check.ts";
 import type { Environment } from "./environment.ts";
 import type { JsonObject } from "./json.ts";
 import type { Compaction, Counts, HeadStatus } from "./lineage.ts";
@@ -33,6 +34,8 @@ export interface Storage {
   reclaim(): Promise<void>;
   /** Writes all that is there anew, so that nothing else is left; takes room for a second copy, and writers wait. */
   rewrite(): Promise<void>;
+  /** The engine's own check of its pages, indexes and tables; outside the event loop's thread where the engine is in it. */
+  examine(): Promise<EngineReport>;
   /** Bytes the database takes on disk. */
   size(): Promise<number>;
   close(): Promise<void>;

@@ -73,6 +73,7 @@ function committing(storage: Storage, commit: Storage["commit"]): Storage {
     changed: (of, timeoutMs, signal) => storage.changed(of, timeoutMs, signal),
     reclaim: () => storage.reclaim(),
     rewrite: () => storage.rewrite(),
+    examine: () => storage.examine(),
     size: () => storage.size(),
     close: () => storage.close(),
   };

@@ -25,6 +25,7 @@ for (const engine of ENGINES) {
     test("SE10 what is gone at the second look is no issue", async () => {
       const seen = new Map<string, number>();
       const wavering: Storage = Object.assign(Object.create(store.storage), {
+        examine: () => store.storage.examine(),
         query: async (name: string, ...params: never[]) => {
           const rows = await store.storage.query(name as "check.session", ...(params as unknown as [string]));
           const times = (seen.get(name + String(params)) ?? 0) + 1;

@@ -2,7 +2,6 @@
 // goes unnoticed, so that each check is needed and each test would miss it.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
-import type { CheckKind } from "../../src/contracts/check.ts";
 import { isLong } from "../../src/testing/scale.ts";
 import { ENGINES } from "../engines.ts";
 import { DAMAGES } from "./damages.ts";
@@ -22,20 +21,23 @@ for (const engine of ENGINES) {
       expect((await store.hf.check({ mode: "quick" })).counts).toMatchObject({ invocations: 7 });
     });
 
-    test.each(Object.keys(DAMAGES) as CheckKind[])("SE10 %s is named, and nothing else is", async (kind) => {
-      const { mode, hint } = KINDS[kind];
-      await DAMAGES[kind](store);
-      const report = await store.check(mode);
-      expect([...new Set(report.issues.map((issue) => issue.kind))]).toEqual([kind]);
-      expect(report).toMatchObject({ status: "issues", mode, issueCount: report.issues.length });
-      for (const issue of report.issues) expect(issue.hint).toBe(hint);
-      // That the check is needed does not depend on the engine, and a check on PostgreSQL takes long.
-      if (engine.name === "sqlite" || isLong) {
-        const without = await store.check(mode, kind);
-        expect(without, "with this check left out").toMatchObject({ status: "ok", issues: [], issueCount: 0 });
-        const deep = await store.hf.check();
-        expect(deep.issues.map((issue) => issue.kind)).toContain(kind);
-      }
-    });
+    test.each(Object.keys(DAMAGES) as (keyof typeof DAMAGES)[])(
+      "SE10 %s is named, and nothing else is",
+      async (kind) => {
+        const { mode, hint } = KINDS[kind];
+        await DAMAGES[kind](store);
+        const report = await store.check(mode);
+        expect([...new Set(report.issues.map((issue) => issue.kind))]).toEqual([kind]);
+        expect(report).toMatchObject({ status: "issues", mode, issueCount: report.issues.length });
+        for (const issue of report.issues) expect(issue.hint).toBe(hint);
+        // That the check is needed does not depend on the engine, and a check on PostgreSQL takes long.
+        if (engine.name === "sqlite" || isLong) {
+          const without = await store.check(mode, kind);
+          expect(without, "with this check left out").toMatchObject({ status: "ok", issues: [], issueCount: 0 });
+          const deep = await store.hf.check();
+          expect(deep.issues.map((issue) => issue.kind)).toContain(kind);
+        }
+      },
+    );
   });
 }

@@ -30,7 +30,10 @@ const spawned = (set: string) =>
   sql(`UPDATE invocations SET ${set} WHERE ${CHAT} AND type = 'spawn' AND status = 'done'`);
 const chat = (set: string) => sql(`UPDATE sessions SET ${set} WHERE id = 'chat'`);
 
-export const DAMAGES: Readonly<Record<CheckKind, Plant>> = {
+/** Damage of the engine's own, which no change of rows makes: see physical.test.ts. */
+export type PhysicalKind = "index-damaged" | "page-damaged" | "schema-damaged";
+
+export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, Plant>> = {
   "run-ended-twice": async ({ storage, run: change }) => {
     const [run] = await storage.query("run.get", "run-failed");
     await storage.commit({
@@ -138,5 +141,9 @@ export const DAMAGES: Readonly<Record<CheckKind, Plant>> = {
       `UPDATE blobs SET body = ?, size = 3, form = 0 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`,
       new Uint8Array([1, 2, 3]),
     ),
+  "blob-link-missing": sql("DELETE FROM blob_links WHERE ord < 0"),
+  "column-unreadable": ({ run }) => run("UPDATE sessions SET metadata = ? WHERE id = 'chat'", Buffer.from('{"a":1')),
+  "agent-tags-wrong": sql("INSERT INTO agent_tags (tag, agent_no) SELECT 'stray', no FROM agents WHERE id = 'ada'"),
+  "block-wrong": sql("UPDATE blocks SET version = version + 1"),
   "blob-refs-wrong": sql(`UPDATE blobs SET refs = refs + 1 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`),
 };

@@ -1,7 +1,6 @@
 // Damage and archives: of a damaged session either nothing is exported, with an error that says what to do, or what is
 // exported can be imported. Nobody keeps a file that is no use.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { CheckKind } from "../../src/contracts/check.ts";
 import { HoldfastError } from "../../src/contracts/errors.ts";
 import { open } from "../../src/open.ts";
 import { ENGINES } from "../engines.ts";
@@ -49,7 +48,7 @@ for (const engine of ENGINES) {
     };
 
     // Every kind on one engine: that both find it is proved beside this.
-    const all = Object.keys(DAMAGES) as CheckKind[];
+    const all = Object.keys(DAMAGES) as (keyof typeof DAMAGES)[];
     test.each(engine.name === "sqlite" ? all : (["seq-gap", "row-mismatch"] as const))("AR6 with %s", async (kind) => {
       await DAMAGES[kind](store);
       for (const session of SESSIONS) {

@@ -1,7 +1,7 @@
 // What a hint says to do is done here as it says, on the damage it is for: afterwards there is no issue left.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
-import type { CheckIssue, CheckKind } from "../../src/contracts/check.ts";
+import type { CheckIssue } from "../../src/contracts/check.ts";
 import { casesFor, ENGINES } from "../engines.ts";
 import { DAMAGES } from "./damages.ts";
 import { type Damaged, filledStore } from "./ground.ts";
@@ -10,7 +10,7 @@ type Follow = (store: Damaged, issue: CheckIssue) => Promise<unknown>;
 
 const publish: Follow = ({ hf }, { rows }) => hf.heads.publish(rows[0] ?? "");
 
-const FOLLOWED: Partial<Record<CheckKind, readonly [says: string, follow: Follow]>> = {
+const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, follow: Follow]>> = {
   "current-head-missing": ["heads.publish()", publish],
   "current-head-foreign": ["heads.publish()", publish],
   "current-head-aborted": ["heads.publish()", publish],
@@ -28,6 +28,12 @@ const FOLLOWED: Partial<Record<CheckKind, readonly [says: string, follow: Follow
         rows[0] ?? "",
       ),
   ],
+  "column-unreadable": [
+    "set the column to NULL",
+    ({ run }, { rows, details: { table, column } }) =>
+      run(`UPDATE ${table} SET ${column} = NULL WHERE id = ?`, rows[0] ?? ""),
+  ],
+  "agent-tags-wrong": ["agents.update()", ({ hf }, { rows }) => hf.agents.update(rows[0] ?? "", { tags: [] })],
   "state-held-twice": [
     "state.until_seq",
     ({ run }, { rows, details: { until, branch, key } }) =>
@@ -69,7 +75,11 @@ for (const engine of ENGINES) {
       expect((await hf.check()).issues).toEqual([]);
     });
 
-    const kinds = casesFor(engine, Object.keys(FOLLOWED) as CheckKind[], (kind) => FOLLOWED[kind]?.[0] ?? "");
+    const kinds = casesFor(
+      engine,
+      Object.keys(FOLLOWED) as (keyof typeof DAMAGES)[],
+      (kind) => FOLLOWED[kind]?.[0] ?? "",
+    );
     test.each(kinds)("SE10 %s is over when its hint was followed", async (kind) => {
       const [says, follow] = FOLLOWED[kind] ?? ["", async () => {}];
       expect(KINDS[kind].hint).toContain(says);

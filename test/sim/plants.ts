@@ -18,6 +18,7 @@ function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcom
     changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
     reclaim: () => storage.reclaim(),
     rewrite: () => storage.rewrite(),
+    examine: () => storage.examine(),
     size: () => storage.size(),
     close: () => storage.close(),
   };

@@ -7,7 +7,7 @@ import { UsageError } from "../failure.ts";
 import { type Instead, needSession } from "../store.ts";
 import { type Column, table } from "../table.ts";
 import { displayWidth, safeLine, wrap } from "../terminal.ts";
-import { formatCount, plural } from "../units.ts";
+import { formatBytes, formatCount, plural } from "../units.ts";
 
 /** Issues of one kind that are listed for people; a program gets all that the report lists. */
 const LISTED_MAX = 10;
@@ -58,10 +58,21 @@ export const check: Command = {
 
 const VERIFY: Instead = (named) => `\`holdfast verify ${named} --blobs\` asks that what the head commits to is there`;
 
-function progressLine({ at, counts, issueCount }: CheckProgress): string {
+/** What has been looked at, and how fast: of the whole check so far, because a step of it may be over at once. */
+function progressLine({ at, counts, bytes, elapsedMs, issueCount }: CheckProgress): string {
   const looked = `${plural(counts.sessions ?? 0, "session")}, ${plural(counts.events ?? 0, "event")}`;
   const found = issueCount === 0 ? "" : `, ${plural(issueCount, "issue")}`;
-  return `checking ${at}: ${looked}, ${plural(counts.blobs ?? 0, "blob")}${found} …`;
+  return `checking ${at}: ${looked}, ${plural(counts.blobs ?? 0, "blob")}${rateText(counts, bytes, elapsedMs)}${found} …`;
+}
+
+/** Before this much time a rate says nothing. */
+const RATE_MS = 500;
+
+function rateText({ events = 0 }: CheckProgress["counts"], bytes: number, elapsedMs: number): string {
+  if (elapsedMs < RATE_MS) return "";
+  const perSecond = (n: number) => Math.round((n * 1000) / elapsedMs);
+  const read = bytes === 0 ? "" : `, ${formatBytes(perSecond(bytes))}/s`;
+  return ` (${formatCount(perSecond(events))} events/s${read})`;
 }
 
 /** Details are not made narrower than this. */
@@ -103,15 +114,19 @@ function columns(id: number): readonly Column<CheckIssue>[] {
   ];
 }
 
-function lines({ mode, counts, issueCount, issues }: CheckReport, context: Context): string[] {
+function lines({ mode, counts, engine, issueCount, issues }: CheckReport, context: Context): string[] {
   const { output } = context;
   const { style } = output;
   const looked = countedWords(counts);
   const orphans = counts.orphanBlobs ?? 0;
-  const rest =
-    orphans === 0
+  const notRun =
+    engine?.notRun == null ? [] : wrap(`the server's own check was not run: ${engine.notRun}`, output.width);
+  const rest = [
+    ...notRun.map(style.faint),
+    ...(orphans === 0
       ? []
-      : [style.faint(`${plural(orphans, "blob")} that nobody needs; ${output.commandLine("gc")} frees them`)];
+      : [style.faint(`${plural(orphans, "blob")} that nobody needs; ${output.commandLine("gc")} frees them`)]),
+  ];
   const counted = looked === "" ? "nothing to check" : `${mode} check of ${looked}`;
   if (issueCount === 0) return [...wrap(`all good: ${counted}`, output.width).map(style.good), ...rest];
   const kinds = [...new Set(issues.map(({ kind }) => kind))];

@@ -1,6 +1,7 @@
 // What the checker reads: stored columns, each number beside what it names, in pages by key. A row comes with the event
 // of its seq, in one statement, so that a commit between two reads looks like nothing.
-import { type OwnedTable, REFS_ASKED } from "../../contracts/check-queries.ts";
+import type { OwnedTable } from "../../contracts/check-queries.ts";
+import { REFS_ASKED } from "../../contracts/store-check-queries.ts";
 import { CALL_BLOBS, EVAL_BLOBS, REFERRING } from "./references.ts";
 import { CHECKED } from "./runs.ts";
 
@@ -50,6 +51,19 @@ const INVOCATION_HEADS = [
   ["callee_head_after", "callee_after"],
   ["source_head", "source_head"],
 ] as const;
+
+/**
+ * The blobs that the rows of a table name, page by page in the order of their keys: every row is read once, however many
+ * sessions and blobs there are. Parameters: the key of the last row before, limit.
+ */
+function referencesBy(table: string, key: readonly string[], blobs: readonly string[]): string {
+  const keys = key.map((column) => `r.${column}`).join(", ");
+  const after = key.length === 1 ? `${keys} > ?` : `(${keys}) > (${key.map(() => "?").join(", ")})`;
+  return (
+    `SELECT ${keys}, ${blobs.map((column, i) => `r.${column} AS blob_${i}`).join(", ")} FROM ${table} r ` +
+    `WHERE ${after} ORDER BY ${keys} LIMIT ?`
+  );
+}
 
 function references(where: (column: string) => string): string {
   return REFERRING.flatMap(([table, columns]) =>
@@ -191,16 +205,39 @@ export const queries = {
   "check.contents":
     "SELECT r.seq, r.content AS content_no FROM events r LEFT JOIN blobs b ON b.no = r.content " +
     "WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? AND r.content IS NOT NULL AND b.no IS NULL ORDER BY r.seq",
-  "check.refs":
-    "WITH w (after, upto, blob) AS (SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)) " +
-    "SELECT u.no, count(*) AS n FROM (" +
-    references(
-      (column) => `CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.${column} > w.blob`,
-    ) +
-    ") u GROUP BY u.no ORDER BY u.no LIMIT ?",
+  "check.eventsUpTo":
+    "SELECT max(k.no) AS upto FROM (SELECT r.no FROM events r WHERE r.no > ? ORDER BY r.no LIMIT ?) k",
+  "check.refs.events":
+    "SELECT r.content AS blob_no, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message FROM events r " +
+    "WHERE r.no > ? AND r.no <= ? AND r.content IS NOT NULL",
+  "check.refs.annotations": referencesBy("annotations", ["session_no", "seq"], ["payload"]),
+  "check.refs.state": referencesBy("state", ["session_no", "branch", "key", "seq"], ["value"]),
+  "check.refs.evals": referencesBy("evals", ["session_no", "first_seq", "seq"], EVAL_BLOBS),
+  "check.refs.calls": referencesBy("calls", ["session_no", "first_seq", "seq"], CALL_BLOBS),
+  "check.refs.snapshots": referencesBy("snapshots", ["session_no", "seq"], ["vars"]),
+  "check.refs.heads": referencesBy("heads", ["no"], ["final"]),
+  "check.refs.captures": referencesBy("captures", ["no"], ["manifest"]),
   "check.blockRefs":
-    "SELECT r.block_id, r.version, r.value AS value_no, b.sha256 AS value FROM block_versions r LEFT JOIN blobs b ON b.no = r.value " +
+    "SELECT r.block_id, r.version, r.edit, r.at, o.id AS block, r.value AS value_no, b.sha256 AS value FROM block_versions r " +
+    "LEFT JOIN blocks o ON o.id = r.block_id LEFT JOIN blobs b ON b.no = r.value " +
     "WHERE (r.block_id, r.version) > (?, ?) ORDER BY r.block_id, r.version LIMIT ?",
+  "check.agents":
+    "SELECT r.no, r.id, r.name, r.agent_type, r.model, r.system, r.tool_ids, r.tags, r.metadata, r.created_at, r.updated_at, " +
+    "r.deleted_at, r.version FROM agents r WHERE r.no > ? ORDER BY r.no LIMIT ?",
+  "check.agentTags": "SELECT r.tag FROM agent_tags r WHERE r.agent_no = ? ORDER BY r.tag",
+  "check.strayTags":
+    "SELECT r.tag, r.agent_no FROM agent_tags r LEFT JOIN agents a ON a.no = r.agent_no WHERE a.no IS NULL " +
+    "ORDER BY r.tag, r.agent_no LIMIT ?",
+  "check.blocks":
+    "SELECT r.id, r.label, r.char_limit, r.description, r.read_only, r.version, r.created_at, r.updated_at, " +
+    "(SELECT max(v.version) FROM block_versions v WHERE v.block_id = r.id) AS newest, " +
+    "(SELECT count(*) FROM block_versions v WHERE v.block_id = r.id) AS versions, " +
+    "(SELECT v.at FROM block_versions v WHERE v.block_id = r.id AND v.version = 1) AS first_at, " +
+    "(SELECT v.at FROM block_versions v WHERE v.block_id = r.id AND v.version = r.version) AS newest_at " +
+    "FROM blocks r WHERE r.id > ? ORDER BY r.id LIMIT ?",
+  "check.strayBlocks":
+    "SELECT a.id AS agent, r.agent_no, r.block_id FROM agent_blocks r LEFT JOIN agents a ON a.no = r.agent_no " +
+    "LEFT JOIN blocks b ON b.id = r.block_id WHERE a.no IS NULL OR b.id IS NULL ORDER BY r.agent_no, r.ord LIMIT ?",
   "check.refsOf":
     `WITH w (no) AS (VALUES ${ASKED}) SELECT b.no, b.sha256, b.refs, CAST(coalesce(max(g.n), 0) AS BIGINT) AS n FROM blobs b LEFT JOIN ` +
     `(SELECT u.no, count(*) AS n FROM (${references((column) => `WHERE r.${column} IN (SELECT no FROM w)`)} ` +
@@ -217,7 +254,7 @@ export const queries = {
     "SELECT l.ord, c.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no LEFT JOIN blobs c ON c.no = l.child_no " +
     "WHERE p.sha256 = ? AND l.ord > ? AND l.ord < 0 ORDER BY l.ord LIMIT ?",
   "check.blobs":
-    "SELECT b.no, b.sha256, b.form, b.refs, b.pinned, b.expires_at, " +
+    "SELECT b.no, b.sha256, b.media, b.utf8, b.form, b.refs, b.pinned, b.expires_at, " +
     `${exists("SELECT 1 FROM blob_links x WHERE x.child_no = b.no")} AS linked FROM blobs b WHERE b.no > ? ORDER BY b.no LIMIT ?`,
   "check.parts":
     "SELECT k.parent_no, k.ord, k.child_no, p.sha256 AS parent, c.no AS child FROM (SELECT parent_no, ord, child_no FROM blob_links " +

@@ -1,6 +1,7 @@
 // What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
+import type { EngineReport } from "../../contracts/engine-check.ts";
 import type { QueryName } from "../../contracts/queries.ts";
 import type { InspectLimits, SqlWords } from "../../contracts/storage.ts";
 
@@ -94,6 +95,8 @@ export interface Driver {
   watch(heard: (sessions: readonly string[] | null) => void): () => void;
   reclaim(): Promise<void>;
   rewrite(): Promise<void>;
+  /** See Storage.examine. */
+  examine(): Promise<EngineReport>;
   size(): Promise<number>;
   close(): Promise<void>;
 }

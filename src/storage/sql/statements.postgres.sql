@@ -559,10 +559,36 @@ SELECT r.tag FROM session_tags r WHERE r.session_no = $1 AND r.tag > $2 ORDER BY
 SELECT min(r.seq) AS seq FROM events r WHERE r.session_no = $1 AND r.seq > $2;
 -- check.contents
 SELECT r.seq, r.content AS content_no FROM events r LEFT JOIN blobs b ON b.no = r.content WHERE r.session_no = $1 AND r.seq > $2 AND r.seq <= $3 AND r.content IS NOT NULL AND b.no IS NULL ORDER BY r.seq;
--- check.refs
-WITH w (after, upto, blob) AS (SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)) SELECT u.no, count(*) AS n FROM (SELECT r.content AS no FROM events r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.content > w.blob UNION ALL SELECT r.payload AS no FROM annotations r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.payload > w.blob UNION ALL SELECT r.value AS no FROM state r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.value > w.blob UNION ALL SELECT r.code AS no FROM evals r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.code > w.blob UNION ALL SELECT r.result AS no FROM evals r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.result > w.blob UNION ALL SELECT r.final AS no FROM evals r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.final > w.blob UNION ALL SELECT r.error AS no FROM evals r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.error > w.blob UNION ALL SELECT r.request AS no FROM calls r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.request > w.blob UNION ALL SELECT r.response AS no FROM calls r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.response > w.blob UNION ALL SELECT r.result AS no FROM calls r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.result > w.blob UNION ALL SELECT r.error AS no FROM calls r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.error > w.blob UNION ALL SELECT r.vars AS no FROM snapshots r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.vars > w.blob UNION ALL SELECT r.final AS no FROM heads r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.final > w.blob UNION ALL SELECT r.manifest AS no FROM captures r CROSS JOIN w WHERE r.session_no > w.after AND r.session_no <= w.upto AND r.manifest > w.blob) u GROUP BY u.no ORDER BY u.no LIMIT $4;
+-- check.eventsUpTo
+SELECT max(k.no) AS upto FROM (SELECT r.no FROM events r WHERE r.no > $1 ORDER BY r.no LIMIT $2) k;
+-- check.refs.events
+SELECT r.content AS blob_no, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message FROM events r WHERE r.no > $1 AND r.no <= $2 AND r.content IS NOT NULL;
+-- check.refs.annotations
+SELECT r.session_no, r.seq, r.payload AS blob_0 FROM annotations r WHERE (r.session_no, r.seq) > ($1, $2) ORDER BY r.session_no, r.seq LIMIT $3;
+-- check.refs.state
+SELECT r.session_no, r.branch, r.key, r.seq, r.value AS blob_0 FROM state r WHERE (r.session_no, r.branch, r.key, r.seq) > ($1, $2, $3, $4) ORDER BY r.session_no, r.branch, r.key, r.seq LIMIT $5;
+-- check.refs.evals
+SELECT r.session_no, r.first_seq, r.seq, r.code AS blob_0, r.result AS blob_1, r.final AS blob_2, r.error AS blob_3 FROM evals r WHERE (r.session_no, r.first_seq, r.seq) > ($1, $2, $3) ORDER BY r.session_no, r.first_seq, r.seq LIMIT $4;
+-- check.refs.calls
+SELECT r.session_no, r.first_seq, r.seq, r.request AS blob_0, r.response AS blob_1, r.result AS blob_2, r.error AS blob_3 FROM calls r WHERE (r.session_no, r.first_seq, r.seq) > ($1, $2, $3) ORDER BY r.session_no, r.first_seq, r.seq LIMIT $4;
+-- check.refs.snapshots
+SELECT r.session_no, r.seq, r.vars AS blob_0 FROM snapshots r WHERE (r.session_no, r.seq) > ($1, $2) ORDER BY r.session_no, r.seq LIMIT $3;
+-- check.refs.heads
+SELECT r.no, r.final AS blob_0 FROM heads r WHERE r.no > $1 ORDER BY r.no LIMIT $2;
+-- check.refs.captures
+SELECT r.no, r.manifest AS blob_0 FROM captures r WHERE r.no > $1 ORDER BY r.no LIMIT $2;
 -- check.blockRefs
-SELECT r.block_id, r.version, r.value AS value_no, b.sha256 AS value FROM block_versions r LEFT JOIN blobs b ON b.no = r.value WHERE (r.block_id, r.version) > ($1, $2) ORDER BY r.block_id, r.version LIMIT $3;
+SELECT r.block_id, r.version, r.edit, r.at, o.id AS block, r.value AS value_no, b.sha256 AS value FROM block_versions r LEFT JOIN blocks o ON o.id = r.block_id LEFT JOIN blobs b ON b.no = r.value WHERE (r.block_id, r.version) > ($1, $2) ORDER BY r.block_id, r.version LIMIT $3;
+-- check.agents
+SELECT r.no, r.id, r.name, r.agent_type, r.model, r.system, r.tool_ids, r.tags, r.metadata, r.created_at, r.updated_at, r.deleted_at, r.version FROM agents r WHERE r.no > $1 ORDER BY r.no LIMIT $2;
+-- check.agentTags
+SELECT r.tag FROM agent_tags r WHERE r.agent_no = $1 ORDER BY r.tag;
+-- check.strayTags
+SELECT r.tag, r.agent_no FROM agent_tags r LEFT JOIN agents a ON a.no = r.agent_no WHERE a.no IS NULL ORDER BY r.tag, r.agent_no LIMIT $1;
+-- check.blocks
+SELECT r.id, r.label, r.char_limit, r.description, r.read_only, r.version, r.created_at, r.updated_at, (SELECT max(v.version) FROM block_versions v WHERE v.block_id = r.id) AS newest, (SELECT count(*) FROM block_versions v WHERE v.block_id = r.id) AS versions, (SELECT v.at FROM block_versions v WHERE v.block_id = r.id AND v.version = 1) AS first_at, (SELECT v.at FROM block_versions v WHERE v.block_id = r.id AND v.version = r.version) AS newest_at FROM blocks r WHERE r.id > $1 ORDER BY r.id LIMIT $2;
+-- check.strayBlocks
+SELECT a.id AS agent, r.agent_no, r.block_id FROM agent_blocks r LEFT JOIN agents a ON a.no = r.agent_no LEFT JOIN blocks b ON b.id = r.block_id WHERE a.no IS NULL OR b.id IS NULL ORDER BY r.agent_no, r.ord LIMIT $1;
 -- check.refsOf
 WITH w (no) AS (VALUES (CAST($1 AS BIGINT)), (CAST($2 AS BIGINT)), (CAST($3 AS BIGINT)), (CAST($4 AS BIGINT)), (CAST($5 AS BIGINT)), (CAST($6 AS BIGINT)), (CAST($7 AS BIGINT)), (CAST($8 AS BIGINT)), (CAST($9 AS BIGINT)), (CAST($10 AS BIGINT)), (CAST($11 AS BIGINT)), (CAST($12 AS BIGINT)), (CAST($13 AS BIGINT)), (CAST($14 AS BIGINT)), (CAST($15 AS BIGINT)), (CAST($16 AS BIGINT))) SELECT b.no, b.sha256, b.refs, CAST(coalesce(max(g.n), 0) AS BIGINT) AS n FROM blobs b LEFT JOIN (SELECT u.no, count(*) AS n FROM (SELECT r.content AS no FROM events r WHERE r.content IN (SELECT no FROM w) UNION ALL SELECT r.payload AS no FROM annotations r WHERE r.payload IN (SELECT no FROM w) UNION ALL SELECT r.value AS no FROM state r WHERE r.value IN (SELECT no FROM w) UNION ALL SELECT r.code AS no FROM evals r WHERE r.code IN (SELECT no FROM w) UNION ALL SELECT r.result AS no FROM evals r WHERE r.result IN (SELECT no FROM w) UNION ALL SELECT r.final AS no FROM evals r WHERE r.final IN (SELECT no FROM w) UNION ALL SELECT r.error AS no FROM evals r WHERE r.error IN (SELECT no FROM w) UNION ALL SELECT r.request AS no FROM calls r WHERE r.request IN (SELECT no FROM w) UNION ALL SELECT r.response AS no FROM calls r WHERE r.response IN (SELECT no FROM w) UNION ALL SELECT r.result AS no FROM calls r WHERE r.result IN (SELECT no FROM w) UNION ALL SELECT r.error AS no FROM calls r WHERE r.error IN (SELECT no FROM w) UNION ALL SELECT r.vars AS no FROM snapshots r WHERE r.vars IN (SELECT no FROM w) UNION ALL SELECT r.final AS no FROM heads r WHERE r.final IN (SELECT no FROM w) UNION ALL SELECT r.manifest AS no FROM captures r WHERE r.manifest IN (SELECT no FROM w) UNION ALL SELECT r.value AS no FROM block_versions r WHERE r.value IN (SELECT no FROM w)) u GROUP BY u.no) g ON g.no = b.no WHERE b.no IN (SELECT no FROM w) GROUP BY b.no, b.sha256, b.refs ORDER BY b.no;
 -- check.referrers
@@ -570,7 +596,7 @@ WITH w (no) AS (VALUES (CAST($1 AS BIGINT)), (CAST($2 AS BIGINT)), (CAST($3 AS B
 -- check.named
 SELECT l.ord, c.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no LEFT JOIN blobs c ON c.no = l.child_no WHERE p.sha256 = $1 AND l.ord > $2 AND l.ord < 0 ORDER BY l.ord LIMIT $3;
 -- check.blobs
-SELECT b.no, b.sha256, b.form, b.refs, b.pinned, b.expires_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.no > $1 ORDER BY b.no LIMIT $2;
+SELECT b.no, b.sha256, b.media, b.utf8, b.form, b.refs, b.pinned, b.expires_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.no > $1 ORDER BY b.no LIMIT $2;
 -- check.parts
 SELECT k.parent_no, k.ord, k.child_no, p.sha256 AS parent, c.no AS child FROM (SELECT parent_no, ord, child_no FROM blob_links WHERE (parent_no, ord) > ($1, $2) ORDER BY parent_no, ord LIMIT $3) k LEFT JOIN blobs p ON p.no = k.parent_no LEFT JOIN blobs c ON c.no = k.child_no ORDER BY k.parent_no, k.ord;
 -- check.aliases

@@ -1,4 +1,5 @@
 // Storage over an engine's driver: the commit queue, the named reads, and the hint that a session has changed.
+import type { EngineReport } from "../../contracts/engine-check.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
@@ -145,6 +146,11 @@ export class SqlStorage implements Storage {
 
   rewrite(): Promise<void> {
     return this.#driver.rewrite();
+  }
+
+  async examine(): Promise<EngineReport> {
+    if (this.#closing !== null) throw closed();
+    return this.#driver.examine();
   }
 
   size(): Promise<number> {

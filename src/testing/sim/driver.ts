@@ -46,6 +46,7 @@ export function bound(driver: Driver): Driver {
     watch: (heard) => driver.watch(heard),
     reclaim: () => driver.reclaim(),
     rewrite: () => driver.rewrite(),
+    examine: () => driver.examine(),
     size: () => driver.size(),
     close: () => driver.close(),
   };
@@ -86,6 +87,7 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
     // Which pages are free, and so how long it takes, is left over from who used the file before.
     reclaim: () => process.turn("reclaim"),
     rewrite: () => driver.rewrite(),
+    examine: () => driver.examine(),
     size: () => driver.size(),
     close: () => driver.close(),
   };

@@ -1,6 +1,7 @@
 // PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
 // that a plan of one trip is one round trip. Every handle has its own connections, whose search_path is the store's schema.
 import { createHash } from "node:crypto";
+import type { EngineReport } from "../../../contracts/engine-check.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
 import { type Driver, type Execute, type Param, type Plan, type Row, StaleFence } from "../driver.ts";
@@ -10,6 +11,7 @@ import { type Access, type ConnectOptions, connectPostgres } from "./connect.ts"
 import type { Connection } from "./connection.ts";
 import { postgres } from "./dialect.ts";
 import { isFatal, isLocked, isRace, isStale, isTooMuch, postgresError, silentError, sqlState } from "./errors.ts";
+import { examinePostgres } from "./examiner.ts";
 import { FIRST_LOCK_MS, localSettings, quoteIdentifier, settingsRefused, WORK_MS } from "./settings.ts";
 import { StatementTexts, settle } from "./statements.ts";
 import { type LockWait, PlanRunner } from "./transaction.ts";
@@ -26,8 +28,8 @@ const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(
 const HINT_MS = 1000;
 /** Behind a pooler there are no notifications: everything is looked at again this often. */
 const POLL_MS = 1000;
-/** A client that migrates may think for so long between two statements. */
-const MIGRATION_IDLE_MS = 60_000;
+/** A client that migrates or checks may think for so long between two statements. */
+const LONG_WORK_IDLE_MS = 60_000;
 /** Vacuuming, and rewriting a table, may take as long as it takes. */
 const UNBOUNDED_MS = 24 * 3_600_000;
 /** Connections that commits leave to reads. */
@@ -178,16 +180,10 @@ class PostgresDriver implements Driver {
   }
 
   async migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void> {
-    const { settings, isPooled } = this.#access;
-    const own = {
-      lock_timeout: String(Math.max(1, this.#options.busyMs)),
-      statement_timeout: "0",
-      idle_in_transaction_session_timeout: String(MIGRATION_IDLE_MS),
-    };
     try {
       await this.#within(UNBOUNDED_MS, async (connection) => {
         await connection.run("BEGIN");
-        await connection.run(localSettings(isPooled ? { ...settings, ...own } : own));
+        await connection.run(this.#longWorkSettings());
         // One lock for all stores of the database: creating schemas at once would collide in the catalogue.
         await connection.run("SELECT pg_advisory_xact_lock(7310868735)");
         if (create) await this.#requireSchema(connection);
@@ -329,6 +325,31 @@ class PostgresDriver implements Driver {
         throw this.#error(error);
       }
     }
+  }
+
+  async examine(): Promise<EngineReport> {
+    try {
+      return await this.#within(UNBOUNDED_MS, async (connection) => {
+        await connection.run("BEGIN");
+        await connection.run(this.#longWorkSettings());
+        const report = await examinePostgres(connection);
+        await connection.run("ROLLBACK");
+        return report;
+      });
+    } catch (error) {
+      throw this.#error(error);
+    }
+  }
+
+  /** For a transaction whose statements may take as long as they take, and whose client may think between two of them. */
+  #longWorkSettings(): string {
+    const { settings, isPooled } = this.#access;
+    const own = {
+      lock_timeout: String(Math.max(1, this.#options.busyMs)),
+      statement_timeout: "0",
+      idle_in_transaction_session_timeout: String(LONG_WORK_IDLE_MS),
+    };
+    return localSettings(isPooled ? { ...settings, ...own } : own);
   }
 
   async size(): Promise<number> {

@@ -2,6 +2,7 @@
 // two handles on a file never block each other's event loop: who finds the file locked waits by timers.
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import type { EngineReport } from "../../../contracts/engine-check.ts";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
@@ -20,6 +21,7 @@ import { CHECKPOINT_FRAMES, Checkpoints } from "./checkpoints.ts";
 import { bindable, Connection } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
+import { examineSqlite } from "./examiner.ts";
 import { Inspector } from "./inspector.ts";
 import { reclaim, rewrite, type Space } from "./space.ts";
 
@@ -221,6 +223,15 @@ class SqliteDriver implements Driver {
   #space(): Space {
     const { path, environment, busyMs } = this.#options;
     return { db: this.#writer.db, path, environment, busyMs, whenFree: (run) => this.#whenFree(run) };
+  }
+
+  async examine(): Promise<EngineReport> {
+    const { path } = this.#options;
+    try {
+      return await examineSqlite(path, path === ":memory:" ? this.#reader.db : null);
+    } catch (error) {
+      throw sqliteError(error, path);
+    }
   }
 
   async size(): Promise<number> {

@@ -22,6 +22,12 @@ export function isTooMuch(error: unknown): boolean {
   return code === 18 || code === 7 || (code === 1 && isLimit);
 }
 
+/** The file is damaged, or what it says of itself is. */
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === 11 || code === 26;
+}
+
 /** A stored number is larger than any we write. */
 export function isOutOfRange(error: unknown): boolean {
   return error instanceof RangeError && "code" in error && error.code === "ERR_OUT_OF_RANGE";

@@ -1,0 +1,13 @@
+// Whether a row can be read: the same decoding that every read of it does, with what it says as an issue.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Look } from "./findings.ts";
+
+export function checkDecoding(look: Look, table: string, row: string, decode: () => unknown): void {
+  try {
+    decode();
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "StoreCorrupted") throw error;
+    const { column } = error.details;
+    look.report("column-unreadable", [row], { table, column: typeof column === "string" ? column : null });
+  }
+}

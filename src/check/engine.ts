@@ -1,0 +1,26 @@
+// The engine's own check, as issues of the report.
+import type { CheckKind } from "../contracts/check.ts";
+import type { EngineCheckName, EngineDamage } from "../contracts/engine-check.ts";
+import type { Storage } from "../contracts/storage.ts";
+import type { Look } from "./findings.ts";
+
+const KIND: Readonly<Record<EngineDamage["part"], CheckKind>> = {
+  index: "index-damaged",
+  page: "page-damaged",
+  schema: "schema-damaged",
+};
+
+export interface EngineOutcome {
+  readonly check: EngineCheckName;
+  readonly notRun: string | null;
+  /** Rows are read through tables that are not what they should be: nothing else can be believed. */
+  readonly isUnreadable: boolean;
+}
+
+export async function checkEngine(storage: Storage, look: Look): Promise<EngineOutcome> {
+  const { check, notRun, damages } = await storage.examine();
+  for (const { part, name, messages, count } of damages) {
+    look.report(KIND[part], name === null ? [] : [name], { check, messages, count });
+  }
+  return { check, notRun, isUnreadable: damages.some(({ part }) => part === "schema") };
+}

@@ -1,0 +1,50 @@
+// The blobs that the bytes of another name, and the links that keep them: a message's content names its attachments, a
+// capture's list its files. Without its link a blob that is named expires and is deleted.
+import { fromRef, toHex, toRef } from "../core/bytes.ts";
+import { json, list, plainObject } from "../core/decode.ts";
+import type { Look } from "./findings.ts";
+import type { BlobUse } from "./subject.ts";
+
+const NOTHING: readonly Uint8Array[] = [];
+
+export function namesIn(as: BlobUse, pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  const bytes = Buffer.concat(pieces);
+  // Most contents name nothing.
+  if (!bytes.includes('"sha256:')) return NOTHING;
+  const value = plainObject.read(json.read(bytes));
+  if (value === undefined) return NOTHING;
+  const found = new Map<string, Uint8Array>();
+  const add = (ref: unknown) => {
+    const sha256 = typeof ref === "string" ? fromRef(ref) : null;
+    if (sha256 !== null) found.set(toHex(sha256), sha256);
+  };
+  if (as === "content") attachmentsIn(value.content, add);
+  else for (const file of list.read(value.files) ?? []) add(plainObject.read(file)?.ref);
+  return [...found.values()];
+}
+
+/** As history/content.ts finds them: sources of media, also inside results of tools. */
+function attachmentsIn(content: unknown, add: (ref: unknown) => void): void {
+  for (const item of list.read(content) ?? []) {
+    const block = plainObject.read(item) ?? {};
+    if (MEDIA.has(block.type)) add(plainObject.read(block.source)?.ref);
+    else if (block.type === "tool_result") attachmentsIn(block.content, add);
+  }
+}
+
+const MEDIA: ReadonlySet<unknown> = new Set(["image", "audio", "document"]);
+
+/** Every blob that is named is linked; a link too many keeps a blob and loses nothing. */
+export function compareLinks(
+  look: Look,
+  parent: Uint8Array,
+  names: readonly Uint8Array[],
+  links: readonly (Uint8Array | null)[],
+): void {
+  // A link that leads nowhere is reported by itself, and stands for one of the names.
+  if (names.length === 0 || links.includes(null)) return;
+  const linked = new Set(links.map((sha256) => (sha256 === null ? "" : toHex(sha256))));
+  for (const name of names) {
+    if (!linked.has(toHex(name))) look.report("blob-link-missing", [toRef(parent), toRef(name)], {});
+  }
+}

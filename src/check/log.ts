@@ -1,0 +1,43 @@
+// A session's log: whether its chain is whole, and of what kind its first damage is.
+import type { CheckedSessionRow } from "../contracts/check-queries.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { WholeEventRow } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { sameBytes } from "../core/bytes.ts";
+import { genesis, nextHash } from "../core/chain.ts";
+import { rowId } from "../core/row-id.ts";
+import { verifyChain } from "../log/verify.ts";
+import type { Look } from "./findings.ts";
+
+/** `see` is told of every event in turn, once it is known to be what was written. */
+export async function verifyLog(
+  storage: Storage,
+  look: Look,
+  session: CheckedSessionRow,
+  see: (event: WholeEventRow) => void,
+): Promise<{ readonly ok: boolean; readonly end: number }> {
+  const { id, no, seq: end, chain } = session;
+  const report = await verifyChain(storage, id, undefined, undefined, see).catch((error: unknown) => {
+    // Erased a moment ago: there is nothing left to check.
+    if (error instanceof HoldfastError && (error.code === "SessionDeleted" || error.code === "NotFound")) return null;
+    throw error;
+  });
+  if (report === null) return { ok: false, end: 0 };
+  if (report.ok) return { ok: true, end };
+  const { badSeq: bad, reason } = report;
+  const rows = [rowId(id, bad)];
+  const details = { seq: bad, reason };
+  const [event] = await storage.query("events.at", id, bad);
+  if (event === undefined) {
+    const [next] = await storage.query("check.beyond", no, bad);
+    look.report(next?.seq == null ? "log-truncated" : "seq-gap", rows, details);
+  } else if (bad > end) look.report("log-beyond-end", rows, details);
+  else {
+    const [before] = bad === 1 ? [{ hash: genesis(id) }] : await storage.query("events.at", id, bad - 1);
+    const follows = before !== undefined && sameBytes(nextHash(before.hash, event.body), event.hash);
+    const isEnd = bad === end && !sameBytes(event.hash, chain);
+    const kind = reason.endsWith("on another branch") ? "branch-wrong" : "event-mismatch";
+    look.report(follows && !isEnd ? kind : "chain-broken", rows, details);
+  }
+  return { ok: false, end: Math.min(end, bad - 1) };
+}

@@ -1,0 +1,62 @@
+// What a check has looked at so far, and how it tells its caller: at every step, and again and again inside a long one.
+import type { CheckOptions, CheckProgress } from "../contracts/check.ts";
+import type { Environment } from "../contracts/environment.ts";
+
+/** How often a caller is told inside a step; the clock is read once for so many things that were counted. */
+const TELL_MS = 200;
+const COUNTS_PER_CLOCK = 256;
+
+export class Progress {
+  readonly counts: Record<string, number> = {};
+  /** A second look at the same rows counts nothing. */
+  isCounting = true;
+  readonly #environment: Environment;
+  readonly #onProgress: CheckOptions["onProgress"];
+  readonly #issueCount: () => number;
+  readonly #began: number;
+  #step: Pick<CheckProgress, "at" | "session"> = { at: "sessions" };
+  #bytes = 0;
+  #toldAt: number;
+  #counted = 0;
+
+  constructor(environment: Environment, onProgress: CheckOptions["onProgress"], issueCount: () => number) {
+    this.#environment = environment;
+    this.#onProgress = onProgress;
+    this.#issueCount = issueCount;
+    this.#began = environment.monotonic();
+    this.#toldAt = this.#began;
+  }
+
+  /** What is looked at from here on. */
+  begin(at: CheckProgress["at"], session?: string): void {
+    this.#step = session === undefined ? { at } : { at, session };
+  }
+
+  readonly count = (what: string, n = 1): void => {
+    if (!this.isCounting) return;
+    this.counts[what] = (this.counts[what] ?? 0) + n;
+    if (++this.#counted % COUNTS_PER_CLOCK === 0) this.#tellInTime();
+  };
+
+  /** Bytes of a blob that were read and hashed. */
+  readonly read = (bytes: number): void => {
+    if (!this.isCounting) return;
+    this.#bytes += bytes;
+    if (++this.#counted % COUNTS_PER_CLOCK === 0) this.#tellInTime();
+  };
+
+  tell(): void {
+    this.#toldAt = this.#environment.monotonic();
+    this.#onProgress?.({
+      ...this.#step,
+      counts: { ...this.counts },
+      bytes: this.#bytes,
+      elapsedMs: this.#toldAt - this.#began,
+      issueCount: this.#issueCount(),
+    });
+  }
+
+  #tellInTime(): void {
+    if (this.#onProgress !== undefined && this.#environment.monotonic() - this.#toldAt >= TELL_MS) this.tell();
+  }
+}
