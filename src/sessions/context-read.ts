@@ -9,7 +9,7 @@ import { readAll } from "./view-messages.ts";
 
 /** Few at first: a small budget is full soon. What is read together is at most so much, however large the budget. */
 const FIRST_PAGE = 64;
-const PAGE = 2048;
+const PAGE = 1000;
 
 /** What is asked of, newest stretch first, with the seq behind which it begins. */
 export interface Behind {

@@ -1,6 +1,7 @@
 // What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
+import { HoldfastError } from "../../contracts/errors.ts";
 import type { QueryName } from "../../contracts/queries.ts";
 import type { InspectLimits, SqlWords } from "../../contracts/storage.ts";
 
@@ -62,6 +63,11 @@ export class StaleFence extends Error {}
 
 /** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
 export class LostRace extends Error {}
+
+/** Of a store that was closed before the call, or while it waited. */
+export function closedError(): HoldfastError {
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
+}
 
 /** One after the other, in one round trip; the rows are those of the last. */
 export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;

@@ -1,6 +1,5 @@
 // Storage over an engine's driver: the commit queue, the named reads, and the hint that a session has changed.
 import type { Environment } from "../../contracts/environment.ts";
-import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
 import {
   type Commit,
@@ -12,7 +11,7 @@ import {
   type Storage,
 } from "../../contracts/storage.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
-import { type Driver, type Param, StaleFence } from "./driver.ts";
+import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
 import { Memory } from "./memory.ts";
 import { CommitQueue } from "./queue.ts";
 import { QUERIES } from "./statements.ts";
@@ -40,7 +39,7 @@ export class SqlStorage implements Storage {
   }
 
   commit(commit: Commit): Promise<Outcome> {
-    if (this.#closing !== null) return Promise.reject(closed());
+    if (this.#closing !== null) return Promise.reject(closedError());
     return this.#queue.push(commit);
   }
 
@@ -74,13 +73,13 @@ export class SqlStorage implements Storage {
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
-    if (this.#closing !== null) throw closed();
+    if (this.#closing !== null) throw closedError();
     const rows = await this.#driver.read(QUERIES[name], params as readonly Param[]);
     return rows as readonly Queries[N]["row"][];
   }
 
   async inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]> {
-    if (this.#closing !== null) throw closed();
+    if (this.#closing !== null) throw closedError();
     return this.#driver.inspect(sql, params, limits);
   }
 
@@ -146,8 +145,4 @@ export class SqlStorage implements Storage {
     this.#unwatch = null;
     await this.#driver.close();
   }
-}
-
-function closed(): HoldfastError {
-  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
 }

@@ -5,8 +5,10 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
+import { TimeSlice } from "../../../core/time-slice.ts";
 import {
   type BulkSpec,
+  closedError,
   type Driver,
   type Execute,
   type Param,
@@ -44,6 +46,7 @@ class SqliteDriver implements Driver {
   readonly #reader: Connection;
   readonly #checkpoints: Checkpoints;
   readonly #inspector: Inspector;
+  readonly #slice: TimeSlice;
   /** Written by the transaction under way. */
   #rows = 0;
   readonly #lookups = new Map<string, string>();
@@ -54,6 +57,7 @@ class SqliteDriver implements Driver {
     this.#writer = writer;
     this.#reader = reader;
     this.#inspector = new Inspector(options.environment);
+    this.#slice = new TimeSlice(options.environment);
     const setAuto = (frames: number) => writer.db.exec(`PRAGMA wal_autocheckpoint = ${frames}`);
     this.#checkpoints = new Checkpoints(options.path, options.environment, setAuto);
   }
@@ -153,8 +157,14 @@ class SqliteDriver implements Driver {
     }
   }
 
+  /**
+   * The rows are there at once, so that awaiting them is no pause: a caller that reads page after page would keep the
+   * event loop until its last one. Here every caller gives it up in time, whatever it does between its reads.
+   */
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
+    if (this.#slice.isSpent) await this.#slice.pause();
     try {
+      if (!this.#reader.db.isOpen) throw closedError();
       return this.#reader.rows(sql, params);
     } catch (error) {
       throw sqliteError(error, this.#options.path);
