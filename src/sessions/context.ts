@@ -2,7 +2,7 @@
 import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
 import type { Compaction } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { ContentBlock, Message } from "../contracts/messages.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
@@ -113,8 +113,12 @@ async function readMessages(
   payloads: Payloads,
   slice: TimeSlice,
 ): Promise<readonly ContextMessage[]> {
-  const messages: readonly Message[] = await readRows(rows as readonly MessageRow[], payloads, slice);
-  return messages.map(({ id, agent, role, content }) => ({ id, agent, role, content, repaired: false }));
+  const messages: ContextMessage[] = [];
+  for (const { id, agent, role, content } of await readRows(rows as readonly MessageRow[], payloads, slice)) {
+    if (slice.isSpent) await slice.pause();
+    messages.push({ id, agent, role, content, repaired: false });
+  }
+  return messages;
 }
 
 async function readWithPlaceholders(

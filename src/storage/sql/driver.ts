@@ -74,8 +74,12 @@ export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;
 
 export interface Driver {
   readonly dialect: Dialect;
-  /** Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. */
-  transact<T>(plan: () => Plan<T>): Promise<T>;
+  /**
+   * Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold.
+   * `prepared`: steps that the plan will run, known before it begins. Such a plan is large: it may take seconds, during
+   * which the event loop must run.
+   */
+  transact<T>(plan: () => Plan<T>, prepared?: readonly Step[]): Promise<T>;
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
   /** A query of somebody's: see Storage.inspect. */
   inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;

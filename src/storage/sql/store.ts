@@ -12,6 +12,7 @@ import {
 } from "../../contracts/storage.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
+import { prepareLarge } from "./large.ts";
 import { Memory } from "./memory.ts";
 import { CommitQueue } from "./queue.ts";
 import { QUERIES } from "./statements.ts";
@@ -69,7 +70,8 @@ export class SqlStorage implements Storage {
       }
     }
     this.#memory.forget(batch);
-    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
+    const prepared = await prepareLarge(batch, this.environment);
+    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect, prepared), prepared);
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
