@@ -7,6 +7,25 @@ import type { Result } from "./report.ts";
 export const LOOP_DELAY = "loop.delay.p99";
 const ROUNDS = 7;
 
+export interface LoopDelay {
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** In milliseconds, the sampler's own one included. */
+export async function delayDuring(run: () => Promise<unknown>): Promise<LoopDelay> {
+  const histogram = monitorEventLoopDelay({ resolution: 1 });
+  histogram.enable();
+  // It counts from its second tick on: work that never let the loop run would not be seen otherwise.
+  await sleep(SETTLE_MS);
+  await run();
+  await sleep(SETTLE_MS);
+  histogram.disable();
+  return { p99: histogram.percentile(99) / 1e6, max: histogram.max / 1e6 };
+}
+
+const SETTLE_MS = 10;
+
 /** Under that load, against an idle loop; `load` is given the milliseconds of its turn. */
 export async function measureLoopDelay(
   under: string,
@@ -16,12 +35,9 @@ export async function measureLoopDelay(
   const turnMs = (seconds * 1000) / ROUNDS;
   let worst = 0;
   const delay = async (turn: () => Promise<unknown>): Promise<number> => {
-    const histogram = monitorEventLoopDelay({ resolution: 1 });
-    histogram.enable();
-    await turn();
-    histogram.disable();
-    worst = Math.max(worst, histogram.max / 1e6);
-    return histogram.percentile(99) / 1e6;
+    const { p99, max } = await delayDuring(turn);
+    worst = Math.max(worst, max);
+    return p99;
   };
   const [busy = [], idle = []] = await alternate(ROUNDS, [
     () => delay(() => load(turnMs)),

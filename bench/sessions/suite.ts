@@ -4,12 +4,14 @@ import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
 import { datalog, datalogOn } from "./datalog.ts";
 import { lineage, lineageOn } from "./lineage.ts";
+import { longReads, longReadsOn } from "./long-reads.ts";
 
 export function sessions(): Suite {
   const server = new SharedServer();
   return {
-    about: "forks, heads and turns; Datalog against SQL by hand and against DataScript",
-    benches: [lineage, datalog, lineageOn(server), datalogOn(server)],
+    about:
+      "forks, heads and turns; Datalog against SQL by hand and against DataScript; the event loop under long reads",
+    benches: [lineage, datalog, longReads, lineageOn(server), datalogOn(server), longReadsOn(server)],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,
     close: () => server.stop(),

@@ -9,6 +9,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { findAt } from "../sessions/find.ts";
 import { versions, viewAt } from "../sessions/view.ts";
@@ -26,9 +27,10 @@ interface Side {
 export async function diffOf(storage: Storage, payloads: Payloads, first: Locator, second: Locator): Promise<Diff> {
   const a = await readSide(storage, payloads, first);
   const b = await readSide(storage, payloads, second);
+  const slice = new TimeSlice(storage.environment);
   return {
-    a: await sideOf(a, b, payloads),
-    b: await sideOf(b, a, payloads),
+    a: await sideOf(a, b, payloads, slice),
+    b: await sideOf(b, a, payloads, slice),
     ancestor: await ancestorOf(storage, a.lineage, b.lineage),
     common: [...a.messages.keys()].filter((id) => b.messages.has(id)).length,
     state: stateDiff(a.state, b.state),
@@ -61,13 +63,13 @@ async function readSide(storage: Storage, payloads: Payloads, locator: Locator):
   };
 }
 
-async function sideOf(side: Side, other: Side, payloads: Payloads): Promise<DiffSide> {
+async function sideOf(side: Side, other: Side, payloads: Payloads, slice: TimeSlice): Promise<DiffSide> {
   const own = [...side.messages].filter(([id]) => !other.messages.has(id)).map(([, row]) => row);
   const calls = [...side.calls].filter(([id]) => !other.calls.has(id)).map(([, row]) => row);
   const { session, head, branch, seq } = side.view;
   return {
     ...{ session: session.id, head, branch, seq, counts: await side.view.counts() },
-    messages: await messagesOf(own, payloads),
+    messages: await messagesOf(own, payloads, slice),
     spent: spentOn(calls),
   };
 }

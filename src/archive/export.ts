@@ -8,6 +8,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
 import { checkBoolean, checkRecord, limitExceeded } from "../core/check.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { type Needed, neededBy } from "../log/inherited.ts";
 import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
@@ -85,7 +86,7 @@ async function gatherWhole(
     if (found.size > LIMITS.archiveSessions) {
       throw limitExceeded("archiveSessions", "the archive in sessions", found.size);
     }
-    if (children) asked.push(...gathered.rows.invoked);
+    if (children) for (const invoked of gathered.rows.invoked) asked.push(invoked);
   }
   return [...found.values()];
 }
@@ -142,7 +143,13 @@ async function* frames(
   yield encodeFrame("manifest", encodeText(JSON.stringify(manifest)));
   const inOrder = [...blobs].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, { digest, names }] of inOrder) yield* blobFrames(storage, payloads, digest, names);
-  for (const { rows } of all) yield* rows.frames();
+  const slice = new TimeSlice(storage.environment);
+  for (const { rows } of all) {
+    for (const frame of rows.frames()) {
+      if (slice.isSpent) await slice.pause();
+      yield frame;
+    }
+  }
 }
 
 interface Blob {

@@ -14,13 +14,14 @@ import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
 import { isHeld, turned } from "../core/held.ts";
-import type { Stretch } from "../log/inherited.ts";
+import { TimeSlice } from "../core/time-slice.ts";
+import { lastOf, type Stretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
 
 /** Seqs per read of the log, and of the tables beside it. */
-const EVENTS = 2000;
-const ROWS = 20_000;
+const EVENTS = 500;
+const ROWS = 2000;
 
 /** Lines of one table: what fills a frame is compressed at once, the rest waits. */
 interface Lines {
@@ -116,8 +117,12 @@ export async function* logged(
   upTo: number,
 ): AsyncGenerator<PortableRow> {
   const step = table === "events" ? EVENTS : ROWS;
+  const slice = new TimeSlice(storage.environment);
   for (let from = after; from < upTo; from += step) {
-    yield* await storage.query(`archive.${table}`, no, from, Math.min(upTo, from + step));
+    for (const row of await storage.query(`archive.${table}`, no, from, Math.min(upTo, from + step))) {
+      if (slice.isSpent) await slice.pause();
+      yield row;
+    }
   }
 }
 
@@ -196,7 +201,7 @@ export async function gatherStretches(
   session: { readonly id: string; readonly no: number },
   branches: ReadonlyMap<number, number>,
 ): Promise<GatheredPart> {
-  const end = Math.max(...branches.values());
+  const end = lastOf(branches);
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const rows = new Gathered();
     const tables = new Map<ArchivedTable, PortableRow[]>();

@@ -12,13 +12,14 @@ import { fromHex, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
 import { isHeld, turned } from "../core/held.ts";
+import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
 import { isBytes, readFrames } from "./frames.ts";
 import { linkRows } from "./links.ts";
 import { readManifest, receive } from "./receive.ts";
-import { agentsOf, usesOf } from "./restores.ts";
+import { agentsOf, rowsOf, usesOf } from "./restores.ts";
 import { checkContents, type OpenScratch } from "./scratch.ts";
 import { decideSources, knownErasures, type Sources } from "./sources.ts";
 import { type Contents, verifyArchive } from "./verify.ts";
@@ -35,12 +36,13 @@ export async function importArchive(
     const manifest = readManifest(await frames.next());
     // Before gigabytes are read for nothing; asked again by the commit.
     await wholeOutcomes(storage, manifest);
-    const { rows, blobs, names } = await receive(frames, intake, manifest);
-    const contents = verifyArchive(manifest, rows, blobs);
+    const slice = new TimeSlice(storage.environment);
+    const { rows, blobs, names } = await receive(frames, intake, manifest, slice);
+    const contents = await runInSlices(verifyArchive(manifest, rows, blobs), slice);
     await checkContents(scratch, contents, blobs, names);
     const handOver = await intake.handOver(names);
     const { report, cleared, unused } = await writeOnce(storage, () =>
-      decideImport(storage, manifest, contents, blobs, handOver),
+      decideImport(storage, manifest, contents, blobs, handOver, slice),
     );
     // Nothing was left to do, so nobody took them over.
     if (report.rows === 0) await intake.abandon();
@@ -122,6 +124,7 @@ async function decideImport(
   contents: readonly Contents[],
   blobs: ReadonlySet<string>,
   handOver: Pick<Commit, "writes" | "uses">,
+  slice: TimeSlice,
 ): Promise<Decision<Imported> | Settled<Imported>> {
   const at = storage.environment.now();
   const sessions = await wholeOutcomes(storage, manifest);
@@ -138,20 +141,21 @@ async function decideImport(
   const sources = await decideSources(storage, continued, at);
   const chosen = fresh.map((one) => withoutTaken(one, aliases.free));
   const parts = await completions(storage, chosen);
-  const rows = [...chosen.flatMap((one) => parts.get(one.id)?.restores ?? rowsOf(one)), ...sources.restores];
+  const written = chosen.map(async (one) => parts.get(one.id)?.restores ?? rowsOf([one], slice));
+  const rows = [...(await Promise.all(written)).flat(), ...sources.restores];
   const created = [...fresh.map(({ id }) => id).filter((id) => !parts.has(id)), ...sources.created];
   const growing = [...parts.keys(), ...sources.grown];
   const linked = await linkRows(storage, { contents, restores: rows, created: new Set(created), growing }, at);
   // Also the rows of what was here in part: their heads are referred to anew.
-  const all = [...chosen.flatMap(rowsOf), ...sources.restores];
+  const all = [...(await rowsOf(chosen, slice)), ...sources.restores];
   const completed = [...parts.values()];
-  const uses = usesOf(all);
+  const uses = await usesOf(all, slice);
   const used = new Set(uses.map(([digest]) => toHex(digest)));
   return {
     commit: {
       solo: true,
       sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
-      agents: agentsOf(all).map((id) => ({ id, at })),
+      agents: (await agentsOf(all, slice)).map((id) => ({ id, at })),
       guards: [
         ...[
           ...sources.guards,
@@ -291,10 +295,6 @@ async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promis
 function withoutTaken(one: Contents, free: ReadonlySet<string>): Contents {
   const aliases = (one.tables.get("aliases") ?? []).filter(({ name }) => free.has(String(name)));
   return { ...one, tables: new Map([...one.tables, ["aliases", aliases]]) };
-}
-
-function rowsOf({ tables }: Contents): readonly RestoredRow[] {
-  return [...tables].flatMap(([table, rows]) => rows.map((row) => ({ table, row })));
 }
 
 async function deleted(storage: Storage, row: SessionRow): Promise<HoldfastError> {

@@ -73,8 +73,11 @@ export interface Arrival {
 
 export async function linkRows(storage: Storage, arrival: Arrival, at: number): Promise<Linked> {
   const { restores, created, growing } = arrival;
-  const bodies = new Map(arrival.contents.map((one) => [one.id, bodiesOf(one)]));
   const own = restores.filter(({ table }) => table === "invocations").map(({ row }) => row);
+  const calling = new Set(own.map(({ session }) => session));
+  // Only of sessions that have invocations: a log may be long.
+  const contents = arrival.contents.filter(({ id }) => calling.has(id));
+  const bodies = new Map(contents.map((one) => [one.id, bodiesOf(one)]));
   const named = own.map((row) => namesOf(row, bodies.get(String(row.session)) ?? new Map()));
   const writes = named.map((names, i) => linkWrite(String(own[i]?.session), Number(own[i]?.seq), names));
   const waiting = await waitingFor(storage, growing);

@@ -11,6 +11,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { saidAt } from "../core/said-at.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { isInstant, printInstant } from "../query/instant.ts";
 import { standsAt } from "../sessions/branching.ts";
 import { sessionOf } from "../sessions/describe.ts";
@@ -26,13 +27,17 @@ export async function markdownOf(storage: Storage, payloads: Payloads, locator: 
   const messages = await readEach(storage, payloads, view);
   const compactions = compactionsOf(await view.heads(), messages);
   const isAtHead = found.head !== null || (await standsAtHead(storage, found.session));
-  return [
+  const slice = new TimeSlice(storage.environment);
+  const parts = [
     `# ${inline(session.title ?? session.id)}`,
     "",
     ...facts(session, view.head?.id ?? session.head, isAtHead, messages.length),
-    ...messages.flatMap((message, i) => ["", ...messageLines(message, i + 1), ...(compactions.get(message.id) ?? [])]),
-    "",
-  ].join("\n");
+  ];
+  for (const [i, message] of messages.entries()) {
+    if (slice.isSpent) await slice.pause();
+    parts.push(["", ...messageLines(message, i + 1), ...(compactions.get(message.id) ?? [])].join("\n"));
+  }
+  return [...parts, ""].join("\n");
 }
 
 /** One that is damaged is there all the same, and hides no other. */
@@ -51,10 +56,11 @@ async function readEach(
 ): Promise<readonly (MessageAt | Damaged)[]> {
   const [row] = await storage.query("session.get", session.id);
   const lineage = row === undefined ? [] : await lineageAt(storage, { no: row.no, branch, seq });
+  const slice = new TimeSlice(storage.environment);
   const messages: (MessageAt | Damaged)[] = [];
   for (const one of await messageRowsAt(storage, lineage)) {
     try {
-      messages.push(...(await messagesOf([one], payloads)));
+      messages.push(...(await messagesOf([one], payloads, slice)));
     } catch (error) {
       if (!(error instanceof HoldfastError) || (error.code !== "BlobCorrupted" && error.code !== "StoreCorrupted")) {
         throw error;

@@ -4,6 +4,7 @@ import type { ArrivingBlob, Intake } from "../contracts/payloads.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
 import { decodeText, fromHex, toHex } from "../core/bytes.ts";
 import { checkId, limitExceeded } from "../core/check.ts";
+import type { TimeSlice } from "../core/time-slice.ts";
 import type { BlobHead, Manifest } from "./export.ts";
 import { corrupted, type Frame } from "./frames.ts";
 import { decodeLine, isOfParts } from "./lines.ts";
@@ -58,7 +59,12 @@ export interface Received {
   readonly names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>;
 }
 
-export async function receive(frames: AsyncGenerator<Frame>, intake: Intake, manifest: Manifest): Promise<Received> {
+export async function receive(
+  frames: AsyncGenerator<Frame>,
+  intake: Intake,
+  manifest: Manifest,
+  slice: TimeSlice,
+): Promise<Received> {
   const rows: RestoredRow[] = [];
   const blobs = new Set<string>();
   const names = new Map<Uint8Array, readonly Uint8Array[]>();
@@ -69,6 +75,7 @@ export async function receive(frames: AsyncGenerator<Frame>, intake: Intake, man
       bytes += given.length;
       if (bytes > LIMITS.archiveRowBytes) throw limitExceeded("archiveRowBytes", "the archive's rows in bytes", bytes);
       for (const line of linesOf(given)) {
+        if (slice.isSpent) await slice.pause();
         if (rows.length === manifest.rows) throw corrupted("it has another number of rows than it says");
         rows.push(decodeLine(line));
       }

@@ -2,18 +2,39 @@
 import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
 import type { Commit } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
+import type { TimeSlice } from "../core/time-slice.ts";
+import type { Contents } from "./verify.ts";
 
-export function agentsOf(rows: readonly RestoredRow[]): readonly string[] {
-  const agents = rows.flatMap(({ table, row }) =>
-    PORTABLE[table].flatMap(({ name, type }) => (type === "agent" && row[name] !== null ? [String(row[name])] : [])),
-  );
-  return [...new Set(agents)];
+/** Of all tables of all sessions. */
+export async function rowsOf(contents: readonly Contents[], slice: TimeSlice): Promise<readonly RestoredRow[]> {
+  const rows: RestoredRow[] = [];
+  for (const { tables } of contents) {
+    for (const [table, found] of tables) {
+      for (const row of found) {
+        if (slice.isSpent) await slice.pause();
+        rows.push({ table, row });
+      }
+    }
+  }
+  return rows;
+}
+
+export async function agentsOf(rows: readonly RestoredRow[], slice: TimeSlice): Promise<readonly string[]> {
+  const agents = new Set<string>();
+  for (const { table, row } of rows) {
+    if (slice.isSpent) await slice.pause();
+    for (const { name, type } of PORTABLE[table]) {
+      if (type === "agent" && row[name] !== null) agents.add(String(row[name]));
+    }
+  }
+  return [...agents];
 }
 
 /** How many rows refer to each blob. */
-export function usesOf(rows: readonly RestoredRow[]): NonNullable<Commit["uses"]> {
+export async function usesOf(rows: readonly RestoredRow[], slice: TimeSlice): Promise<NonNullable<Commit["uses"]>> {
   const counted = new Map<string, { readonly digest: Uint8Array; refs: number }>();
   for (const { table, row } of rows) {
+    if (slice.isSpent) await slice.pause();
     for (const digest of blobsOf(table, row)) {
       const known = counted.get(toHex(digest));
       if (known === undefined) counted.set(toHex(digest), { digest, refs: 1 });
@@ -23,9 +44,9 @@ export function usesOf(rows: readonly RestoredRow[]): NonNullable<Commit["uses"]
   return [...counted.values()].map(({ digest, refs }) => [digest, refs] as const);
 }
 
-function blobsOf(table: ArchivedTable, row: PortableRow): readonly Uint8Array[] {
-  return PORTABLE[table].flatMap(({ name, type }) => {
+function* blobsOf(table: ArchivedTable, row: PortableRow): Generator<Uint8Array> {
+  for (const { name, type } of PORTABLE[table]) {
     const cell = row[name];
-    return type === "blob" && cell instanceof Uint8Array ? [cell] : [];
-  });
+    if (type === "blob" && cell instanceof Uint8Array) yield cell;
+  }
 }

@@ -5,13 +5,13 @@ import { runCheck } from "../check/check.ts";
 import { kindsOf } from "../check/kinds.ts";
 import type { CheckIssue, CheckKind, CheckReport } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RestoredRow } from "../contracts/portable.ts";
 import type { BlobWrite, SessionUse, Storage, Write } from "../contracts/storage.ts";
 import { fromHex } from "../core/bytes.ts";
 import { refusalError } from "../core/decide.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { corrupted } from "./frames.ts";
 import { linkRows } from "./links.ts";
-import { agentsOf, usesOf } from "./restores.ts";
+import { agentsOf, rowsOf, usesOf } from "./restores.ts";
 import { type Contents, DAMAGED_BEFORE } from "./verify.ts";
 
 /** An empty store in memory; whoever opens it closes it. */
@@ -78,19 +78,18 @@ async function restoreInto(
     ),
   );
   if (links.length > 0) await storage.commit({ writes: links });
-  const restores = contents.flatMap(({ tables }) =>
-    [...tables].flatMap(([table, rows]) => rows.map((row): RestoredRow => ({ table, row }))),
-  );
+  const slice = new TimeSlice(storage.environment);
+  const restores = await rowsOf(contents, slice);
   const created = contents.map(({ id }) => id);
   const linked = await linkRows(storage, { contents, restores, created: new Set(created), growing: [] }, at);
   try {
     const outcome = await storage.commit({
       solo: true,
       sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
-      agents: agentsOf(restores).map((id) => ({ id, at })),
+      agents: (await agentsOf(restores, slice)).map((id) => ({ id, at })),
       restores: linked.restores,
       writes: linked.writes,
-      uses: usesOf(restores),
+      uses: await usesOf(restores, slice),
     });
     if (!outcome.ok) throw refusalError(outcome.refused);
   } catch (cause) {

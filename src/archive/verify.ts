@@ -16,6 +16,7 @@ import { TABLES, type TableShape } from "../contracts/rows.ts";
 import { toHex } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";
+import type { InterruptibleWork } from "../core/time-slice.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import type { Manifest } from "./export.ts";
 import { corrupted as damaged } from "./frames.ts";
@@ -49,27 +50,34 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Rows by session, each checked by itself and against what it refers to. */
-export function verifyArchive(
+export function* verifyArchive(
   manifest: Manifest,
   rows: readonly RestoredRow[],
   blobs: ReadonlySet<string>,
-): readonly Contents[] {
+): InterruptibleWork<readonly Contents[]> {
   if (rows.length !== manifest.rows) throw corrupted("it has another number of rows than it says");
-  checkRows(rows, blobs);
+  yield* checkRows(rows, blobs);
   const boards = new Map(rows.flatMap(({ table, row }) => (table === "boards" ? [[row.id, row.session]] : [])));
   const owner = ({ table, row }: RestoredRow) =>
     table === "sessions" ? row.id : table === "tasks" ? boards.get(row.board_id ?? "") : row.session;
   const bySession = Map.groupBy(rows, owner);
+  yield;
   if (manifest.sessions.length !== bySession.size) throw corrupted("it holds rows of other sessions than it says");
-  const contents = manifest.sessions.map(({ id, whole }): Contents => {
+  const contents: Contents[] = [];
+  for (const { id, whole } of manifest.sessions) {
     const own = Map.groupBy(bySession.get(id) ?? [], ({ table }) => table);
-    return { id, whole, tables: new Map([...own].map(([table, found]) => [table, found.map(({ row }) => row)])) };
-  });
+    yield;
+    contents.push({
+      ...{ id, whole },
+      tables: new Map([...own].map(([table, found]) => [table, found.map(({ row }) => row)])),
+    });
+    yield;
+  }
   const ids = (table: ArchivedTable) => new Set(rows.flatMap((found) => (found.table === table ? [found.row.id] : [])));
   const known = { session: ids("sessions"), head: ids("heads") };
   for (const [i, one] of contents.entries()) {
     const said = manifest.sessions[i];
-    if (said !== undefined) verifySession(one, said, known);
+    if (said !== undefined) yield* verifySession(one, said, known);
   }
   const linked = contents.map(withLinks);
   checkNames(linked);
@@ -84,9 +92,10 @@ function checkNames(contents: readonly Contents[]): void {
   if (of("aliases", "name").some((name) => ids.has(name))) throw corrupted("an alias is the name of another session");
 }
 
-function checkRows(rows: readonly RestoredRow[], blobs: ReadonlySet<string>): void {
+function* checkRows(rows: readonly RestoredRow[], blobs: ReadonlySet<string>): InterruptibleWork<void> {
   const seen = new Set<string>();
   for (const { table, row } of rows) {
+    yield;
     for (const { name, type } of PORTABLE[table]) {
       const cell = row[name];
       if (type === "blob" && cell instanceof Uint8Array && !blobs.has(toHex(cell))) {
@@ -128,11 +137,13 @@ interface Known {
 const AWAY = /^(callee|source)_/;
 
 /** A reference that leads out of the archive would be taken for whatever has that id where it is imported. */
-function checkReferences(one: Contents, known: Known): void {
-  const bodies = bodiesOf(one);
+function* checkReferences(one: Contents, known: Known): InterruptibleWork<void> {
+  const hasInvocations = one.tables.has("invocations");
+  const bodies = hasInvocations ? bodiesOf(one) : new Map();
   for (const [table, rows] of one.tables) {
     const columns = PORTABLE[table].filter(({ type }) => type === "session" || type === "head");
     for (const row of rows) {
+      yield;
       const said: PortableRow = table === "invocations" ? { ...namesOf(row, bodies) } : {};
       for (const { name, type } of columns) {
         const cell = row[name] ?? null;
@@ -145,7 +156,7 @@ function checkReferences(one: Contents, known: Known): void {
   }
 }
 
-function verifySession(one: Contents, said: Manifest["sessions"][number], known: Known): void {
+function* verifySession(one: Contents, said: Manifest["sessions"][number], known: Known): InterruptibleWork<void> {
   const [session, ...more] = one.tables.get("sessions") ?? [];
   if (session === undefined || more.length > 0) throw corrupted("a session has no row of its own");
   const chain = session.chain as Uint8Array;
@@ -153,12 +164,18 @@ function verifySession(one: Contents, said: Manifest["sessions"][number], known:
   const isPart = session.deleted_at !== null;
   if (isPart === one.whole || (isPart && session.version !== IN_PART))
     throw corrupted("a session is not as complete as it says");
-  for (const table of LOGGED_TABLES) checkOrder(table, one.tables.get(table) ?? []);
+  for (const table of LOGGED_TABLES) {
+    yield;
+    checkOrder(table, one.tables.get(table) ?? []);
+  }
   const end = Number(one.tables.get("events")?.at(-1)?.seq ?? 0);
   if (end !== session.seq) throw corrupted("a log ends elsewhere than it says");
   if (one.whole) readable("a session", () => sessionOf({ ...session, head: null } as unknown as SessionRow, []));
-  for (const head of one.tables.get("heads") ?? []) readable("a head", () => headOf(head as unknown as HeadRow));
-  checkReferences(one, known);
+  for (const head of one.tables.get("heads") ?? []) {
+    yield;
+    readable("a head", () => headOf(head as unknown as HeadRow));
+  }
+  yield* checkReferences(one, known);
 }
 
 /** Rows come in the order of their events; only of state one event writes several. */

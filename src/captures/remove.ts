@@ -19,7 +19,7 @@ export async function remove(depot: Depot, rows: readonly CaptureRow[], why: Why
     if (gone === null) continue;
     removed.push({ id, request: gone.row.request, sessionId: gone.row.agent_session });
     bytes += gone.row.stored;
-    later.push(...gone.later);
+    for (const one of gone.later) later.push(one);
   }
   if (removed.length > 0) await afterwards(storage, payloads, later);
   return { removed, bytes };

@@ -126,7 +126,7 @@ export class Saver {
       else if ("ref" in taken) look.files.push({ ...nameOf(file), content: { ref: taken.ref } });
       else {
         const { findings, scanned } = scanFrom(taken, this.#scanned.get(file.path), file.grows);
-        look.secrets.push(...findings.map((finding) => ({ ...finding, path: file.path })));
+        for (const finding of findings) look.secrets.push({ ...finding, path: file.path });
         look.scanned.set(file.path, scanned);
         const content = this.#options.mask === true ? maskSecrets(taken.content) : taken.content;
         look.read.set(file.path, { ...taken, content, plain: taken.content });

@@ -3,9 +3,9 @@
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { isHidden, type Segment, type Stretch, stretchesBehind } from "../core/lineage.ts";
+import { PageSize } from "../core/page-size.ts";
 import type { CheckedRange } from "./read.ts";
 
-const PAGE = 5000;
 /** From the newest back: few at first, because mostly the last few are asked for. */
 const FIRST_PAGE = 64;
 
@@ -43,11 +43,13 @@ async function readForward(
   isChosen: IsChosen,
 ): Promise<readonly MessageAtRow[]> {
   const found: MessageAtRow[] = [];
+  const page = new PageSize();
   for (const { segment, after: first } of stretches.toReversed()) {
     const { no, branch, upTo, horizon } = segment;
     for (let after = first; ; ) {
-      const size = Math.min(PAGE, Math.max(FIRST_PAGE, limit + offset - found.length));
+      const size = Math.min(page.rows, Math.max(FIRST_PAGE, limit + offset - found.length));
       const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, size);
+      page.adjust(rows);
       for (const row of rows) if (isChosen(segment, row)) found.push(row);
       if (found.length >= limit + offset) return found.slice(offset, offset + limit);
       if (rows.length < size) break;
@@ -63,17 +65,23 @@ async function readBack(
   last: number,
   isChosen: IsChosen,
 ): Promise<readonly MessageAtRow[]> {
-  let found: readonly MessageAtRow[] = [];
-  let size = Math.min(PAGE, Math.max(FIRST_PAGE, last));
+  const pages: (readonly MessageAtRow[])[] = [];
+  const page = new PageSize();
+  let found = 0;
+  let most = Math.max(FIRST_PAGE, last);
   for (const { segment, after } of stretches) {
     const { no, branch, horizon } = segment;
-    for (let { upTo } = segment; found.length < last; ) {
+    for (let { upTo } = segment; found < last; ) {
+      const size = Math.min(page.rows, most);
       const rows = await storage.query("messages.lastAt", no, branch, after, upTo, horizon, size);
-      found = [...rows.filter((row) => isChosen(segment, row)), ...found];
+      page.adjust(rows);
+      const chosen = rows.filter((row) => isChosen(segment, row));
+      pages.push(chosen);
+      found += chosen.length;
       if (rows.length < size) break;
       upTo = (rows[0]?.seq ?? 1) - 1;
-      size = Math.min(PAGE, size * 2);
+      most *= 2;
     }
   }
-  return found.slice(-last);
+  return pages.reverse().flat().slice(-last);
 }

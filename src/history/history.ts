@@ -18,6 +18,7 @@ import {
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import { type Called, SHOWN_AT } from "../sessions/locate.ts";
@@ -123,7 +124,7 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
       const limit = checkLimit(given.limit, "historyPage", 1000);
       const since = given.since === undefined ? 0 : checkInt(given.since, "since", 0, FOREVER);
       const rows = await storage.query("history.byAgent", checkId(agent, "agent"), since, limit);
-      return readRows(rows, payloads);
+      return readRows(rows, payloads, new TimeSlice(storage.environment));
     },
   };
 }

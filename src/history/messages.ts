@@ -18,6 +18,7 @@ import {
   withBlob,
 } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
+import type { TimeSlice } from "../core/time-slice.ts";
 import { ROLES } from "./content.ts";
 
 export function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
@@ -45,9 +46,14 @@ function inMessage(row: MessageRow, error: unknown): unknown {
   });
 }
 
-export async function readRows(rows: readonly MessageRow[], payloads: Payloads): Promise<readonly Message[]> {
+export async function readRows(
+  rows: readonly MessageRow[],
+  payloads: Payloads,
+  slice: TimeSlice,
+): Promise<readonly Message[]> {
   const messages: Message[] = [];
   for (const row of rows) {
+    if (slice.isSpent) await slice.pause();
     const bytes = readContent(row, payloads);
     messages.push(messageOf(row, bytes instanceof Promise ? await bytes : bytes));
   }

@@ -8,10 +8,15 @@ import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
 import { currentLineage, isHidden, type Segment, type Stretch, stretchesBehind } from "../core/lineage.ts";
+import { PageSize } from "../core/page-size.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { readRows } from "./messages.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
-const PAGE = 5000;
+/** Up to so many are read by one statement without a look at how long their contents are. */
+const SHORT_PAGE = 250;
+/** Messages that one statement skips: the engine walks over all of them. */
+const SKIPPED_AT_ONCE = 20_000;
 
 export interface CheckedRange {
   readonly limit: number;
@@ -56,8 +61,9 @@ export async function readHistory(
   const stretches = begin(await currentLineage(storage, scope.session), scope, range);
   const read = (stretch: Stretch, back: boolean, limit: number, offset: number) =>
     readStretch(storage, scope, range, stretch, back, limit, offset);
-  if (range.last !== undefined) return readRows(await readLast(stretches, range.last, read), payloads);
-  return readForward(stretches.reverse(), range, payloads, read);
+  const slice = new TimeSlice(storage.environment);
+  if (range.last !== undefined) return readRows(await readLast(stretches, range.last, read), payloads, slice);
+  return readForward(stretches.reverse(), range, payloads, read, slice);
 }
 
 type Read = (stretch: Stretch, back: boolean, limit: number, offset: number) => Promise<readonly MessageRow[]>;
@@ -90,18 +96,26 @@ async function readForward(
   range: CheckedRange,
   payloads: Payloads,
   read: Read,
+  slice: TimeSlice,
 ): Promise<readonly Message[]> {
   const messages: Message[] = [];
+  const page = new PageSize();
   let { offset } = range;
   for (const stretch of stretches) {
     // The engine skips best; over several stretches it cannot know how many are left to skip.
     const alone = stretches.length === 1 && stretch.segment.hides.length === 0;
     let { after } = stretch;
+    for (; alone && offset > SKIPPED_AT_ONCE; offset -= SKIPPED_AT_ONCE) {
+      const [last] = await read({ ...stretch, after }, false, 1, SKIPPED_AT_ONCE - 1);
+      if (last === undefined) return messages;
+      after = last.seq;
+    }
     while (messages.length < range.limit) {
-      const limit = Math.min(PAGE, range.limit - messages.length + (alone ? 0 : offset));
+      const limit = Math.min(page.rows, range.limit - messages.length + (alone ? 0 : offset));
       const rows = await read({ ...stretch, after }, false, limit, alone ? offset : 0);
+      page.adjust(rows);
       const skipped = alone ? 0 : Math.min(offset, rows.length);
-      messages.push(...(await readRows(rows.slice(skipped), payloads)));
+      for (const message of await readRows(rows.slice(skipped), payloads, slice)) messages.push(message);
       offset -= alone ? offset : skipped;
       if (rows.length < limit) break;
       after = rows.at(-1)?.seq ?? after;
@@ -110,7 +124,7 @@ async function readForward(
   return messages;
 }
 
-/** Whatever younger sessions cleared is left out, and more is read in its place. */
+/** Oldest first, the first or the last so many. What younger sessions cleared is left out, and more is read in its place. */
 async function readStretch(
   storage: Storage,
   scope: Scope,
@@ -120,10 +134,25 @@ async function readStretch(
   limit: number,
   offset: number,
 ): Promise<readonly MessageRow[]> {
-  if (segment.hides.length === 0) return readRowsOf(storage, scope, range, segment, { after, back, limit, offset });
-  const rows = await readRowsOf(storage, scope, range, segment, { after, back: false, limit: FOREVER, offset: 0 });
-  const shown = rows.filter((row) => !isHidden(segment, row));
-  return back ? shown.slice(-limit) : shown.slice(0, limit);
+  const hasHidden = segment.hides.length > 0;
+  if (!hasHidden && (!back || limit <= SHORT_PAGE))
+    return readRowsOf(storage, scope, range, segment, { after, back, limit, offset });
+  const pages: (readonly MessageRow[])[] = [];
+  const page = new PageSize();
+  let { upTo } = segment;
+  for (let [from, found] = [after, 0]; found < limit; ) {
+    const size = hasHidden ? page.rows : Math.min(page.rows, limit - found);
+    const asked = { after: from, back, limit: size, offset: 0 };
+    const rows = await readRowsOf(storage, scope, range, { ...segment, upTo }, asked);
+    page.adjust(rows);
+    const shown = hasHidden ? rows.filter((row) => !isHidden(segment, row)) : rows;
+    pages.push(shown);
+    found += shown.length;
+    if (rows.length < size) break;
+    if (back) upTo = (rows[0]?.seq ?? 1) - 1;
+    else from = rows.at(-1)?.seq ?? from;
+  }
+  return back ? pages.reverse().flat().slice(-limit) : pages.flat().slice(0, limit);
 }
 
 interface Page {

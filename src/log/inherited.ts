@@ -5,6 +5,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
 import { NOW } from "../core/lineage.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { type Bad, BEGINS_BRANCH, Clears, checkColumns, checkEvent } from "./verify.ts";
 
 const PAGE = 1000;
@@ -41,9 +42,17 @@ export async function neededBy(
     branches.set(branch, Math.max(known ?? 0, upTo));
     if (known !== undefined) continue;
     const [row] = await storage.query("session.get", session);
-    if (row !== undefined) open.push(...(await continued(storage, row.no, branch - 1, branch)));
+    if (row === undefined) continue;
+    for (const one of await continued(storage, row.no, branch - 1, branch)) open.push(one);
   }
   return needed;
+}
+
+/** The seq of the last event that any of the branches is needed up to. A session may have very many branches. */
+export function lastOf(branches: ReadonlyMap<number, number>): number {
+  let last = 0;
+  for (const upTo of branches.values()) last = Math.max(last, upTo);
+  return last;
 }
 
 /** What branches that begin behind one seq and not behind another go on from. */
@@ -101,13 +110,15 @@ async function verifyStretches(
   source: SessionRow,
   branches: ReadonlyMap<number, number>,
 ): Promise<Bad | null> {
-  const end = Math.max(...branches.values());
+  const end = lastOf(branches);
   const last = new Map<number, number>();
   const clears = new Clears(storage, source.id);
+  const slice = new TimeSlice(storage.environment);
   let before: WholeEventRow | null = null;
   for (let seq = 0; seq < end; ) {
     const rows: readonly WholeEventRow[] = await storage.query("events.whole", source.id, seq, PAGE);
     for (const event of rows) {
+      if (slice.isSpent) await slice.pause();
       const { branch } = event;
       seq = event.seq;
       if (seq <= (branches.get(branch) ?? 0)) {

@@ -45,6 +45,7 @@ import {
 } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { lineTo } from "../core/lineage.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { findAt } from "../sessions/find.ts";
 import { type Locate, withoutHead } from "../sessions/locate.ts";
 import { verifyInherited } from "./inherited.ts";
@@ -115,15 +116,18 @@ async function read(storage: Storage, at: Locator, range: ReadRange | undefined)
   let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
   const { id: session, upTo, isOn } = await logAt(storage, at);
   const isAll = types === null && at.head === undefined;
+  const slice = new TimeSlice(storage.environment);
   const events: LogEvent[] = [];
   while (events.length < limit) {
-    const rows = await storage.query("events.read", session, after, isAll ? limit : PAGE);
+    const size = isAll ? Math.min(PAGE, limit - events.length) : PAGE;
+    const rows = await storage.query("events.read", session, after, size);
     for (const row of rows) {
+      if (slice.isSpent) await slice.pause();
       const isWanted = (types === null || types.has(row.type)) && row.seq <= upTo && isOn(row);
       if (events.length < limit && isWanted) events.push(eventOf(session, row));
     }
     const last = rows.at(-1);
-    if (isAll || last === undefined || rows.length < PAGE || last.seq >= upTo) break;
+    if (last === undefined || rows.length < size || last.seq >= upTo) break;
     after = last.seq;
   }
   return events;
@@ -215,6 +219,7 @@ async function* tail(
       ? (await existingSession(storage, session)).seq
       : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
   await existingSession(storage, session);
+  const slice = new TimeSlice(storage.environment);
   while (!signal?.aborted) {
     // Asked for before the read: what is written between the two is then heard.
     const waiting = new AbortController();
@@ -229,6 +234,8 @@ async function* tail(
       return;
     }
     for (const row of rows) {
+      if (slice.isSpent) await slice.pause();
+      if (signal?.aborted) break;
       after = row.seq;
       if (types !== null && !types.has(row.type)) continue;
       yield eventOf(session, row);

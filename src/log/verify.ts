@@ -7,6 +7,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { fromHex, sameBytes, sha256, toHex } from "../core/bytes.ts";
 import { commitment, envelope, genesis, nextHash } from "../core/chain.ts";
 import { existingSession } from "../core/existing.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 
 const PAGE = 1000;
 const SALT_BYTES = 16;
@@ -68,6 +69,7 @@ export async function verifyChain(
   let { seq, hash, branch } = start;
   let beyond: { readonly seq: number } | undefined;
   const clears = new Clears(storage, session);
+  const slice = new TimeSlice(storage.environment);
   while (seq < end) {
     const most = Math.min(PAGE, end - seq);
     // One more: the next page begins behind a second event with the last seq of this one.
@@ -78,6 +80,7 @@ export async function verifyChain(
       return bad({ seq: last, reason: `event ${last} is there twice` });
     beyond = rows[most];
     for (const event of rows.slice(0, most)) {
+      if (slice.isSpent) await slice.pause();
       // The event that begins a branch is its first, and numbers it.
       if (BEGINS_BRANCH.has(event.type)) branch = event.seq;
       const wrong = checkEvent(event, { seq, hash, branch });

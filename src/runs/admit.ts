@@ -14,7 +14,9 @@ export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
 
 async function family(storage: Storage, row: RunRow): Promise<readonly RunRow[]> {
   const all = [row];
-  for (const child of await storage.query("runs.children", row.id)) all.push(...(await family(storage, child)));
+  for (const child of await storage.query("runs.children", row.id)) {
+    for (const below of await family(storage, child)) all.push(below);
+  }
   return all;
 }
 

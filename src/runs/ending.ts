@@ -72,9 +72,9 @@ export async function cancelChildren(storage: Storage, { id }: RunRow, at: numbe
       events.push(...(left?.events ?? []), moveRun(child, cancelled(at)).event);
     }
     const below = await cancelChildren(storage, child, at);
-    events.push(...below.events);
-    guards.push(...below.guards);
-    forgotten.push(...below.forgotten);
+    for (const event of below.events) events.push(event);
+    for (const guard of below.guards) guards.push(guard);
+    for (const one of below.forgotten) forgotten.push(one);
   }
   return { events, guards, forgotten };
 }

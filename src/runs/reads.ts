@@ -13,6 +13,7 @@ import { sha256Hex } from "../core/bytes.ts";
 import { checkId } from "../core/check.ts";
 import type { Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { historyRowsAt } from "../history/at.ts";
 import { erasedMessage, readRows } from "../history/messages.ts";
 import { checkHistoryRange } from "../history/read.ts";
@@ -78,7 +79,8 @@ export class RecordedReads {
       const erased: MessageAtRow[] = [];
       const value = await contextThen(writer.storage, payloads, lineage, { ...checked, count }, erased);
       const ids = value.messages.map(({ id }) => id);
-      const isShown = ({ session, seq }: MessageAtRow) => ids.includes(rowId(session, seq));
+      const known = new Set(ids);
+      const isShown = ({ session, seq }: MessageAtRow) => known.has(rowId(session, seq));
       return { value, ids, erased: erased.map(nameOf), shown: erased.filter(isShown).map(nameOf) };
     });
   }
@@ -92,8 +94,11 @@ export class RecordedReads {
     return this.#read(asked, async (lineage) => {
       const rows = await historyRowsAt(writer.storage, lineage, { session, agent, range });
       const erased = rows.filter((row) => row.erased_seq !== null);
+      const slice = new TimeSlice(writer.storage.environment);
       const value =
-        erased.length === 0 ? await readRows(rows as readonly MessageRow[], payloads) : await mixed(rows, payloads);
+        erased.length === 0
+          ? await readRows(rows as readonly MessageRow[], payloads, slice)
+          : await mixed(rows, payloads, slice);
       return { value, ids: value.map(({ id }) => id), erased: erased.map(nameOf), shown: erased.map(nameOf) };
     });
   }
@@ -159,10 +164,10 @@ export class RecordedReads {
   }
 }
 
-async function mixed(rows: readonly MessageAtRow[], payloads: Payloads): Promise<readonly Message[]> {
+async function mixed(rows: readonly MessageAtRow[], payloads: Payloads, slice: TimeSlice): Promise<readonly Message[]> {
   const messages: Message[] = [];
   for (const row of rows) {
-    if (row.erased_seq === null) messages.push(...(await readRows([row as MessageRow], payloads)));
+    if (row.erased_seq === null) messages.push(...(await readRows([row as MessageRow], payloads, slice)));
     else messages.push(erasedMessage(row));
   }
   return messages;

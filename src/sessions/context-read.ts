@@ -5,11 +5,12 @@ import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { isHidden, NOW, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { readAll } from "./view-messages.ts";
 
 /** Few at first: a small budget is full soon. What is read together is at most so much, however large the budget. */
 const FIRST_PAGE = 64;
-const PAGE = 2048;
+const PAGE = 1000;
 
 /** What is asked of, newest stretch first, with the seq behind which it begins. */
 export interface Behind {
@@ -63,12 +64,15 @@ async function rowAt(storage: Storage, asked: Behind, id: string): Promise<Messa
 
 /** Oldest first. */
 export async function allRows(storage: Storage, asked: Behind): Promise<readonly MessageAtRow[]> {
-  const stretches: (readonly MessageAtRow[])[] = [];
-  for (const { segment, after } of asked.stretches) stretches.push(await readAll(storage, segment, after));
-  return stretches
-    .reverse()
-    .flat()
-    .filter((row) => isWanted(asked, row));
+  const slice = new TimeSlice(storage.environment);
+  const wanted: MessageAtRow[] = [];
+  for (const { segment, after } of asked.stretches.toReversed()) {
+    for (const row of await readAll(storage, segment, after)) {
+      if (slice.isSpent) await slice.pause();
+      if (isWanted(asked, row)) wanted.push(row);
+    }
+  }
+  return wanted;
 }
 
 /** From the newest back; each page is oldest first. */

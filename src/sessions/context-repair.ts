@@ -1,8 +1,10 @@
 // What every provider insists on: a tool's result directly follows the message that called it, each call has exactly one,
 // and there is no result without its call. Work that was cut off left transcripts that are not so; here they are made so,
-// without a change to those that are. Pure: messages in, messages out.
+// without a change to those that are. Pure: messages in, messages out. A transcript may be long, so that the work can be
+// interrupted after every message.
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
+import { type InterruptibleWork, runAtOnce } from "../core/time-slice.ts";
 
 type ToolUse = Extract<ContentBlock, { type: "tool_use" }>;
 type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;
@@ -49,10 +51,15 @@ export function repair(messages: readonly ContextMessage[]): readonly Unit[] {
 
 /** Ids that are used again get another only from this message on: what is before it will not be shown. */
 export function repairFrom(messages: readonly ContextMessage[], from: number): Repaired {
-  const pairs = pairUp(messages, from);
+  return runAtOnce(repairInSteps(messages, from));
+}
+
+export function* repairInSteps(messages: readonly ContextMessage[], from: number): InterruptibleWork<Repaired> {
+  const pairs = yield* pairUp(messages, from);
   const units: Unit[] = [];
   const starts: number[] = [];
   for (let i = 0; i < messages.length; ) {
+    yield;
     const message = messages[i] as ContextMessage;
     const uses = message.content.flatMap((block) => pairs.uses.get(block) ?? []);
     const shown = withoutResults(message, pairs);
@@ -77,13 +84,14 @@ export function repairFrom(messages: readonly ContextMessage[], from: number): R
 }
 
 /** A result belongs to the newest call of that id before it; of several in one message, to the first without one. */
-function pairUp(messages: readonly ContextMessage[], from: number): Pairs {
+function* pairUp(messages: readonly ContextMessage[], from: number): InterruptibleWork<Pairs> {
   const uses = new Map<ContentBlock, Use>();
   const results = new Map<ContentBlock, Use>();
   const open = new Map<string, Waiting>();
   const taken = new Map<string, number>();
   const unseen: number[] = [];
   for (const [message, { content }] of messages.entries()) {
+    yield;
     for (const block of content) {
       if (block.type === "tool_use") {
         const use: Use = { message, block, id: message < from ? block.id : unused(block.id, taken), result: null };

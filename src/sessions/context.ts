@@ -2,17 +2,18 @@
 import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
 import type { Compaction } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { ContentBlock, Message } from "../contracts/messages.ts";
+import type { ContentBlock } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
 import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
+import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { erasedMessage, readRows } from "../history/messages.ts";
-import { cut, type Made, sum, type Tokenizer } from "./context-cut.ts";
+import { cutInSteps, type Made, sumInSteps, type Tokenizer } from "./context-cut.ts";
 import { allRows, type Behind, behind, countRows, pagesBack, summaryRow } from "./context-read.ts";
-import { repair } from "./context-repair.ts";
+import { repairInSteps } from "./context-repair.ts";
 import type { Found } from "./find.ts";
 
 const MESSAGE_TOKENS = 4;
@@ -29,12 +30,9 @@ export async function contextAt(
   const at = head === null ? session : { no: session.no, branch: head.branch, seq: head.seq };
   const lineage = await lineageAt(storage, at);
   const compaction = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
-  return contextOf(
-    storage,
-    (rows) => readMessages(rows, payloads),
-    { lineage, compaction, keepsErased: false },
-    checked,
-  );
+  const slice = new TimeSlice(storage.environment);
+  const read = (rows: readonly MessageAtRow[]) => readMessages(rows, payloads, slice);
+  return contextOf(storage, read, { lineage, compaction, keepsErased: false }, checked, slice);
 }
 
 /**
@@ -49,12 +47,13 @@ export async function contextThen(
   erased: MessageAtRow[],
 ): Promise<Context> {
   const compaction = await compactionNow(storage, lineage);
+  const slice = new TimeSlice(storage.environment);
   const read = async (rows: readonly MessageAtRow[]) => {
     const gone = rows.filter((row) => row.erased_seq !== null);
-    erased.push(...gone);
-    return gone.length === 0 ? readMessages(rows, payloads) : readWithPlaceholders(rows, payloads);
+    for (const row of gone) erased.push(row);
+    return gone.length === 0 ? readMessages(rows, payloads, slice) : readWithPlaceholders(rows, payloads, slice);
   };
-  return contextOf(storage, read, { lineage, compaction, keepsErased: true }, options);
+  return contextOf(storage, read, { lineage, compaction, keepsErased: true }, options, slice);
 }
 
 export interface CheckedContextOptions {
@@ -85,6 +84,7 @@ async function contextOf(
   read: ReadMessages,
   { lineage, compaction: made, keepsErased }: ContextSource,
   { agent, budget, count }: CheckedContextOptions,
+  slice: TimeSlice,
 ): Promise<Context> {
   const row = await summaryRow(storage, behind(lineage, made, agent, keepsErased));
   // A summary that was erased stands for nothing: what there is of it is shown again.
@@ -93,9 +93,11 @@ async function contextOf(
   const [summary] = await read(row === undefined ? [] : [row]);
   const shown =
     budget === null
-      ? await whole(storage, read, asked)
-      : await tail(storage, read, asked, budget - tokensOf(summary, count), count);
-  return { ...joined(summary, shown, count), compaction };
+      ? await whole(storage, read, asked, slice)
+      : await tail(storage, read, asked, budget - tokensOf(summary, count), count, slice);
+  const messages = summary === undefined ? shown.messages : [summary, ...shown.messages];
+  const tokens = await runInSlices(sumInSteps(messages, count), slice);
+  return { messages, leftOut: { messages: shown.leftOut }, tokens, compaction };
 }
 
 export async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {
@@ -106,18 +108,27 @@ export async function compactionNow(storage: Storage, lineage: readonly Segment[
   return null;
 }
 
-async function readMessages(rows: readonly MessageAtRow[], payloads: Payloads): Promise<readonly ContextMessage[]> {
-  const messages: readonly Message[] = await readRows(rows as readonly MessageRow[], payloads);
-  return messages.map(({ id, agent, role, content }) => ({ id, agent, role, content, repaired: false }));
+async function readMessages(
+  rows: readonly MessageAtRow[],
+  payloads: Payloads,
+  slice: TimeSlice,
+): Promise<readonly ContextMessage[]> {
+  const messages: ContextMessage[] = [];
+  for (const { id, agent, role, content } of await readRows(rows as readonly MessageRow[], payloads, slice)) {
+    if (slice.isSpent) await slice.pause();
+    messages.push({ id, agent, role, content, repaired: false });
+  }
+  return messages;
 }
 
 async function readWithPlaceholders(
   rows: readonly MessageAtRow[],
   payloads: Payloads,
+  slice: TimeSlice,
 ): Promise<readonly ContextMessage[]> {
   const messages: ContextMessage[] = [];
   for (const row of rows) {
-    if (row.erased_seq === null) messages.push(...(await readMessages([row], payloads)));
+    if (row.erased_seq === null) messages.push(...(await readMessages([row], payloads, slice)));
     else {
       const { id, agent, role, content } = erasedMessage(row);
       messages.push({ id, agent, role, content, repaired: true });
@@ -126,18 +137,14 @@ async function readWithPlaceholders(
   return messages;
 }
 
-function joined(summary: ContextMessage | undefined, { messages, leftOut }: Made, count: Tokenizer) {
-  const shown = summary === undefined ? messages : [summary, ...messages];
-  return { messages: shown, leftOut: { messages: leftOut }, tokens: sum(shown, count) };
-}
-
 function tokensOf(summary: ContextMessage | undefined, count: Tokenizer): number {
   return summary === undefined ? 0 : count(summary);
 }
 
-async function whole(storage: Storage, read: ReadMessages, asked: Behind): Promise<Made> {
+async function whole(storage: Storage, read: ReadMessages, asked: Behind, slice: TimeSlice): Promise<Made> {
   const messages = await read(await allRows(storage, asked));
-  return { messages: repair(messages).flat(), leftOut: 0 };
+  const { units } = await runInSlices(repairInSteps(messages, 0), slice);
+  return { messages: units.flat(), leftOut: 0 };
 }
 
 /**
@@ -151,6 +158,7 @@ async function tail(
   asked: Behind,
   room: number,
   count: Tokenizer,
+  slice: TimeSlice,
 ): Promise<Made> {
   const pages: (readonly ContextMessage[])[] = [];
   let [size, tokens, enough] = [0, 0, 1];
@@ -158,15 +166,15 @@ async function tail(
     const page = await read(rows);
     pages.push(page);
     size += page.length;
-    tokens += sum(page, count);
+    tokens += await runInSlices(sumInSteps(page, count), slice);
     if (tokens <= room || size < enough) continue;
-    const made = cut(pages.toReversed().flat(), room, count);
+    const made = await runInSlices(cutInSteps(pages.toReversed().flat(), room, count), slice);
     enough = 2 * size;
     if (!made.isSettled) continue;
     const before = (await countRows(storage, asked)) - size;
     return { messages: made.messages, leftOut: Math.max(0, before) + made.leftOut };
   }
-  return cut(pages.toReversed().flat(), room, count);
+  return runInSlices(cutInSteps(pages.toReversed().flat(), room, count), slice);
 }
 
 function checkTokenizer(given: unknown): Tokenizer {

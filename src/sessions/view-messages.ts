@@ -8,11 +8,12 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
 import { isHidden, lineageAt, type Segment, stretchesBehind } from "../core/lineage.ts";
+import { PageSize } from "../core/page-size.ts";
 import { rowId } from "../core/row-id.ts";
+import type { TimeSlice } from "../core/time-slice.ts";
 import { ROLES } from "../history/content.ts";
 import { readRows } from "../history/messages.ts";
 
-const PAGE = 5000;
 /** How many stretches are read at once for the last messages: more and more, for those that hold few. */
 const WINDOWS = [1, 4, 16, 64];
 
@@ -24,7 +25,7 @@ export async function messageRowsAt(
 ): Promise<readonly MessageAtRow[]> {
   if (last === undefined) {
     const all: MessageAtRow[] = [];
-    for (const segment of lineage.toReversed()) all.push(...(await readAll(storage, segment)));
+    for (const segment of lineage.toReversed()) for (const row of await readAll(storage, segment)) all.push(row);
     return all;
   }
   let found: readonly MessageAtRow[] = [];
@@ -50,8 +51,8 @@ export async function messageRowsIn(
   const found: MessageAtRow[] = [];
   for (const stretch of stretches.toReversed()) {
     const isAll = agent === undefined && last === undefined && stretch.segment.hides.length === 0;
-    const most = isAll ? limit + offset - found.length : PAGE;
-    for await (const rows of pagesOf(storage, stretch.segment, stretch.after, Math.min(PAGE, most))) {
+    const most = isAll ? limit + offset - found.length : FOREVER;
+    for await (const rows of pagesOf(storage, stretch.segment, stretch.after, most)) {
       for (const row of rows) if (agent === undefined || row.agent === agent) found.push(row);
       if (last !== undefined) found.splice(0, found.length - last);
       else if (found.length >= limit + offset) return found.slice(offset, offset + limit);
@@ -81,7 +82,7 @@ function checkRange(range: ViewRange | undefined) {
 /** Those of a stretch behind a seq. */
 export async function readAll(storage: Storage, segment: Segment, from = 0): Promise<readonly MessageAtRow[]> {
   const all: MessageAtRow[] = [];
-  for await (const rows of pagesOf(storage, segment, from)) all.push(...rows);
+  for await (const rows of pagesOf(storage, segment, from, FOREVER)) for (const row of rows) all.push(row);
   return all;
 }
 
@@ -89,11 +90,14 @@ async function* pagesOf(
   storage: Storage,
   segment: Segment,
   from: number,
-  size = PAGE,
+  most: number,
 ): AsyncGenerator<readonly MessageAtRow[]> {
   const { no, branch, upTo, horizon } = segment;
+  const page = new PageSize();
   for (let after = from; ; ) {
+    const size = Math.min(page.rows, most);
     const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, size);
+    page.adjust(rows);
     yield rows.filter((row) => !isHidden(segment, row));
     if (rows.length < size) return;
     after = rows.at(-1)?.seq ?? after;
@@ -102,8 +106,19 @@ async function* pagesOf(
 
 async function readLast(storage: Storage, segment: Segment, last: number): Promise<readonly MessageAtRow[]> {
   if (segment.hides.length > 0) return (await readAll(storage, segment)).slice(-last);
-  const { no, branch, upTo, horizon } = segment;
-  return storage.query("messages.lastAt", no, branch, 0, upTo, horizon, last);
+  const { no, branch, horizon } = segment;
+  const pages: (readonly MessageAtRow[])[] = [];
+  const page = new PageSize();
+  for (let [upTo, left] = [segment.upTo, last]; left > 0; ) {
+    const size = Math.min(page.rows, left);
+    const rows = await storage.query("messages.lastAt", no, branch, 0, upTo, horizon, size);
+    page.adjust(rows);
+    pages.push(rows);
+    if (rows.length < size) break;
+    left -= rows.length;
+    upTo = (rows[0]?.seq ?? 1) - 1;
+  }
+  return pages.reverse().flat();
 }
 
 /** The last messages of a session as it stands, erased ones left out. */
@@ -120,10 +135,14 @@ export async function lastMessageRows(
   }
 }
 
-export async function messagesOf(rows: readonly MessageAtRow[], payloads: Payloads): Promise<readonly MessageAt[]> {
+export async function messagesOf(
+  rows: readonly MessageAtRow[],
+  payloads: Payloads,
+  slice: TimeSlice,
+): Promise<readonly MessageAt[]> {
   const messages: MessageAt[] = [];
   for (const row of rows) {
-    if (row.erased_seq === null) messages.push(...(await readRows([row as MessageRow], payloads)));
+    if (row.erased_seq === null) messages.push(...(await readRows([row as MessageRow], payloads, slice)));
     else messages.push(placeholder(row));
   }
   return messages;

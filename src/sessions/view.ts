@@ -11,6 +11,7 @@ import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
+import { TimeSlice } from "../core/time-slice.ts";
 import { decodeValue, readHeld, readValue } from "../state/rows.ts";
 import { callOf } from "./calls.ts";
 import { standing } from "./counts.ts";
@@ -34,7 +35,8 @@ export async function viewAt(
     branch: at.branch,
     seq: at.seq,
     counts: async (): Promise<Counts> => (await standing(storage, lineage)).counts,
-    messages: async (range) => messagesOf(await messageRowsIn(storage, lineage, row.id, range), payloads),
+    messages: async (range) =>
+      messagesOf(await messageRowsIn(storage, lineage, row.id, range), payloads, new TimeSlice(storage.environment)),
     turns: async () => (await versions(lineage, (...s) => storage.query("turns.at", ...s))).map(turnOf),
     evals: async () => (await versions(lineage, (...s) => storage.query("evals.at", ...s))).map(evalOf),
     calls: async () => (await versions(lineage, (...s) => storage.query("calls.at", ...s))).map(callOf),

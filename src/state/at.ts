@@ -41,7 +41,7 @@ export async function readStateAt(
     for (const { session, row } of rows) {
       if (await wasErased(storage, session, row, clock)) gone.push({ session, seq: row.seq, key: row.key });
     }
-    erased.push(...erasedSince(keys, gone, isExpected));
+    for (const one of erasedSince(keys, gone, isExpected)) erased.push(one);
   }
   const all = new Set([...keys, ...erased.map(({ key }) => key)]);
   const shown = erased.length === 0 ? live : rows.filter(({ row }) => all.has(row.key));

@@ -87,7 +87,7 @@ async function* contentsOf({ files }: FoundSession): AsyncGenerator<{ file: Foun
 export async function secretsIn(found: FoundSession): Promise<readonly FileFinding[]> {
   const findings: FileFinding[] = [];
   for await (const { file, content } of contentsOf(found)) {
-    findings.push(...scanSecrets(content).map((finding) => ({ ...finding, path: file.path })));
+    for (const finding of scanSecrets(content)) findings.push({ ...finding, path: file.path });
   }
   return findings;
 }
@@ -104,7 +104,7 @@ export async function bundleOfFound(found: FoundSession, mask: boolean): Promise
   const secrets: FileFinding[] = [];
   const files: Parameters<typeof bundleFiles>[1][number][] = [];
   for await (const { file, content: bytes } of contentsOf(found)) {
-    secrets.push(...scanSecrets(bytes).map((finding) => ({ ...finding, path: file.path })));
+    for (const finding of scanSecrets(bytes)) secrets.push({ ...finding, path: file.path });
     const content = mask ? maskSecrets(bytes) : bytes;
     const ref = `sha256:${sha256Hex(content)}`;
     files.push({ role: file.role, path: file.path, size: content.byteLength, ref, content });

@@ -106,7 +106,7 @@ class Growth {
   }
 
   async #build({ shared, covered, open }: Start): Promise<void> {
-    this.#uses.push(...shared);
+    for (const use of shared) this.#uses.push(use);
     let at = covered;
     let size = open?.size ?? 0;
     const rest = this.#bytes.length - covered;

@@ -8,6 +8,7 @@ import {
   type RestoredRow,
 } from "../../contracts/portable.ts";
 import { IN_PART } from "../../core/existing.ts";
+import { type InterruptibleWork, runAtOnce } from "../../core/time-slice.ts";
 import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
 import type { Script } from "./script.ts";
 
@@ -183,14 +184,20 @@ export const RESTORE_HEAD = laterSpec("sessions", "head_no");
 
 /** Rows as they were, in the order that lets each find those it refers to. */
 export function restore(script: Script, rows: readonly RestoredRow[]): void {
+  runAtOnce(restoreInSteps(script, rows));
+}
+
+export function* restoreInSteps(script: Script, rows: readonly RestoredRow[]): InterruptibleWork<void> {
   script.flush();
   const byTable = Map.groupBy(rows, ({ table }) => table);
   for (const table of ARCHIVED_TABLES) {
+    const columns = PORTABLE[table].filter(({ column }) => LATER[table] !== column);
     for (const { row } of byTable.get(table) ?? []) {
-      const params = PORTABLE[table]
-        .filter(({ column }) => LATER[table] !== column)
-        .map(({ name }): Param => row[name] ?? null);
-      script.row(RESTORE[table], params);
+      yield;
+      script.row(
+        RESTORE[table],
+        columns.map(({ name }): Param => row[name] ?? null),
+      );
     }
     // Those behind it name them.
     if (table === "heads") later(script, byTable.get("heads") ?? [], byTable.get("sessions") ?? []);

@@ -10,6 +10,7 @@ import { type BranchStanding, rootOf, type StandingHead } from "../../core/head.
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
 import { guardKey, judge, type Located, namedBy, publishes, type Snapshot, type Verdict } from "./judge.ts";
+import { inTrips } from "./large.ts";
 import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
 import { Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
@@ -50,16 +51,22 @@ export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
   `(SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 ${LOOKUP}`;
 
-export function* commitPlan(batch: readonly Commit[], dialect: Dialect): Plan<BatchResult> {
+/** `prepared`: see prepareLarge(); the commit is alone then. */
+export function* commitPlan(batch: readonly Commit[], dialect: Dialect, prepared?: readonly Step[]): Plan<BatchResult> {
   const snapshot = yield* readSnapshot(batch, dialect);
   const verdicts = judge(batch, snapshot);
   const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
   const created = yield* createMissing(accepted, snapshot);
-  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created);
+  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created, prepared);
   const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map(({ now }) => advanced(now)) };
   const steps = [...writing.steps, advance];
   const reads = steps.some((step) => step.kind === "query" && step.answers !== undefined);
   if (reads && accepted.length > 1) throw new Error("bug: a commit that reads is not alone");
+  if (prepared !== undefined && accepted.length > 0) {
+    if (reads) throw new Error("bug: a large commit reads");
+    yield* inTrips(steps);
+    return result(verdicts, snapshot.agents, writing, undefined);
+  }
   const rows = yield { steps, last: true };
   return result(verdicts, snapshot.agents, writing, reads ? foundBy(steps, rows) : undefined);
 }

@@ -2,6 +2,7 @@
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
 import type { EngineReport } from "../../contracts/engine-check.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
 import type { QueryName } from "../../contracts/queries.ts";
 import type { InspectLimits, SqlWords } from "../../contracts/storage.ts";
 
@@ -66,6 +67,11 @@ export class StaleFence extends Error {}
 /** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
 export class LostRace extends Error {}
 
+/** Of a store that was closed before the call, or while it waited. */
+export function closedError(): HoldfastError {
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
+}
+
 /** One after the other, in one round trip; the rows are those of the last. */
 export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;
 
@@ -75,15 +81,25 @@ export interface CommitLanes {
   readonly waitMs: number;
 }
 
+export interface TransactOptions {
+  /** How long it waits for the locks of others; the handle's `busyMs` when not given. */
+  readonly waitMs?: number | undefined;
+  /**
+   * Steps that the plan will run, known before it begins. Such a plan is large: it may take seconds, during which the event
+   * loop must run.
+   */
+  readonly prepared?: readonly Step[] | undefined;
+}
+
 export interface Driver {
   readonly dialect: Dialect;
   /** Not given: one transaction at a time. */
   readonly lanes?: CommitLanes;
   /**
    * Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. StoreBusy
-   * when others held its rows for longer than `waitMs` (not given: the handle's `busyMs`): nothing was written then.
+   * when others held its rows for too long: nothing was written then.
    */
-  transact<T>(plan: () => Plan<T>, waitMs?: number): Promise<T>;
+  transact<T>(plan: () => Plan<T>, options?: TransactOptions): Promise<T>;
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
   /** A query of somebody's: see Storage.inspect. */
   inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;

@@ -76,8 +76,14 @@ export class Script {
       this.#pending = new Map();
     }
     if (this.#patient.length === 0) return;
-    this.#steps.push(...this.#patient);
+    for (const step of this.#patient) this.#steps.push(step);
     this.#patient = [];
+  }
+
+  /** Steps that were made before. */
+  append(steps: readonly Step[]): void {
+    this.flush();
+    for (const step of steps) this.#steps.push(step);
   }
 
   steps(): readonly Step[] {

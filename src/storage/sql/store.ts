@@ -1,7 +1,6 @@
 // Storage over an engine's driver: the commit queue, the named reads, and the hint that a session has changed.
 import type { EngineReport } from "../../contracts/engine-check.ts";
 import type { Environment } from "../../contracts/environment.ts";
-import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
 import {
   type Commit,
@@ -13,7 +12,8 @@ import {
   type Storage,
 } from "../../contracts/storage.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
-import { type Driver, type Param, StaleFence } from "./driver.ts";
+import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
+import { prepareLarge } from "./large.ts";
 import { Memory } from "./memory.ts";
 import { CommitQueue } from "./queue.ts";
 import { SchemaWatch } from "./schema-fence.ts";
@@ -44,7 +44,7 @@ export class SqlStorage implements Storage {
   }
 
   commit(commit: Commit): Promise<Outcome> {
-    if (this.#closing !== null) return Promise.reject(closed());
+    if (this.#closing !== null) return Promise.reject(closedError());
     return this.#queue.push(commit);
   }
 
@@ -70,18 +70,19 @@ export class SqlStorage implements Storage {
     const known = this.#memory.recall(batch);
     if (canFence(batch, known)) {
       try {
-        return await this.#driver.transact(() => fencedPlan(batch, known), waitMs);
+        return await this.#driver.transact(() => fencedPlan(batch, known), { waitMs });
       } catch (error) {
         // Another connection wrote to one of these sessions, or deleted it: read them again.
         if (!(error instanceof StaleFence)) throw error;
       }
     }
     this.#memory.forget(batch);
-    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect), waitMs);
+    const prepared = await prepareLarge(batch, this.environment);
+    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect, prepared), { waitMs, prepared });
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
-    if (this.#closing !== null) throw closed();
+    if (this.#closing !== null) throw closedError();
     const rows = await this.#read(() => this.#driver.read(QUERIES[name], params as readonly Param[]));
     return rows as readonly Queries[N]["row"][];
   }
@@ -98,7 +99,7 @@ export class SqlStorage implements Storage {
   }
 
   async inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]> {
-    if (this.#closing !== null) throw closed();
+    if (this.#closing !== null) throw closedError();
     return this.#read(() => this.#driver.inspect(sql, params, limits));
   }
 
@@ -149,7 +150,7 @@ export class SqlStorage implements Storage {
   }
 
   async examine(): Promise<EngineReport> {
-    if (this.#closing !== null) throw closed();
+    if (this.#closing !== null) throw closedError();
     return this.#driver.examine();
   }
 
@@ -169,8 +170,4 @@ export class SqlStorage implements Storage {
     this.#unwatch = null;
     await this.#driver.close();
   }
-}
-
-function closed(): HoldfastError {
-  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
 }

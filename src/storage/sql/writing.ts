@@ -49,13 +49,15 @@ interface LiveSession {
   head?: CompleteHead;
 }
 
+/** `prepared`: the steps of the rows that the only commit restores, where there are very many. */
 export function write(
   accepted: readonly Commit[],
   position: (id: string) => Position,
   agents: ReadonlyMap<string, number>,
   created: ReadonlySet<string>,
+  prepared?: readonly Step[],
 ): Writing {
-  const batch = new Batch(accepted, position, agents);
+  const batch = new Batch(accepted, position, agents, prepared);
   const fresh = new Set(created);
   const outcomes = accepted.map((commit) => batch.add(commit, fresh));
   return { ...batch.moved(), outcomes, steps: batch.script.steps() };
@@ -67,8 +69,15 @@ class Batch {
   readonly #position: (id: string) => Position;
   readonly #agents: ReadonlyMap<string, number>;
   readonly #messageSpec: BulkSpec;
+  readonly #prepared: readonly Step[] | undefined;
 
-  constructor(accepted: readonly Commit[], position: (id: string) => Position, agents: ReadonlyMap<string, number>) {
+  constructor(
+    accepted: readonly Commit[],
+    position: (id: string) => Position,
+    agents: ReadonlyMap<string, number>,
+    prepared: readonly Step[] | undefined,
+  ) {
+    this.#prepared = prepared;
     this.#position = position;
     this.#agents = agents;
     for (const blob of mergeBlobs(accepted)) this.script.row(PUT_BLOB, blob);
@@ -83,7 +92,8 @@ class Batch {
   add(commit: Commit, fresh: Set<string>): Outcome {
     if (fresh.size > 0) this.#announce(commit, fresh);
     for (const one of commit.replaces ?? []) this.script.write(one, this.#context(commit));
-    if (commit.restores !== undefined) restore(this.script, commit.restores);
+    if (this.#prepared !== undefined) this.script.append(this.#prepared);
+    else if (commit.restores !== undefined) restore(this.script, commit.restores);
     if (commit.writes !== undefined && commit.writes.length > 0) {
       const context = this.#context(commit);
       for (const one of commit.writes) this.script.write(one, context);

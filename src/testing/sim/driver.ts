@@ -38,7 +38,7 @@ export function bound(driver: Driver): Driver {
   return {
     dialect: driver.dialect,
     ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
-    transact: (plan, waitMs) => driver.transact(plan, waitMs),
+    transact: (plan, options) => driver.transact(plan, options),
     read: (sql, params) => driver.read(sql, params),
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
     migrate: (create, run) => driver.migrate(create, run),

@@ -4,7 +4,15 @@ import { createHash } from "node:crypto";
 import type { EngineReport } from "../../../contracts/engine-check.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
-import { type Driver, type Execute, type Param, type Plan, type Row, StaleFence } from "../driver.ts";
+import {
+  type Driver,
+  type Execute,
+  type Param,
+  type Plan,
+  type Row,
+  StaleFence,
+  type TransactOptions,
+} from "../driver.ts";
 import { outOfRange, timedOut, tooManyRows, tooMuch } from "../inspection.ts";
 import { BLOCKERS, type Blocker, blockerOf, lockedError } from "./blockers.ts";
 import { type Access, type ConnectOptions, connectPostgres } from "./connect.ts";
@@ -61,7 +69,7 @@ class PostgresDriver implements Driver {
   }
 
   /** Waits that long for locks; the first time only briefly, unless there is no more time anyway. */
-  async transact<T>(plan: () => Plan<T>, waitMs = this.#options.busyMs): Promise<T> {
+  async transact<T>(plan: () => Plan<T>, { waitMs = this.#options.busyMs }: TransactOptions = {}): Promise<T> {
     const { environment, busyMs } = this.#options;
     const { pool, hasOwnLockTimeout } = this.#access;
     const start = environment.monotonic();

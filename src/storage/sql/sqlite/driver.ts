@@ -1,13 +1,13 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
 // two handles on a file never block each other's event loop: who finds the file locked waits by timers.
 import { statSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
 import type { EngineReport } from "../../../contracts/engine-check.ts";
-import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
+import { TimeSlice } from "../../../core/time-slice.ts";
 import {
   type BulkSpec,
+  closedError,
   type Driver,
   type Execute,
   type Param,
@@ -15,26 +15,21 @@ import {
   type Row,
   StaleFence,
   type Step,
+  type TransactOptions,
 } from "../driver.ts";
 import { tooMuch } from "../inspection.ts";
-import { CHECKPOINT_FRAMES, Checkpoints } from "./checkpoints.ts";
+import { BulkTexts, joinRows } from "./bulk-texts.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { bindable, Connection } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
 import { examineSqlite } from "./examiner.ts";
 import { Inspector } from "./inspector.ts";
+import { driveInSlices, ThreadTransaction } from "./large-transaction.ts";
+import { makeReady, prepareConnection, type SqliteOptions, writerPragmas } from "./settings.ts";
 import { reclaim, rewrite, type Space } from "./space.ts";
+import { type OpenFile, openFile, WriterThread } from "./writer-thread.ts";
 
-export interface SqliteOptions {
-  /** A file path, or ":memory:". */
-  readonly path: string;
-  readonly durability: "full" | "normal";
-  readonly busyMs: number;
-  readonly environment: Environment;
-}
-
-/** Rows of one insert, as many as there are: a few constant texts per table. */
-const WIDTHS = [16, 2, 1];
 const POLL_MS = 20;
 /** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;
@@ -46,21 +41,36 @@ class SqliteDriver implements Driver {
   readonly #reader: Connection;
   readonly #checkpoints: Checkpoints;
   readonly #inspector: Inspector;
+  readonly #slice: TimeSlice;
   /** Written by the transaction under way. */
   #rows = 0;
   readonly #lookups = new Map<string, string>();
-  readonly #bulks = new Map<BulkSpec, readonly { readonly width: number; readonly text: string }[]>();
+  readonly #bulks = new BulkTexts();
+  /** null: in memory. */
+  readonly #file: OpenFile | null;
+  /** The large transaction of a store in memory: its connection is shared with readers, who must not see half of it. */
+  #exclusive: Promise<unknown> | null = null;
 
   constructor(options: SqliteOptions, writer: Connection, reader: Connection) {
     this.#options = options;
     this.#writer = writer;
     this.#reader = reader;
     this.#inspector = new Inspector(options.environment);
+    this.#slice = new TimeSlice(options.environment);
+    this.#file = options.path === ":memory:" ? null : openFile(options.path);
     const setAuto = (frames: number) => writer.db.exec(`PRAGMA wal_autocheckpoint = ${frames}`);
     this.#checkpoints = new Checkpoints(options.path, options.environment, setAuto);
   }
 
-  transact<T>(plan: () => Plan<T>): Promise<T> {
+  async transact<T>(plan: () => Plan<T>, { prepared }: TransactOptions = {}): Promise<T> {
+    if (this.#exclusive !== null) await this.#whenWhole();
+    if (prepared === undefined) return this.#transactAtOnce(plan);
+    if (this.#file === null) return this.#transactInSlices(plan);
+    const thread = await this.#startThread(this.#file);
+    return thread === null ? this.#transactAtOnce(plan) : this.#transactInThread(thread, plan, prepared);
+  }
+
+  #transactAtOnce<T>(plan: () => Plan<T>): Promise<T> {
     return this.#whenFree(() => {
       this.#writer.run("BEGIN IMMEDIATE", []);
       this.#rows = 0;
@@ -78,16 +88,68 @@ class SqliteDriver implements Driver {
     });
   }
 
+  /** Of a store in memory. */
+  async #transactInSlices<T>(plan: () => Plan<T>): Promise<T> {
+    this.#writer.run("BEGIN IMMEDIATE", []);
+    const running = driveInSlices(plan(), this.#slice, (step) => this.#step(step));
+    this.#exclusive = running;
+    try {
+      const result = await running;
+      this.#writer.run("COMMIT", []);
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw sqliteError(error, this.#options.path);
+    } finally {
+      this.#exclusive = null;
+    }
+  }
+
+  /** null, and said in the log, where there can be none; then the main thread writes, and holds the event loop meanwhile. */
+  async #startThread(file: OpenFile): Promise<WriterThread | null> {
+    const { path, environment } = this.#options;
+    let thread: WriterThread | null = null;
+    let why = "another file has the name of the store's";
+    try {
+      thread = new WriterThread(path, file, writerPragmas(this.#options));
+      if (await thread.open()) return thread;
+    } catch (error) {
+      why = String(error);
+    }
+    await thread?.close();
+    environment.log("info", "sqlite.writer-thread", { path, error: why });
+    return null;
+  }
+
+  async #transactInThread<T>(thread: WriterThread, plan: () => Plan<T>, prepared: readonly Step[]): Promise<T> {
+    const { path, environment } = this.#options;
+    try {
+      const transaction = new ThreadTransaction(thread, this.#bulks, environment);
+      await transaction.stage(prepared);
+      await this.#whenFree(() => thread.all("BEGIN IMMEDIATE", []));
+      try {
+        const result = await transaction.run(plan());
+        await thread.all("COMMIT", []);
+        return result;
+      } catch (error) {
+        await thread.all("ROLLBACK", []).catch((failed) => this.#logRollback(failed));
+        throw sqliteError(error, path);
+      }
+    } finally {
+      await thread.close();
+    }
+  }
+
   /**
    * Runs it in one go once nobody else holds the write lock; waits by timers, because busy_timeout would block the whole
    * process. Nothing of ours comes between its statements: there is no await among them.
    */
-  async #whenFree<T>(run: () => T): Promise<T> {
+  async #whenFree<T>(run: () => T | Promise<T>): Promise<T> {
     const { environment, busyMs, path } = this.#options;
     const deadline = environment.monotonic() + busyMs;
     for (let attempt = 0; ; attempt++) {
       try {
-        return run();
+        return await run();
       } catch (error) {
         if (error instanceof StaleFence) throw error;
         if (!isBusy(error)) throw sqliteError(error, path);
@@ -129,18 +191,12 @@ class SqliteDriver implements Driver {
   }
 
   #bulk(spec: BulkSpec, rows: readonly (readonly Param[])[]): void {
-    let texts = this.#bulks.get(spec);
-    if (texts === undefined) {
-      const widths = spec.verb === "insert" ? WIDTHS : [1];
-      texts = widths.map((width) => ({ width, text: sqlite.renderBulk(spec, width) }));
-      this.#bulks.set(spec, texts);
-    }
     const hasBody = spec.table === "blobs" || spec.table === "segment_frames";
     this.#rows += hasBody ? rows.length * FRAMES_PER_BODY : rows.length;
     let done = 0;
-    for (const { width, text } of texts) {
+    for (const { width, text } of this.#bulks.of(spec)) {
       for (; rows.length - done >= width; done += width) {
-        const changed = this.#writer.run(text, width === 1 ? (rows[done] ?? []) : joined(rows, done, width));
+        const changed = this.#writer.run(text, width === 1 ? (rows[done] ?? []) : joinRows(rows, done, width));
         if (spec.verb === "fence" && changed !== 1) throw new StaleFence();
       }
     }
@@ -150,21 +206,38 @@ class SqliteDriver implements Driver {
     try {
       this.#writer.db.exec("ROLLBACK");
     } catch (error) {
-      // SQLite has rolled back by itself after some errors, a full disk among them.
-      this.#options.environment.log("debug", "sqlite.rollback", { path: this.#options.path, error: String(error) });
+      this.#logRollback(error);
     }
   }
 
+  /** SQLite has rolled back by itself after some errors, a full disk among them. */
+  #logRollback(error: unknown): void {
+    this.#options.environment.log("debug", "sqlite.rollback", { path: this.#options.path, error: String(error) });
+  }
+
+  /**
+   * The rows are there at once, so that awaiting them is no pause: a caller that reads page after page would keep the
+   * event loop until its last one. Here every caller gives it up in time, whatever it does between its reads.
+   */
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
+    if (this.#slice.isSpent) await this.#slice.pause();
+    if (this.#exclusive !== null) await this.#whenWhole();
     try {
+      if (!this.#reader.db.isOpen) throw closedError();
       return this.#reader.rows(sql, params);
     } catch (error) {
       throw sqliteError(error, this.#options.path);
     }
   }
 
+  /** Until no large transaction is half done on the connection that reads. */
+  async #whenWhole(): Promise<void> {
+    while (this.#exclusive !== null) await this.#exclusive.catch(() => {});
+  }
+
   async inspect(sql: string, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]> {
     const { path } = this.#options;
+    await this.#whenWhole();
     try {
       if (path !== ":memory:") return await this.#inspector.run({ path }, sql, bindable(params), limits);
       // Nobody else can look into our memory: a copy is looked at, made anew when something was written since.
@@ -255,39 +328,6 @@ class SqliteDriver implements Driver {
   }
 }
 
-function joined(rows: readonly (readonly Param[])[], from: number, width: number): readonly Param[] {
-  const params: Param[] = [];
-  for (let i = from; i < from + width; i++) for (const param of rows[i] ?? []) params.push(param);
-  return params;
-}
-
-const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";
-
-function makeReady(db: DatabaseSync, path: string): void {
-  // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
-  if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-  if (path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
-}
-
-function prepare(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
-  const { db } = connection;
-  if (role === "writer") {
-    // A file that is not ours stays as it is, and an empty one until a store is to be made of it.
-    if (db.prepare(OUR_TABLE).get() !== undefined) makeReady(db, options.path);
-    db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_FRAMES}`);
-    db.exec("PRAGMA secure_delete = ON");
-    db.exec("PRAGMA busy_timeout = 0");
-    db.exec("PRAGMA cache_size = -16384");
-  } else {
-    db.exec("PRAGMA query_only = ON");
-    // A reader waits only while another process recovers or resets the WAL, which takes no time.
-    db.exec("PRAGMA busy_timeout = 2000");
-    db.exec("PRAGMA cache_size = -16384");
-  }
-  db.exec("PRAGMA foreign_keys = OFF");
-}
-
 export async function openSqlite(options: SqliteOptions): Promise<Driver> {
   const { path, environment, busyMs } = options;
   const deadline = environment.monotonic() + busyMs;
@@ -296,10 +336,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Driver> {
     let reader: Connection | undefined;
     try {
       writer = new Connection(path);
-      prepare(writer, options, "writer");
+      prepareConnection(writer, options, "writer");
       // Two connections to ":memory:" would be two databases: reads share the writer, between its transactions.
       reader = path === ":memory:" ? writer : new Connection(path);
-      if (reader !== writer) prepare(reader, options, "reader");
+      if (reader !== writer) prepareConnection(reader, options, "reader");
       return new SqliteDriver(options, writer, reader);
     } catch (error) {
       if (reader !== writer) reader?.db.close();

@@ -1,0 +1,97 @@
+// Slices of time: who goes on when, under a clock and an event loop that the test moves by hand.
+import { expect, test } from "vitest";
+import type { Environment } from "../contracts/environment.ts";
+import { realEnvironment } from "./environment.ts";
+import { type InterruptibleWork, runInSlices, TimeSlice } from "./time-slice.ts";
+
+function handMoved() {
+  let now = 0;
+  const deferred: (() => void)[] = [];
+  const environment: Environment = {
+    ...realEnvironment(),
+    monotonic: () => now,
+    defer: (run) => void deferred.push(run),
+  };
+  return {
+    environment,
+    spend: (ms: number) => {
+      now += ms;
+    },
+    waiting: () => deferred.length,
+    /** One pass of the event loop, and what follows from it. */
+    async pass() {
+      for (const run of deferred.splice(0)) run();
+      await new Promise((done) => setImmediate(done));
+    },
+  };
+}
+
+test("ST15 a slice lasts its time, and then waits for the event loop", async () => {
+  const loop = handMoved();
+  const slice = new TimeSlice(loop.environment, 10);
+  loop.spend(9);
+  await slice.pause();
+  expect(loop.waiting()).toBe(0);
+  loop.spend(1);
+  let isOver = false;
+  const pausing = slice.pause().then(() => {
+    isOver = true;
+  });
+  await new Promise((done) => setImmediate(done));
+  expect([isOver, loop.waiting()]).toEqual([false, 1]);
+  await loop.pass();
+  expect(isOver).toBe(true);
+  await pausing;
+  expect(slice.isSpent).toBe(false);
+});
+
+test("ST15 many that work at once share one slice between two passes of the event loop, and each has its turn", async () => {
+  const loop = handMoved();
+  const done: string[] = [];
+  const slices = new Map(["a", "b", "c"].map((name) => [name, new TimeSlice(loop.environment, 10)]));
+  const work = async ([name, slice]: readonly [string, TimeSlice]) => {
+    for (let i = 0; i < 3; i++) {
+      await slice.pause();
+      loop.spend(10);
+      done.push(name);
+    }
+  };
+  loop.spend(10);
+  const working = Promise.all([...slices].map(work));
+  const passes: number[] = [];
+  while (done.length < 9) {
+    const before = done.length;
+    await loop.pass();
+    passes.push(done.length - before);
+  }
+  await working;
+  expect(passes).toEqual(Array.from({ length: 9 }, () => 1));
+  expect(done.slice(0, 3)).toEqual(["a", "b", "c"]);
+  expect(done.slice(3, 6).toSorted()).toEqual(["a", "b", "c"]);
+});
+
+test("ST15 work that is interrupted gives what it gives at once, also under a clock that runs faster than it", async () => {
+  let now = 0;
+  let passes = 0;
+  const environment: Environment = {
+    ...realEnvironment(),
+    monotonic: () => {
+      now += 1000;
+      return now;
+    },
+    defer: (run) => {
+      passes++;
+      setImmediate(run);
+    },
+  };
+  const adding = function* (): InterruptibleWork<number> {
+    let sum = 0;
+    for (let i = 1; i <= 100; i++) {
+      yield;
+      sum += i;
+    }
+    return sum;
+  };
+  expect(await runInSlices(adding(), new TimeSlice(environment))).toBe(5050);
+  expect(passes).toBe(100);
+});

@@ -1,0 +1,102 @@
+// Long work shares the event loop with everything else in the process. It runs in slices of a few milliseconds and lets
+// the loop run between two of them, so that timers, sockets and heartbeats are never late by more than a slice.
+import type { Environment } from "../contracts/environment.ts";
+
+const SLICE_MS = 10;
+
+/** Of the microtask queue: what is resumed has begun its work within so many. */
+const TICKS_TO_RESUME = 4;
+
+interface PausedWork {
+  readonly ms: number;
+  readonly resume: () => void;
+}
+
+/** What all slices of an environment share: however many work at once, they hold the event loop no longer than one. */
+class LoopShare {
+  readonly #environment: Environment;
+  /** In the order in which they were paused. */
+  readonly #paused: PausedWork[] = [];
+  #startedAt: number;
+  #isWaiting = false;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    this.#startedAt = environment.monotonic();
+  }
+
+  isSpent(ms: number): boolean {
+    return this.#environment.monotonic() - this.#startedAt >= ms;
+  }
+
+  pause(ms: number): Promise<void> {
+    return new Promise((resume) => {
+      this.#paused.push({ ms, resume });
+      this.#await();
+    });
+  }
+
+  #await(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#environment.defer(() => void this.#resume());
+  }
+
+  /** The one that waited longest goes on in any case, the others while something is left of the slice. */
+  async #resume(): Promise<void> {
+    this.#startedAt = this.#environment.monotonic();
+    for (let next = this.#paused.shift(); next !== undefined; next = this.#paused.shift()) {
+      next.resume();
+      for (let tick = 0; tick < TICKS_TO_RESUME; tick++) await undefined;
+      const [following] = this.#paused;
+      if (following === undefined || this.isSpent(following.ms)) break;
+    }
+    this.#isWaiting = false;
+    if (this.#paused.length > 0) this.#await();
+  }
+}
+
+const shares = new WeakMap<Environment, LoopShare>();
+
+function shareOf(environment: Environment): LoopShare {
+  const known = shares.get(environment);
+  if (known !== undefined) return known;
+  const made = new LoopShare(environment);
+  shares.set(environment, made);
+  return made;
+}
+
+/** By time and not by a number of rows: what a row costs differs a hundredfold. */
+export class TimeSlice {
+  readonly #ms: number;
+  readonly #share: LoopShare;
+
+  constructor(environment: Environment, ms = SLICE_MS) {
+    this.#ms = ms;
+    this.#share = shareOf(environment);
+  }
+
+  /** Asked in loops before pause(), because waiting for a promise costs more than a look at the clock. */
+  get isSpent(): boolean {
+    return this.#share.isSpent(this.#ms);
+  }
+
+  /** Returns at once while the slice lasts; otherwise after the event loop has run. */
+  async pause(): Promise<void> {
+    if (this.isSpent) await this.#share.pause(this.#ms);
+  }
+}
+
+/** Long work that says by `yield` where it may be interrupted. */
+export type InterruptibleWork<T> = Generator<void, T, void>;
+
+export async function runInSlices<T>(work: InterruptibleWork<T>, slice: TimeSlice): Promise<T> {
+  for (let next = work.next(); ; next = work.next()) {
+    if (next.done === true) return next.value;
+    if (slice.isSpent) await slice.pause();
+  }
+}
+
+export function runAtOnce<T>(work: InterruptibleWork<T>): T {
+  for (let next = work.next(); ; next = work.next()) if (next.done === true) return next.value;
+}

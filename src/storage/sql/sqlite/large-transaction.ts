@@ -1,0 +1,91 @@
+// Large transactions: those of a file run in a thread of their own, those of a store in memory on the main thread, in slices
+// of time.
+import type { Environment } from "../../../contracts/environment.ts";
+import { TimeSlice } from "../../../core/time-slice.ts";
+import type { Param, Plan, Row, Step } from "../driver.ts";
+import type { BulkTexts } from "./bulk-texts.ts";
+import { bindable } from "./connection.ts";
+import { sqlite } from "./dialect.ts";
+import { packRows } from "./packed-rows.ts";
+import type { WriterThread } from "./writer-thread.ts";
+
+/** Keys that are looked up at once. */
+const KEYS_AT_ONCE = 500;
+
+/** Lets the event loop run between two steps whenever a slice of time is spent. */
+export async function driveInSlices<T>(
+  plan: Plan<T>,
+  slice: TimeSlice,
+  runStep: (step: Step) => readonly Row[] | Promise<readonly Row[]>,
+): Promise<T> {
+  let next = plan.next();
+  while (!next.done) {
+    const results: (readonly Row[])[] = [];
+    for (const step of next.value.steps) {
+      const rows: Row[] = [];
+      for (const part of partsOf(step)) {
+        if (slice.isSpent) await slice.pause();
+        const found = await runStep(part);
+        for (const row of found) rows.push(row);
+      }
+      results.push(rows);
+    }
+    next = plan.next(results);
+  }
+  return next.value;
+}
+
+function partsOf(step: Step): readonly Step[] {
+  if (step.kind !== "lookup" || step.keys.length <= KEYS_AT_ONCE) return [step];
+  const parts: Step[] = [];
+  for (let at = 0; at < step.keys.length; at += KEYS_AT_ONCE) {
+    parts.push({ ...step, keys: step.keys.slice(at, at + KEYS_AT_ONCE) });
+  }
+  return parts;
+}
+
+/** A plan's steps in a thread. Rows that are known before the transaction begins are in the thread by then. */
+export class ThreadTransaction {
+  readonly #thread: WriterThread;
+  readonly #texts: BulkTexts;
+  readonly #slice: TimeSlice;
+  readonly #staged = new Map<Step, number>();
+
+  constructor(thread: WriterThread, texts: BulkTexts, environment: Environment) {
+    this.#thread = thread;
+    this.#texts = texts;
+    this.#slice = new TimeSlice(environment);
+  }
+
+  async stage(steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      if (step.kind !== "bulk") continue;
+      if (this.#slice.isSpent) await this.#slice.pause();
+      const id = this.#staged.size;
+      this.#staged.set(step, id);
+      await this.#thread.stage(id, this.#texts.of(step.spec), packRows(step.rows));
+    }
+  }
+
+  run<T>(plan: Plan<T>): Promise<T> {
+    return driveInSlices(plan, this.#slice, (step) => this.#step(step));
+  }
+
+  async #step(step: Step): Promise<readonly Row[]> {
+    switch (step.kind) {
+      case "query":
+        return this.#thread.all(sqlite.render(step.sql), bindable(step.params));
+      case "lookup":
+        return this.#thread.lookUp(sqlite.renderLookup(step.sql, false), bindable(step.keys as readonly Param[]));
+      case "settle":
+        return [];
+      case "bulk": {
+        const id = this.#staged.get(step);
+        if (id !== undefined) return this.#thread.writeStaged(id);
+        // Whoever fences must be told how many rows were changed.
+        if (step.spec.verb === "fence") throw new Error("bug: a large transaction has a fence");
+        return this.#thread.write(this.#texts.of(step.spec), packRows(step.rows));
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// What a SQLite store is opened with, and how its connections are set.
+import type { DatabaseSync } from "node:sqlite";
+import type { Environment } from "../../../contracts/environment.ts";
+import { CHECKPOINT_FRAMES } from "./checkpoints.ts";
+import type { Connection } from "./connection.ts";
+
+export interface SqliteOptions {
+  /** A file path, or ":memory:". */
+  readonly path: string;
+  readonly durability: "full" | "normal";
+  readonly busyMs: number;
+  readonly environment: Environment;
+}
+
+const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";
+
+export function makeReady(db: DatabaseSync, path: string): void {
+  // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
+  if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  if (path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
+}
+
+export function writerPragmas({ durability }: SqliteOptions): readonly string[] {
+  return [
+    `synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`,
+    `wal_autocheckpoint = ${CHECKPOINT_FRAMES}`,
+    "secure_delete = ON",
+    "busy_timeout = 0",
+    "cache_size = -16384",
+    "foreign_keys = OFF",
+  ];
+}
+
+export function prepareConnection(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
+  const { db } = connection;
+  if (role === "writer") {
+    // A file that is not ours stays as it is, and an empty one until a store is to be made of it.
+    if (db.prepare(OUR_TABLE).get() !== undefined) makeReady(db, options.path);
+    for (const pragma of writerPragmas(options)) db.exec(`PRAGMA ${pragma}`);
+  } else {
+    db.exec("PRAGMA query_only = ON");
+    // A reader waits only while another process recovers or resets the WAL, which takes no time.
+    db.exec("PRAGMA busy_timeout = 2000");
+    db.exec("PRAGMA cache_size = -16384");
+    db.exec("PRAGMA foreign_keys = OFF");
+  }
+}
