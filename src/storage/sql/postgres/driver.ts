@@ -176,6 +176,14 @@ class PostgresDriver implements Driver {
     }
   }
 
+  async lookup(sql: string, keys: readonly Param[]): Promise<readonly Row[]> {
+    try {
+      return [...(await this.#pool.guarded((pool) => send(pool, this.#lookup(sql, false), [arrayLiteral(keys)])))];
+    } catch (error) {
+      throw postgresError(error, this.#pool.target);
+    }
+  }
+
   /** A transaction that cannot write, on a connection of its own, planned for these very values. */
   async inspect(sql: string, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]> {
     const text = postgres.render(sql);
