@@ -98,6 +98,7 @@ export function lostAfterCommit(storage: Storage): Storage {
       return storage.query(name, ...params);
     },
     changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
+    follow: (session) => storage.follow(session),
     reclaim: () => storage.reclaim(),
     rewrite: () => storage.rewrite(),
     examine: () => storage.examine(),

@@ -28,6 +28,7 @@ export function patient(storage: Storage, blobs: Reading): { readonly storage: S
       },
       inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
       changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
+      follow: (session) => storage.follow(session),
       reclaim: () => storage.reclaim(),
       rewrite: () => storage.rewrite(),
       examine: () => storage.examine(),

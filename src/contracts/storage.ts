@@ -30,6 +30,8 @@ export interface Storage {
   inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]>;
   /** Resolves when the session may have new events, or the time is over: a hint that may come too often or too late. */
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  /** For a reader of a session's log that waits for more of it. All followers of a handle cost as much as one. */
+  follow(session: string): LogFollower;
   /** Gives back to the file what deleted rows took, and overwrites what they said. */
   reclaim(): Promise<void>;
   /** Writes all that is there anew, so that nothing else is left; takes room for a second copy, and writers wait. */
@@ -39,6 +41,20 @@ export interface Storage {
   /** Bytes the database takes on disk. */
   size(): Promise<number>;
   close(): Promise<void>;
+}
+
+/**
+ * Tells one reader when to read a session's log again. It may tell late, when a notification was lost, and always tells.
+ * The reader takes a mark, reads, and waits for what is new since the mark.
+ */
+export interface LogFollower {
+  /** Taken before a read: what is written from here on is either read or told. */
+  mark(): number;
+  /** Resolves when the log is longer than `after`, or the session or the store is gone, and also after stop(). */
+  grown(after: number, mark: number): Promise<void>;
+  /** Resolves when the store answers again: for a reader whose read failed. */
+  looked(): Promise<void>;
+  stop(): void;
 }
 
 export type InspectParam = null | number | string | Uint8Array;

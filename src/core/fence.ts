@@ -71,6 +71,7 @@ function committing(storage: Storage, commit: Storage["commit"]): Storage {
     query: (name, ...params) => storage.query(name, ...params),
     inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
     changed: (of, timeoutMs, signal) => storage.changed(of, timeoutMs, signal),
+    follow: (session) => storage.follow(session),
     reclaim: () => storage.reclaim(),
     rewrite: () => storage.rewrite(),
     examine: () => storage.examine(),

@@ -1,5 +1,4 @@
 // The log: reading, following and verifying a session's chain, and notes of the caller's.
-import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Locator } from "../contracts/lineage.ts";
 import {
@@ -49,16 +48,17 @@ import { TimeSlice } from "../core/time-slice.ts";
 import { findAt } from "../sessions/find.ts";
 import { type Locate, withoutHead } from "../sessions/locate.ts";
 import { verifyInherited } from "./inherited.ts";
+import { SharedReads } from "./shared-reads.ts";
 import { verifyChain } from "./verify.ts";
 
 const PAGE = 1000;
-const WAIT_MS = 2000;
 const INHERITED = ["all", "deleted"] as const;
 
 export function createLog(storage: Storage, payloads: Payloads, locate: Locate): Log {
+  const reads = new SharedReads(storage, eventOf);
   return {
     read: async (at, range) => read(storage, await locate(at), range),
-    tail: (at, options) => tail(storage, locate(at), options),
+    tail: (at, options) => tail(storage, reads, locate(at), options),
     verify: async (at, options) => {
       const given = checkRecord(options, "options", ["from", "anchor", "inherited"]);
       const from = given.from === undefined ? undefined : checkAnchor(given.from, "from");
@@ -205,6 +205,7 @@ const READ_TO_HEAD = "log.read() reads up to it; `after` says where a tail begin
 
 async function* tail(
   storage: Storage,
+  reads: SharedReads,
   locating: Promise<Locator>,
   options: TailOptions | undefined,
 ): AsyncGenerator<LogEvent> {
@@ -220,44 +221,31 @@ async function* tail(
       : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
   await existingSession(storage, session);
   const slice = new TimeSlice(storage.environment);
-  while (!signal?.aborted) {
-    // Asked for before the read: what is written between the two is then heard.
-    const waiting = new AbortController();
-    const changed = storage.changed(
-      session,
-      WAIT_MS,
-      signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal]),
-    );
-    const rows = await nextRows(storage, session, after);
-    if (rows === null) {
-      waiting.abort();
-      return;
-    }
-    for (const row of rows) {
-      if (slice.isSpent) await slice.pause();
-      if (signal?.aborted) break;
-      after = row.seq;
-      if (types !== null && !types.has(row.type)) continue;
-      yield eventOf(session, row);
-      if (signal?.aborted) break;
-    }
-    if (rows.length > 0) waiting.abort();
-    await changed;
-  }
-}
-
-/** null when the session or the store is no more. */
-async function nextRows(storage: Storage, session: string, after: number): Promise<readonly EventRow[] | null> {
+  const follower = storage.follow(session);
+  const stop = () => follower.stop();
+  signal?.addEventListener("abort", stop, { once: true });
   try {
-    const rows = await storage.query("events.read", session, after, PAGE);
-    if (rows.length > 0) return rows;
-    const [row] = await storage.query("session.get", session);
-    return row === undefined || row.deleted_at !== null ? null : rows;
-  } catch (error) {
-    if (error instanceof HoldfastError && error.code === "Closed") return null;
-    // Out of reach for now: looked at again when the wait is over.
-    if (error instanceof HoldfastError && error.code === "StoreUnreachable") return [];
-    throw error;
+    while (!signal?.aborted) {
+      const mark = follower.mark();
+      const page = await reads.next(session, after);
+      if (page === "gone") return;
+      if (page === "unreachable") {
+        await follower.looked();
+        continue;
+      }
+      for (const [i, { seq, type }] of page.rows.entries()) {
+        if (slice.isSpent) await slice.pause();
+        if (signal?.aborted) return;
+        after = seq;
+        if (types !== null && !types.has(type)) continue;
+        yield page.event(i);
+        if (signal?.aborted) return;
+      }
+      if (!page.isFull) await follower.grown(after, mark);
+    }
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    follower.stop();
   }
 }
 

@@ -16,6 +16,7 @@ function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcom
     query: (name, ...params) => storage.query(name, ...params),
     inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
     changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
+    follow: (session) => storage.follow(session),
     reclaim: () => storage.reclaim(),
     rewrite: () => storage.rewrite(),
     examine: () => storage.examine(),

@@ -101,13 +101,18 @@ export interface Driver {
    */
   transact<T>(plan: () => Plan<T>, options?: TransactOptions): Promise<T>;
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
+  /** Rows whose column is one of the keys; LOOKUP stands in the text where the engine asks for them. */
+  lookup(sql: Sql, keys: readonly Param[]): Promise<readonly Row[]>;
   /** A query of somebody's: see Storage.inspect. */
   inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;
   /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
   migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void>;
   /** Tells listeners in other processes; may be lost. */
   announce(sessions: Iterable<string>): void;
-  /** Calls back when another process may have written; null stands for any session. Returns how to stop. */
+  /**
+   * Calls back when another connection may have written; null stands for any session. What this handle writes it need not
+   * tell. Returns how to stop.
+   */
   watch(heard: (sessions: readonly string[] | null) => void): () => void;
   reclaim(): Promise<void>;
   rewrite(): Promise<void>;

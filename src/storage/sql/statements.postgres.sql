@@ -1028,6 +1028,7 @@ SELECT no AS value FROM events WHERE no = $1 AND sha256 = $2 AND words IS NOT NU
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, id FROM agents WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ANY($1) ORDER BY no FOR UPDATE;
+SELECT id, seq, deleted_at FROM sessions WHERE id = ANY($1);
 -- agents.insert × 1
 INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 -- agents.insert × 2

@@ -1028,6 +1028,7 @@ SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id = ?;
 SELECT no, id FROM agents WHERE id = ?;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ?;
+SELECT id, seq, deleted_at FROM sessions WHERE id = ?;
 -- agents.insert × 1
 INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- agents.insert × 2

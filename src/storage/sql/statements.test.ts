@@ -10,6 +10,7 @@ import { postgres, renderTogether } from "./postgres/dialect.ts";
 import * as specs from "./specs.ts";
 import { sqlite } from "./sqlite/dialect.ts";
 import { GUARDS, QUERIES, STATEMENTS } from "./statements.ts";
+import { LENGTH_LOOKUP } from "./waker.ts";
 
 const { INSERT, PUT, REMOVE, FENCE_SESSION, ...single } = specs;
 const BULKS: readonly BulkSpec[] = [
@@ -29,6 +30,7 @@ function printed(dialect: Dialect): string {
   const named = (texts: Readonly<Record<string, string>>, suffix = "") =>
     Object.entries(texts).map(([name, text]) => `-- ${name}\n${dialect.render(text)}${suffix};`);
   const lookups = [SESSION_LOOKUP, AGENT_LOOKUP, BLOB_LOOKUP].map((text) => `${dialect.renderLookup(text, true)};`);
+  lookups.push(`${dialect.renderLookup(LENGTH_LOOKUP, false)};`);
   const bulks = BULKS.flatMap((spec) =>
     [1, 2].map((width) => `-- ${spec.name} × ${width}\n${dialect.renderBulk(spec, width)};`),
   );

@@ -1,4 +1,4 @@
-// Storage over an engine's driver: the commit queue, the named reads, and the hint that a session has changed.
+// Storage over an engine's driver: the commit queue, the named reads, and the waker of those that wait for a session.
 import type { EngineReport } from "../../contracts/engine-check.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
@@ -8,6 +8,7 @@ import {
   type InspectLimits,
   type InspectParam,
   type InspectRow,
+  type LogFollower,
   type Outcome,
   type Storage,
 } from "../../contracts/storage.ts";
@@ -18,9 +19,7 @@ import { Memory } from "./memory.ts";
 import { CommitQueue } from "./queue.ts";
 import { SchemaWatch } from "./schema-fence.ts";
 import { QUERIES } from "./statements.ts";
-
-/** Nobody is told: without it, every wait that ends would make an error with its stack. */
-const OVER = "the wait is over";
+import { SessionWaker } from "./waker.ts";
 
 export class SqlStorage implements Storage {
   readonly engine;
@@ -30,8 +29,7 @@ export class SqlStorage implements Storage {
   readonly #queue: CommitQueue;
   readonly #schema: SchemaWatch;
   readonly #memory = new Memory();
-  readonly #listeners = new Map<string, Set<() => void>>();
-  #unwatch: (() => void) | null = null;
+  readonly #waker: SessionWaker;
   #closing: Promise<void> | null = null;
 
   constructor(driver: Driver, environment: Environment) {
@@ -40,6 +38,7 @@ export class SqlStorage implements Storage {
     this.environment = environment;
     this.#driver = driver;
     this.#schema = new SchemaWatch(driver, environment);
+    this.#waker = new SessionWaker(driver, environment);
     this.#queue = new CommitQueue(environment, (batch, waitMs) => this.#write(batch, waitMs), driver.lanes);
   }
 
@@ -54,14 +53,10 @@ export class SqlStorage implements Storage {
     });
     this.#schema.confirm();
     this.#memory.learn(batch, result);
-    const changed = new Set<string>();
-    for (const { events, wakes } of batch) {
-      for (const event of events ?? []) changed.add(event.session);
-      if (wakes === true) changed.add(DUE);
-    }
+    const changed = changedBy(batch, result);
     if (changed.size > 0) {
-      if (this.#listeners.size > 0) this.#hear(changed);
-      this.#driver.announce(changed);
+      this.#waker.committed(changed);
+      this.#driver.announce(changed.keys());
     }
     return result.outcomes;
   }
@@ -104,41 +99,11 @@ export class SqlStorage implements Storage {
   }
 
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
-    if (this.#closing !== null) return Promise.resolve();
-    this.#unwatch ??= this.#driver.watch((sessions) => this.#hear(sessions));
-    const over = new AbortController();
-    const done = new Promise<void>((resolve) => {
-      const listeners = this.#listeners.get(session) ?? new Set();
-      this.#listeners.set(session, listeners);
-      const stop = () => {
-        // Its own sleep comes back to it, too, when others may be waiting under the same name already.
-        if (!listeners.delete(stop)) return;
-        if (listeners.size === 0) this.#listeners.delete(session);
-        signal?.removeEventListener("abort", stop);
-        over.abort(OVER);
-        resolve();
-      };
-      listeners.add(stop);
-      signal?.addEventListener("abort", stop, { once: true });
-      this.environment.sleep(timeoutMs, over.signal).then(stop);
-    });
-    return done.then(() => {
-      if (this.#listeners.size === 0) this.#stopWatching();
-    });
+    return this.#waker.listen(session, timeoutMs, signal);
   }
 
-  #hear(sessions: Iterable<string> | null): void {
-    const heard = sessions ?? [...this.#listeners.keys()];
-    for (const session of heard) for (const stop of [...(this.#listeners.get(session) ?? [])]) stop();
-  }
-
-  /** A little later, because a tail asks again at once and would only start it anew. */
-  #stopWatching(): void {
-    this.environment.sleep(200).then(() => {
-      if (this.#listeners.size > 0) return;
-      this.#unwatch?.();
-      this.#unwatch = null;
-    });
+  follow(session: string): LogFollower {
+    return this.#waker.follow(session);
   }
 
   reclaim(): Promise<void> {
@@ -165,9 +130,21 @@ export class SqlStorage implements Storage {
 
   async #end(): Promise<void> {
     await this.#queue.idle();
-    this.#hear(null);
-    this.#unwatch?.();
-    this.#unwatch = null;
+    this.#waker.close();
     await this.#driver.close();
   }
+}
+
+/** The sessions that a batch has changed, with the lengths of their logs; null where it is not known. */
+function changedBy(batch: readonly Commit[], { outcomes, sessions }: BatchResult): Map<string, number | null> {
+  const changed = new Map<string, number | null>();
+  for (const [i, { events, wakes, solo, sessions: used }] of batch.entries()) {
+    if (outcomes[i]?.ok !== true) continue;
+    for (const { session } of events ?? []) changed.set(session, sessions.get(session)?.seq ?? null);
+    if (wakes === true) changed.set(DUE, null);
+    // What is deleted or restored changes without an event.
+    if (solo === true)
+      for (const { id, mode } of used ?? []) if (mode !== "still" && !changed.has(id)) changed.set(id, null);
+  }
+  return changed;
 }

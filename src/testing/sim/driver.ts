@@ -40,6 +40,7 @@ export function bound(driver: Driver): Driver {
     ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
     transact: (plan, options) => driver.transact(plan, options),
     read: (sql, params) => driver.read(sql, params),
+    lookup: (sql, keys) => driver.lookup(sql, keys),
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
     migrate: (create, run) => driver.migrate(create, run),
     announce: (sessions) => driver.announce(sessions),
@@ -60,11 +61,11 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
     const jump = faults.strike(["clockJump"], { process: process.name, what, names: [] });
     if (jump !== null) process.jump(faults.jump(jump));
   };
-  const read = async (sql: string, params: readonly Param[]): Promise<readonly Row[]> => {
+  const reading = async (read: () => Promise<readonly Row[]>): Promise<readonly Row[]> => {
     await late("read");
     const failed = faults.strike(["readFail"], { process: process.name, what: "read", names: [] });
     if (failed !== null) throw unreachable("a read failed");
-    return driver.read(sql, params);
+    return read();
   };
   return {
     dialect: driver.dialect,
@@ -74,7 +75,8 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
       await late("acknowledge");
       return result;
     },
-    read,
+    read: (sql, params) => reading(() => driver.read(sql, params)),
+    lookup: (sql, keys) => reading(() => driver.lookup(sql, keys)),
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
     migrate: (create, run) => driver.migrate(create, run),
     announce: (sessions) => driver.announce(sessions),

@@ -17,7 +17,7 @@ import { outOfRange, timedOut, tooManyRows, tooMuch } from "../inspection.ts";
 import { BLOCKERS, type Blocker, blockerOf, lockedError } from "./blockers.ts";
 import { type Access, type ConnectOptions, connectPostgres } from "./connect.ts";
 import type { Connection } from "./connection.ts";
-import { postgres } from "./dialect.ts";
+import { arrayLiteral, postgres } from "./dialect.ts";
 import { isFatal, isLocked, isRace, isStale, isTooMuch, postgresError, silentError, sqlState } from "./errors.ts";
 import { examinePostgres } from "./examiner.ts";
 import { FIRST_LOCK_MS, localSettings, quoteIdentifier, settingsRefused, WORK_MS } from "./settings.ts";
@@ -113,9 +113,16 @@ class PostgresDriver implements Driver {
     return postgresError(error, this.#access.pool.target, this.#access.isStandby());
   }
 
-  async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
+  read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
+    return this.#readText(this.#texts.render(sql), params);
+  }
+
+  lookup(sql: string, keys: readonly Param[]): Promise<readonly Row[]> {
+    return this.#readText(this.#texts.renderLookup(sql, false), [arrayLiteral(keys)]);
+  }
+
+  async #readText(text: string, params: readonly Param[]): Promise<readonly Row[]> {
     const { pool, isPooled } = this.#access;
-    const text = this.#texts.render(sql);
     try {
       // A plain array: what the client returns carries more than rows.
       if (isPooled) return [...(await this.#readAlone(text, params))];

@@ -39,7 +39,7 @@ export class StatementTexts {
       case "query":
         return connection.send(this.render(step.sql), step.params);
       case "lookup":
-        return connection.send(this.#lookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
+        return connection.send(this.renderLookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
       case "settle":
         return connection.send(`LOCK TABLE ${step.table} IN ${LOCK_MODES[step.how]} MODE`, []);
       case "bulk": {
@@ -60,7 +60,7 @@ export class StatementTexts {
     return made;
   }
 
-  #lookup(sql: string, lock: boolean): string {
+  renderLookup(sql: string, lock: boolean): string {
     const key = `${lock}${sql}`;
     const known = this.#texts.get(key) ?? postgres.renderLookup(sql, lock);
     this.#texts.set(key, known);

@@ -230,6 +230,17 @@ class SqliteDriver implements Driver {
     }
   }
 
+  async lookup(sql: string, keys: readonly Param[]): Promise<readonly Row[]> {
+    const text = this.#lookupText(sql);
+    if (this.#exclusive !== null) await this.#whenWhole();
+    try {
+      if (!this.#reader.db.isOpen) throw closedError();
+      return keys.flatMap((key) => this.#reader.rows(text, [key]));
+    } catch (error) {
+      throw sqliteError(error, this.#options.path);
+    }
+  }
+
   /** Until no large transaction is half done on the connection that reads. */
   async #whenWhole(): Promise<void> {
     while (this.#exclusive !== null) await this.#exclusive.catch(() => {});
@@ -265,17 +276,28 @@ class SqliteDriver implements Driver {
 
   announce(): void {}
 
-  /** data_version changes whenever another connection, also of another process, has committed. */
+  /**
+   * data_version changes whenever another connection, also of another process, has committed. The writer is asked: to the
+   * reader, every commit of this handle would be one of another connection.
+   */
   watch(heard: (sessions: null) => void): () => void {
     const stop = new AbortController();
-    const version = () => this.#reader.all("PRAGMA data_version", [])[0]?.data_version;
+    const version = () => {
+      try {
+        return this.#writer.all("PRAGMA data_version", [])[0]?.data_version;
+      } catch (error) {
+        // Another process is just opening or closing the file: whether it has written is not known.
+        if (isBusy(error)) return null;
+        throw error;
+      }
+    };
     const poll = async () => {
       let seen = version();
       while (!stop.signal.aborted) {
         await this.#options.environment.sleep(POLL_MS, stop.signal);
         if (stop.signal.aborted) return;
         const now = version();
-        if (now !== seen) heard(null);
+        if (now !== seen || now === null) heard(null);
         seen = now;
       }
     };

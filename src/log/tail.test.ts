@@ -1,0 +1,303 @@
+// Many tails of one handle: what they ask of the store, counted, and that every one of them gets every event once and in
+// order, also when notifications are lost.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../test/engines.ts";
+import type { Environment } from "../contracts/environment.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Log, LogEvent } from "../contracts/log.ts";
+import { realEnvironment } from "../core/environment.ts";
+import { createLocate } from "../sessions/locate.ts";
+import { createPayloads } from "../storage/blobs/payloads.ts";
+import type { Driver } from "../storage/sql/driver.ts";
+import { QUERIES } from "../storage/sql/statements.ts";
+import { SqlStorage } from "../storage/sql/store.ts";
+import { simulatedEnvironment } from "../testing/environment.ts";
+import { bound } from "../testing/sim/driver.ts";
+import { createLog } from "./log.ts";
+
+const TAILS = 200;
+/** How often the waker looks at all followed logs by itself. */
+const LOOK_MS = 2000;
+
+/** The engine's own polling goes on; the waker's own looks come after so many milliseconds. */
+function lookingEvery(ms: number): Environment {
+  const real = realEnvironment();
+  return { ...real, sleep: (asked, signal) => real.sleep(asked === LOOK_MS ? ms : asked, signal) };
+}
+
+/** What tails ask of an engine, by session. */
+class Asked {
+  reads: string[] = [];
+  lookups: (readonly string[])[] = [];
+
+  counting(driver: Driver): Driver {
+    return {
+      ...bound(driver),
+      read: (sql, params) => {
+        if (sql === QUERIES["events.read"] || sql === QUERIES["session.get"]) this.reads.push(String(params[0]));
+        return driver.read(sql, params);
+      },
+      lookup: (sql, keys) => {
+        this.lookups.push(keys.map(String));
+        return driver.lookup(sql, keys);
+      },
+    };
+  }
+
+  forget(): void {
+    this.reads = [];
+    this.lookups = [];
+  }
+}
+
+interface Handle {
+  readonly storage: SqlStorage;
+  readonly log: Log;
+}
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+function handle(driver: Driver, environment: Environment): Handle {
+  const storage = new SqlStorage(driver, environment);
+  const { locate } = createLocate(storage, { url: "here", storeId: "here" });
+  return { storage, log: createLog(storage, createPayloads(storage), locate) };
+}
+
+/** One event. */
+function create({ storage }: Handle, session: string): Promise<unknown> {
+  const at = storage.environment.now();
+  return storage.commit({
+    sessions: [{ id: session, mode: "create", at }],
+    events: [{ session, type: "session/created", at }],
+  });
+}
+
+/** One event more. */
+function write({ storage }: Handle, session: string): Promise<unknown> {
+  const at = storage.environment.now();
+  return storage.commit({
+    sessions: [{ id: session, mode: "existing", at }],
+    events: [{ session, type: "note", at, data: {} }],
+  });
+}
+
+/** Reads on by itself; a slow one takes its time over every event. */
+class Reader {
+  readonly seqs: number[] = [];
+  readonly over: Promise<void>;
+  readonly #stop = new AbortController();
+
+  constructor({ log }: Handle, session: string, pause?: () => Promise<void>) {
+    const events = log.tail(session, { signal: this.#stop.signal });
+    this.over = this.#follow(events, pause);
+  }
+
+  async #follow(events: AsyncIterable<LogEvent>, pause?: () => Promise<void>): Promise<void> {
+    for await (const { seq } of events) {
+      this.seqs.push(seq);
+      await pause?.();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.over;
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    if (tries > 2000) throw new Error("it did not come to that");
+    await sleep(5);
+  }
+}
+
+function counted(from: number): number[] {
+  return Array.from({ length: from }, (_, i) => i + 1);
+}
+
+async function fresh(engine: (typeof ENGINES)[number]): Promise<Ground> {
+  const ground = await engine.fresh();
+  ends.push(() => ground.end());
+  return ground;
+}
+
+/** A handle whose tails are counted: so many, of the sessions s0, s1 …, all waiting. */
+async function followed(ground: Ground, sessions: number, lookMs: number): Promise<[Handle, Asked, readonly Reader[]]> {
+  const asked = new Asked();
+  const here = handle(asked.counting(ground.driver), lookingEvery(lookMs));
+  const names = Array.from({ length: TAILS }, (_, i) => `s${i % sessions}`);
+  await Promise.all([...new Set(names)].map((name) => create(here, name)));
+  const readers = names.map((name) => new Reader(here, name));
+  ends.push(async () => {
+    for (const reader of readers) await reader.stop();
+    await here.storage.close();
+  });
+  await until(() => readers.every(({ seqs }) => seqs.length === 1));
+  // PostgreSQL tells when it has begun to listen, and then everything is looked at once.
+  await sleep(100);
+  asked.forget();
+  return [here, asked, readers];
+}
+
+const NEVER_MS = 3_600_000;
+
+describe.each(ENGINES)("many tails on $name", (engine) => {
+  test("LG7 appends to one session cost the tails of 199 others no query", async () => {
+    const ground = await fresh(engine);
+    const [here, asked, readers] = await followed(ground, TAILS, NEVER_MS);
+    for (let n = 0; n < 20; n++) {
+      await write(here, "s7");
+      await sleep(5);
+    }
+    await until(() => readers[7]?.seqs.length === 21);
+    await sleep(60);
+    expect(new Set(asked.reads)).toEqual(new Set(["s7"]));
+    expect(asked.reads.length).toBeLessThanOrEqual(20);
+    expect(new Set(asked.lookups.flat())).toEqual(new Set(engine.name === "sqlite" ? [] : ["s7"]));
+  });
+
+  test("LG7 what another handle writes costs one lookup, and a read where something is new", async () => {
+    const ground = await fresh(engine);
+    const [, asked, readers] = await followed(ground, TAILS, NEVER_MS);
+    const other = handle(await ground.another(), realEnvironment());
+    await write(other, "s7");
+    await until(() => readers[7]?.seqs.length === 2);
+    await sleep(60);
+    expect(asked.reads).toEqual(["s7"]);
+    expect(asked.lookups.length).toBeLessThanOrEqual(2);
+    await other.storage.close();
+  });
+
+  test("LG7 tails of one session that are woken together share their reads", async () => {
+    const ground = await fresh(engine);
+    const [here, asked, readers] = await followed(ground, 1, NEVER_MS);
+    for (let n = 2; n <= 11; n++) {
+      await write(here, "s0");
+      await until(() => readers.every(({ seqs }) => seqs.length === n));
+    }
+    expect(asked.reads.length).toBeLessThanOrEqual(10);
+  });
+
+  test("LG7 every tail gets every event once and in order, when every notification is lost", async () => {
+    const ground = await fresh(engine);
+    const deaf = { ...bound(ground.driver), watch: () => () => {} };
+    const here = handle(deaf, lookingEvery(10));
+    const other = handle(await ground.another(), realEnvironment());
+    const names = Array.from({ length: 12 }, (_, i) => `s${i}`);
+    await Promise.all(names.map((name) => create(here, name)));
+    let turn = 0;
+    const nowAndThen = async () => {
+      if (turn++ % 7 === 0) await sleep(1);
+    };
+    const readers = names.flatMap((name) =>
+      [1, 2, 3, 4].map((n) => new Reader(here, name, n > 2 ? nowAndThen : undefined)),
+    );
+    await Promise.all(
+      [here, other].map(async (by, i) => {
+        for (let n = 0; n < 120; n++) await write(by, `s${(n * (i + 5)) % 12}`);
+      }),
+    );
+    // The last word in every session is one that this handle is not told of.
+    for (const name of names) await write(other, name);
+    const lengths = new Map<string, number>();
+    for (const name of names) lengths.set(name, (await other.log.read(name)).length);
+    expect([...lengths.values()].reduce((a, b) => a + b)).toBe(264);
+    await until(() => readers.every(({ seqs }, i) => seqs.length >= (lengths.get(names[i >> 2] ?? "") ?? 0)));
+    for (const [i, { seqs }] of readers.entries()) expect(seqs).toEqual(counted(lengths.get(names[i >> 2] ?? "") ?? 0));
+    for (const reader of readers) await reader.stop();
+    await Promise.all([here, other].map(({ storage }) => storage.close()));
+  });
+});
+
+const SQLITE = ENGINES.filter(({ name }) => name === "sqlite");
+
+describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
+  test("LG7 a tail that nobody reads is forgotten, and goes on where it was", async () => {
+    const ground = await fresh(engine);
+    const asked = new Asked();
+    const environment = simulatedEnvironment(1);
+    const here = handle(asked.counting(ground.driver), environment);
+    await create(here, "s");
+    const tail = here.log.tail("s")[Symbol.asyncIterator]();
+    expect((await tail.next()).value).toMatchObject({ seq: 1 });
+    await environment.advance(3 * LOOK_MS);
+    asked.forget();
+    await environment.advance(3 * LOOK_MS);
+    expect(asked.lookups).toEqual([]);
+    await write(here, "s");
+    expect((await tail.next()).value).toMatchObject({ seq: 2 });
+    const waiting = tail.next();
+    await environment.advance(3 * LOOK_MS);
+    expect(asked.lookups).toEqual([["s"], ["s"], ["s"]]);
+    await write(here, "s");
+    expect((await waiting).value).toMatchObject({ seq: 3 });
+    await here.storage.close();
+    expect((await tail.next()).done).toBe(true);
+  });
+
+  test("LG7 a tail does not rely on a read that began before what woke it was written", async () => {
+    const ground = await fresh(engine);
+    const { driver } = ground;
+    let gate: Promise<void> | null = null;
+    const slow: Driver = {
+      ...bound(driver),
+      read: async (sql, params) => {
+        const rows = await driver.read(sql, params);
+        if (sql === QUERIES["events.read"] && gate !== null) await gate;
+        return rows;
+      },
+    };
+    const here = handle(slow, lookingEvery(NEVER_MS));
+    await create(here, "s");
+    const early = new Reader(here, "s");
+    await until(() => early.seqs.length === 1);
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    // Its read has found nothing, and is not yet answered, when the event is written and wakes the other.
+    const late = here.log.tail("s", { after: 1 })[Symbol.asyncIterator]();
+    const first = late.next();
+    await sleep(20);
+    await write(here, "s");
+    await sleep(20);
+    gate = null;
+    open();
+    await until(() => early.seqs.length === 2);
+    expect((await first).value).toMatchObject({ seq: 2 });
+    await early.stop();
+    await here.storage.close();
+  });
+
+  test("LG7 a tail whose read failed reads again when the store answers", async () => {
+    const ground = await fresh(engine);
+    const environment = simulatedEnvironment(1);
+    let isAway = false;
+    const answer = <T>(ask: () => Promise<T>): Promise<T> =>
+      isAway ? Promise.reject(new HoldfastError("StoreUnreachable", "the server is away")) : ask();
+    const { driver } = ground;
+    const unsteady: Driver = {
+      ...bound(driver),
+      read: (sql, params) => answer(() => driver.read(sql, params)),
+      lookup: (sql, keys) => answer(() => driver.lookup(sql, keys)),
+    };
+    const here = handle(unsteady, environment);
+    await create(here, "s");
+    const tail = here.log.tail("s")[Symbol.asyncIterator]();
+    await tail.next();
+    const waiting = tail.next();
+    await environment.advance(10);
+    isAway = true;
+    await write(here, "s");
+    await environment.advance(2 * LOOK_MS);
+    isAway = false;
+    await environment.advance(LOOK_MS);
+    expect((await waiting).value).toMatchObject({ seq: 2 });
+    await here.storage.close();
+  });
+});
