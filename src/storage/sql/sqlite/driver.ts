@@ -5,6 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
+import { FILE_MODE } from "../../../core/file-mode.ts";
 import {
   type BulkSpec,
   type Driver,
@@ -18,6 +19,7 @@ import {
 import { tooMuch } from "../inspection.ts";
 import { CHECKPOINT_FRAMES, Checkpoints } from "./checkpoints.ts";
 import { bindable, Connection } from "./connection.ts";
+import { createDatabaseFile, warnIfExposed } from "./database-file.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
 import { Inspector } from "./inspector.ts";
@@ -29,6 +31,8 @@ export interface SqliteOptions {
   readonly durability: "full" | "normal";
   readonly busyMs: number;
   readonly environment: Environment;
+  /** Rights of a file that is made; its owner's only when not given. */
+  readonly fileMode?: number;
 }
 
 /** Rows of one insert, as many as there are: a few constant texts per table. */
@@ -278,8 +282,9 @@ function prepare(connection: Connection, options: SqliteOptions, role: "writer" 
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Driver> {
-  const { path, environment, busyMs } = options;
+  const { path, environment, busyMs, fileMode = FILE_MODE } = options;
   const deadline = environment.monotonic() + busyMs;
+  if (path !== ":memory:") createDatabaseFile(path, fileMode);
   for (;;) {
     let writer: Connection | undefined;
     let reader: Connection | undefined;
@@ -289,6 +294,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Driver> {
       // Two connections to ":memory:" would be two databases: reads share the writer, between its transactions.
       reader = path === ":memory:" ? writer : new Connection(path);
       if (reader !== writer) prepare(reader, options, "reader");
+      if (path !== ":memory:") warnIfExposed(path, fileMode, environment);
       return new SqliteDriver(options, writer, reader);
     } catch (error) {
       if (reader !== writer) reader?.db.close();
