@@ -60,7 +60,7 @@ export { defineAgent } from "./runs/agents.ts";
 export { StepFailed } from "./runs/errors.ts";
 export { toolSchemas } from "./runs/tool-schemas.ts";
 export { shape, tool } from "./runs/tools.ts";
-export { fileBlobs } from "./storage/blobs/file.ts";
+export { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";
 
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */
 export async function open(url: string, options?: OpenOptions): Promise<Holdfast> {

@@ -15,6 +15,7 @@ import type { Storage } from "./contracts/storage.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fenced, type Fencing } from "./core/fence.ts";
+import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
@@ -53,6 +54,7 @@ interface Settings {
   readonly blobTtlMs: number | null;
   readonly create: boolean;
   readonly migrate: boolean;
+  readonly fileMode: number;
   readonly environment: Environment;
 }
 
@@ -70,6 +72,7 @@ const OPTIONS = [
   "migrate",
   "busyMs",
   "poolSize",
+  "fileMode",
   "environment",
 ] as const satisfies readonly (keyof OpenOptions)[];
 
@@ -234,6 +237,7 @@ function checkOptions(options: OpenOptions): Settings {
     blobTtlMs: ttl === undefined ? WEEK_MS : ttl === null ? null : checkInt(ttl, "blobTtlMs", 0, 1e15),
     create: given.create !== false,
     migrate: given.migrate !== false,
+    fileMode: given.fileMode === undefined ? FILE_MODE : checkFileMode(given.fileMode, "fileMode"),
     environment: options.environment ?? realEnvironment(),
   };
 }

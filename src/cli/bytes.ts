@@ -1,10 +1,13 @@
 // Bytes in from files and standard input, and out to files that appear only when they are complete.
-import { createReadStream } from "node:fs";
-import { access, type FileHandle, open, rename, rm, stat } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { constants, createReadStream } from "node:fs";
+import { access, open, stat } from "node:fs/promises";
 import * as path from "node:path";
 import type { BlobSource } from "../contracts/blobs.ts";
 import { HoldfastError } from "../contracts/errors.ts";
+import { OpenDirectory } from "../core/open-directory.ts";
 import { fileFailure } from "./failure.ts";
+import { fileModeOf } from "./file-mode.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";
 
@@ -60,10 +63,14 @@ export interface BytesOut {
   discard(): Promise<void>;
 }
 
-/** Writes beside the target and renames at the end: a damaged blob never takes the place of a good file. */
-export async function fileOut(file: string, io: Io, mode = 0o666): Promise<BytesOut> {
+/**
+ * Writes beside the target and renames at the end: a damaged blob never takes the place of a good file. The file beside has a
+ * name that nobody can know, is new, and is in the directory that was there at the beginning; a link in place of the target
+ * is replaced and not followed. Readable by its owner only, unless HOLDFAST_FILE_MODE says more.
+ */
+export async function fileOut(file: string, io: Io): Promise<BytesOut> {
   const target = path.resolve(io.cwd, file);
-  const partial = `${target}.${process.pid}.partial`;
+  const mode = fileModeOf(io.env);
   const guarded = async <T>(act: () => Promise<T>): Promise<T> => {
     try {
       return await act();
@@ -71,20 +78,53 @@ export async function fileOut(file: string, io: Io, mode = 0o666): Promise<Bytes
       throw fileFailure(error, file);
     }
   };
-  const handle: FileHandle = await open(partial, "w", mode).catch(async (error: unknown) => {
+  if (await isDevice(target)) return guarded(() => deviceOut(target));
+  const name = path.basename(target);
+  const partial = `${name.slice(0, LONGEST_NAME)}.${randomBytes(6).toString("hex")}.partial`;
+  const directory = await OpenDirectory.open(path.dirname(target)).catch(async (error: unknown) => {
     throw (await isMissing(path.dirname(target))) ? missingDirectory(error, file) : fileFailure(error, file);
+  });
+  const handle = await guarded(() => directory.create(partial, mode)).catch(async (error: unknown) => {
+    await directory.close();
+    throw error;
   });
   return {
     write: (piece) => guarded(() => handle.writeFile(piece)),
     finish: () =>
       guarded(async () => {
-        await handle.close();
-        await rename(partial, target);
+        try {
+          await handle.close();
+          await directory.moveTo(partial, directory, name);
+        } catch (error) {
+          await directory.remove(partial);
+          throw error;
+        } finally {
+          await directory.close();
+        }
       }),
     discard: async () => {
       await handle.close();
-      await rm(partial, { force: true });
+      await directory.remove(partial);
+      await directory.close();
     },
+  };
+}
+
+/** A name may have 255 bytes, and the one beside is longer; a character has up to three. */
+const LONGEST_NAME = 70;
+
+/** A terminal, a pipe, /dev/null: nothing can take its place. */
+async function isDevice(target: string): Promise<boolean> {
+  const found = await stat(target).catch(() => null);
+  return found !== null && !found.isFile() && !found.isDirectory();
+}
+
+async function deviceOut(target: string): Promise<BytesOut> {
+  const handle = await open(target, constants.O_WRONLY);
+  return {
+    write: (piece) => handle.writeFile(piece),
+    finish: () => handle.close(),
+    discard: () => handle.close(),
   };
 }
 

@@ -51,6 +51,8 @@ export interface Command extends Lesson {
   /** What an option of every command does here, where that is something else. */
   readonly means?: Readonly<Record<string, string>>;
   readonly operands: readonly Operand[];
+  /** Tells when every user of the machine can read the store's files. */
+  readonly tellsExposure?: boolean;
   /** From its first operand on, what follows is another command's: none of it is an option of ours. */
   readonly rest?: boolean;
   /** Answers with the exit code; nothing means 0. */

@@ -3,10 +3,12 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Holdfast } from "../contracts/holdfast.ts";
+import { realEnvironment } from "../core/environment.ts";
 import { checkArguments, GLOBAL_OPTIONS, type Request, readRequest, wants, withRest } from "./arguments.ts";
 import { capture } from "./capture.ts";
 import type { Command, Context } from "./command.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit.ts";
+import { exposureLog, noteExposure } from "./exposure.ts";
 import { report, UsageError } from "./failure.ts";
 import { commandHelp, describeCommand, overview } from "./help.ts";
 import { type Io, processIo } from "./io.ts";
@@ -64,20 +66,24 @@ async function execute(request: Request, command: Command, io: Io, output: Outpu
   const choice = chooseStore(args.text("store"), args.text("blob-dir"), io);
   output.sameStore(storeOptions(args.text("store") === undefined ? undefined : choice.name, args.text("blob-dir")));
   const opened: Holdfast[] = [];
+  const exposed = new Set<string>();
   const context: Context = {
     args,
     output,
     io,
     storeName: choice.name,
     async open(options) {
-      const holdfast = await openStore(choice, options);
+      const environment = { ...realEnvironment(), log: exposureLog(exposed) };
+      const holdfast = await openStore(choice, { environment, ...options });
       opened.push(holdfast);
       return holdfast;
     },
     capture: (argv, options) => capture(main, argv, { cwd: io.cwd, env: io.env, ...options }),
   };
   try {
-    return (await command.run(context)) ?? EXIT.ok;
+    const code = (await command.run(context)) ?? EXIT.ok;
+    if (command.tellsExposure) await noteExposure(exposed, output);
+    return code;
   } finally {
     for (const holdfast of opened) await holdfast.close();
   }

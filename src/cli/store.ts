@@ -9,6 +9,7 @@ import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Session } from "../contracts/sessions.ts";
 import { checkStore } from "../core/locator.ts";
 import { UsageError } from "./failure.ts";
+import { givenFileMode } from "./file-mode.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";
 import { plural } from "./units.ts";
@@ -21,6 +22,8 @@ export interface StoreChoice {
   /** As the user wrote it, without a password: for people. */
   readonly name: string;
   readonly blobDirectory: string | undefined;
+  /** Rights of files that are made; undefined: the owner's only. */
+  readonly fileMode: number | undefined;
 }
 
 export function chooseStore(store: string | undefined, blobDirectory: string | undefined, io: Io): StoreChoice {
@@ -30,6 +33,7 @@ export function chooseStore(store: string | undefined, blobDirectory: string | u
     url: isPath(given) ? path.resolve(io.cwd, given) : given,
     name: withoutPassword(given),
     blobDirectory: directory === undefined ? undefined : path.resolve(io.cwd, directory),
+    fileMode: givenFileMode(io.env),
   };
 }
 
@@ -71,9 +75,10 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
   }
   // Loaded only now, so that --help does not wait for a database engine.
   const { fileBlobs, open } = await import("../index.ts");
-  const blobs = choice.blobDirectory === undefined ? {} : { blobs: fileBlobs(choice.blobDirectory) };
+  const mode = choice.fileMode === undefined ? {} : { fileMode: choice.fileMode };
+  const blobs = choice.blobDirectory === undefined ? {} : { blobs: fileBlobs(choice.blobDirectory, mode) };
   try {
-    return await open(choice.url, { create: false, ...blobs, ...options });
+    return await open(choice.url, { create: false, ...blobs, ...mode, ...options });
   } catch (error) {
     // Where nothing is to be created, a missing directory is just one more way of not being there.
     if (!isHoldfastError(error)) throw error;

@@ -6,6 +6,8 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
   writeSync,
@@ -67,6 +69,63 @@ test("CA3 what killed restores left is removed later, but for copies of what was
   expect(readdirSync(root).toSorted()).toEqual([".holdfast-restore-kept", ".holdfast-restore-young", "project"]);
 });
 
+describe.each([
+  ["by descriptor", true],
+  ["by path", false],
+])("CA3 what leads out of the root is refused %s", (_, byDescriptor) => {
+  const inside = () => path.join(root, "below");
+  const outside = () => path.join(path.dirname(root), "outside");
+  beforeEach(async () => {
+    await staging.close();
+    mkdirSync(inside(), { recursive: true });
+    mkdirSync(outside());
+    staging = await Staging.in(root, byDescriptor);
+    await staging.add(FILE, path.join(inside(), "deep", "a"), bytes(CONTENT));
+  });
+  const expectNothing = () => {
+    expect(readdirSync(outside())).toEqual([]);
+    expect(readdirSync(root).filter((name) => name.startsWith("."))).toEqual([]);
+  };
+
+  test("a directory that became a link after files were staged", async () => {
+    renameSync(inside(), path.join(root, "aside"));
+    symlinkSync(outside(), inside());
+    await expect(staging.place()).rejects.toMatchObject({ code: "InvalidArgument" });
+    await staging.close();
+    expectNothing();
+  });
+
+  test("a link in place of the file is replaced", async () => {
+    mkdirSync(path.join(inside(), "deep"));
+    symlinkSync(path.join(outside(), "a"), path.join(inside(), "deep", "a"));
+    await staging.place();
+    await staging.close();
+    expectNothing();
+    expect(readFileSync(path.join(inside(), "deep", "a"))).toEqual(CONTENT);
+  });
+
+  test("the root became another directory", async () => {
+    renameSync(root, `${root}.aside`);
+    symlinkSync(outside(), root);
+    const placed = await staging.place().then(
+      () => "placed",
+      (error) => error.code,
+    );
+    // Where descriptors are paths, files go into the directory that was opened, wherever it is now.
+    expect(placed).toBe(byDescriptor ? "placed" : "Conflict");
+    await staging.close().catch(() => {});
+    expect(readdirSync(outside())).toEqual([]);
+  });
+
+  test("a path that is not below it", async () => {
+    await staging.add(FILE, path.join(outside(), "a"), bytes(CONTENT));
+    await expect(staging.place()).rejects.toMatchObject({ code: "InvalidArgument" });
+    await staging.close();
+    expectNothing();
+    expect(readdirSync(inside())).toEqual([]);
+  });
+});
+
 describe.each(ways)("CA3 a file that is written %s", (_, options) => {
   const to = () => path.join(root, "a");
   const refused = { code: "BlobCorrupted", hint: /^Nothing was put back\. `npx holdfast check` says/ };
@@ -74,7 +133,7 @@ describe.each(ways)("CA3 a file that is written %s", (_, options) => {
   test("is there when all of them are right", async () => {
     await staging.add(FILE, to(), bytes(CONTENT.subarray(0, 4), CONTENT.subarray(4)), options);
     expect(existsSync(to())).toBe(false);
-    await staging.place(root);
+    await staging.place();
     await staging.close();
     expect(readFileSync(to())).toEqual(CONTENT);
     expect(readdirSync(root)).toEqual(["a"]);
@@ -86,14 +145,14 @@ describe.each(ways)("CA3 a file that is written %s", (_, options) => {
     ["longer", Buffer.concat([CONTENT, CONTENT])],
   ])("is refused when it is not what was captured: %s", async (_what, content) => {
     await expect(staging.add(FILE, to(), bytes(content), options)).rejects.toMatchObject(refused);
-    await staging.place(root);
+    await staging.place();
     await staging.close();
     expect(existsSync(root)).toBe(false);
   });
 
   test("is refused when the disk has something else than was written", async () => {
     await expect(staging.add(FILE, to(), whileTheDiskFails(), options)).rejects.toMatchObject(refused);
-    await staging.place(root);
+    await staging.place();
     await staging.close();
     expect(existsSync(root)).toBe(false);
   });

@@ -43,6 +43,8 @@ export interface OpenOptions {
   readonly busyMs?: number;
   /** Most connections of a handle to PostgreSQL, one that listens for tails not among them; default 10. */
   readonly poolSize?: number;
+  /** Rights of a SQLite file that is made, and of what SQLite keeps beside it: 0o600 (its owner only) by default, 0o660 for a group. */
+  readonly fileMode?: number;
   readonly environment?: Environment;
 }
 

@@ -9,6 +9,6 @@ export function logTo(file: string | undefined, cwd: string): Log {
   let turn: Promise<unknown> = Promise.resolve();
   return (level, event, fields) => {
     const text = `${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`;
-    turn = turn.then(() => appendFile(target, text)).catch(() => {});
+    turn = turn.then(() => appendFile(target, text, { mode: 0o600 })).catch(() => {});
   };
 }

@@ -25,7 +25,7 @@ export async function writeBundle({ args, io }: Context, follower: Follower, log
     try {
       const { bundle, secrets } = await bundleOfFound(found, args.flag("mask-secrets"));
       if (follower.secrets.length === 0) follower.secrets.push(...secrets);
-      const out = await fileOut(file, io, 0o600);
+      const out = await fileOut(file, io);
       await out.write(bundle);
       const kept = await keptAs(file, found.sessionId, io);
       if (kept !== null) await rename(path.resolve(io.cwd, file), path.resolve(io.cwd, kept));

@@ -203,7 +203,7 @@ async function tellSecrets(secrets: readonly FileFinding[], { args, output }: Co
 async function write(bundle: Uint8Array, file: string, { io, output }: Context, tell: Tell): Promise<string> {
   if (file === "-") await output.bytes(bundle);
   else {
-    const out = await fileOut(file, io, 0o600);
+    const out = await fileOut(file, io);
     try {
       await out.write(bundle);
     } catch (error) {

@@ -26,6 +26,7 @@ export const check: Command = {
     quick: { type: "flag", summary: "structure only: no logs, no bytes of blobs" },
     session: { type: "text", value: "SESSION", summary: "the same as SESSION: only this one, with the blobs it names" },
   },
+  tellsExposure: true,
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast check", does: "everything" },

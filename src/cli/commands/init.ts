@@ -15,6 +15,7 @@ export const init: Command = {
     "PostgreSQL schema. A store that is there already is left as it is. Other commands never create one, so that a " +
     "slip in --store leaves nothing behind. In your program, open(url) creates it by itself.",
   options: {},
+  tellsExposure: true,
   operands: [],
   examples: [
     { command: "holdfast init", does: "creates ./holdfast.db" },

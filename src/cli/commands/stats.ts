@@ -14,6 +14,7 @@ export const stats: Command = {
     "largest, with their attachments, state, calls, steps and captures (SHARED is what other sessions refer to as well), and what was " +
     "saved by keeping the same bytes once and by compression.",
   options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
+  tellsExposure: true,
   operands: [],
   examples: [
     { command: "holdfast stats", does: "the whole picture" },

@@ -12,7 +12,14 @@ export const FOLDERS = ["file-history", "session-env", "tasks"] as const;
 const FLAT_AGENT = /^agent-[A-Za-z0-9_-]{1,64}\.jsonl$/;
 const TODOS = /^agent-[A-Za-z0-9_-]{1,64}\.json$/;
 /** Held by a process, of this machine only, or kept beside by a restore; wherever they are. */
-const NEVER = [/^\.lock$/i, /\.lock$/i, /^\.claude\.json/i, /^\.credentials\.json/i, /\.holdfast-[0-9a-f]{12}$/];
+const NEVER = [
+  /^\.holdfast-restore-/i,
+  /^\.lock$/i,
+  /\.lock$/i,
+  /^\.claude\.json/i,
+  /^\.credentials\.json/i,
+  /\.holdfast-[0-9a-f]{12}$/,
+];
 
 export interface ClaudePlace {
   readonly configDir: string;

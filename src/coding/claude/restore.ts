@@ -9,7 +9,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
 import { unsafe } from "../paths.ts";
-import { type Staged, Staging } from "../staging.ts";
+import { guarded, type Staged, Staging } from "../staging.ts";
 import { type Comparison, compareCaptured, compareFiles, hashOf, isSame } from "./compare.ts";
 import { filesOfSession } from "./find.ts";
 import { checkKey, projectKeyOf } from "./key.ts";
@@ -71,7 +71,7 @@ export async function restoreClaude(source: CaptureSource, target: ClaudeTarget)
   try {
     const changes = target.rewritePaths ? await changesOf(source, place, target.cwd) : [];
     const work: Work = { source, place, target, changes, staging, left: [], kept: [] };
-    return await restore(work, transcript, others);
+    return await guarded(configDir, () => restore(work, transcript, others));
   } finally {
     await staging.close();
   }
@@ -95,7 +95,7 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
     for (const file of others) writes.push(...(await stageOther(work, file, outcome === "unchanged")));
     await leaveStrangers(work);
   }
-  if (!target.dryRun) await staging.place(place.configDir);
+  if (!target.dryRun) await staging.place();
   const left = new Set(work.left.map((file) => file.path));
   const put = source.files.filter((file) => !left.has(file.path));
   const refs = new Map(source.files.map((file) => [file.path, file.ref]));

@@ -49,7 +49,7 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
     try {
       const left = await stageOutputs(source, plan, target.dataDir, outputs);
       const work: Work = { runner, plan, content, before, states };
-      const after = target.dryRun ? content.sessions : (await putBack(work, target, folder, outputs, left)).values();
+      const after = target.dryRun ? content.sessions : (await putBack(work, target, folder, outputs)).values();
       for (const [id, state] of states) {
         if (state === "new" || state === "fewer") continue;
         const why = "the session is here already, with all of its messages";
@@ -111,7 +111,6 @@ async function putBack(
   target: OpenCodeTarget,
   folder: string,
   outputs: Staging,
-  left: ReadonlyMap<string, string>,
 ): Promise<ReadonlyMap<string, LocalSession>> {
   const { runner, plan, content, before, states } = work;
   const touched: ExportedSession[] = [];
@@ -127,11 +126,9 @@ async function putBack(
     await putTodos(work);
     const after = await readLocal(runner, [...plan.exports.keys()]);
     for (const session of touched) verify(session, before.get(session.id), after.get(session.id));
-    await outputs.place(target.dataDir);
+    await outputs.place();
     return after;
   } catch (error) {
-    const placed = [...plan.outputs].filter(([, file]) => !left.has(file.path)).map(([name]) => name);
-    for (const name of placed) await rm(path.join(target.dataDir, "tool-output", name), { force: true });
     await rollBack(runner, touched, before, copyOf).catch((cause) => {
       throw notUndone(touched, error, cause);
     });
@@ -147,7 +144,7 @@ async function importOne(
 ): Promise<void> {
   const place = (name: string) => path.join(dataDir, "tool-output", name);
   const data = rewritePaths ? withOutputsIn(session, place) : session.data;
-  await writeFile(file, JSON.stringify(data), { mode: 0o600 });
+  await writeFile(file, JSON.stringify(data), { mode: 0o600, flag: "wx" });
   await runner.text(["import", file]);
 }
 

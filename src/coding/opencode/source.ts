@@ -76,7 +76,7 @@ export async function readContent(source: CaptureSource, plan: Plan, folder: str
     for (const [i, file] of files.entries()) {
       await staging.add(file, path.join(folder, String(i)), source.read(file.path));
     }
-    await staging.place(folder);
+    await staging.place();
   } finally {
     await staging.close();
   }

@@ -2,25 +2,41 @@
 // directory synced: it is there whole or not at all, also after power loss. What a crash leaves in `tmp` is listed like
 // any other key that no row names, so that collection removes it.
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
+import { chmod, type FileHandle, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
 import * as path from "node:path";
 import type { BlobBackend } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import { invalid } from "../../core/check.ts";
+import { checkRecord, invalid } from "../../core/check.ts";
+import { checkFileMode, directoryModeOf, FILE_MODE } from "../../core/file-mode.ts";
 
 const TEMPORARY = "tmp";
 
-export function fileBlobs(directory: string): BlobBackend {
+export interface FileBlobsOptions {
+  /** Rights of the files: 0o600 (their owner only) by default, 0o660 for a group. Directories can be entered by those who may read. */
+  readonly fileMode?: number;
+}
+
+interface Root {
+  readonly path: string;
+  readonly fileMode: number;
+}
+
+export function fileBlobs(directory: string, options: FileBlobsOptions = {}): BlobBackend {
   if (typeof directory !== "string" || directory === "" || directory.includes("\0")) {
     throw invalid("directory", "the path of a directory", directory);
   }
+  const { fileMode } = checkRecord(options, "options", ["fileMode"]);
   const root = path.resolve(directory);
+  const made: Root = {
+    path: root,
+    fileMode: fileMode === undefined ? FILE_MODE : checkFileMode(fileMode, "fileMode"),
+  };
   return {
     name: "file",
-    put: guarded(root, (key, bytes: Uint8Array) => put(root, key, bytes)),
+    put: guarded(root, (key, bytes: Uint8Array) => put(made, key, bytes)),
     get: guarded(root, (key) => get(root, key)),
     delete: guarded(root, (key) => rm(path.join(root, key), { force: true })),
-    list: () => list(root),
+    list: () => list(made),
   };
 }
 
@@ -45,14 +61,15 @@ function checkKey(key: unknown): asserts key is string {
   if (!fine) throw invalid("key", "made of letters, digits, - and _, in parts divided by /", key);
 }
 
-async function put(root: string, key: string, bytes: Uint8Array): Promise<void> {
-  const target = path.join(root, key);
-  const temporary = path.join(root, TEMPORARY, key.replaceAll("/", "_"));
+async function put(root: Root, key: string, bytes: Uint8Array): Promise<void> {
+  const target = path.join(root.path, key);
+  const temporary = path.join(root.path, TEMPORARY, key.replaceAll("/", "_"));
   await makeDirectory(root, path.dirname(temporary));
   await makeDirectory(root, path.dirname(target));
   try {
-    const file = await open(temporary, "w", 0o600);
+    const file = await open(temporary, REPLACE, root.fileMode);
     try {
+      await setMode(file, root.fileMode);
       await file.writeFile(bytes);
       await file.sync();
     } finally {
@@ -66,15 +83,25 @@ async function put(root: string, key: string, bytes: Uint8Array): Promise<void> 
   await syncDirectory(path.dirname(target));
 }
 
+/** A link of that name is refused. */
+const REPLACE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
+
+/** The umask takes rights away, and the file may be another process's of the group. */
+async function setMode(file: FileHandle, mode: number): Promise<void> {
+  if (((await file.stat()).mode & mode) !== mode) await file.chmod(mode);
+}
+
 /** Directories this process has seen to be durable: whoever made them may have crashed before saying so to the disk. */
 const durable = new Set<string>();
 
-async function makeDirectory(root: string, directory: string): Promise<void> {
+async function makeDirectory(root: Root, directory: string): Promise<void> {
   if (durable.has(directory) && (await isThere(directory))) return;
   const parent = path.dirname(directory);
   let made = true;
   try {
     await mkdir(directory, { mode: 0o700 });
+    const mode = directoryModeOf(root.fileMode);
+    if (mode !== 0o700) await chmod(directory, mode);
   } catch (error) {
     if (codeOf(error) === "ENOENT" && parent !== directory) {
       await makeDirectory(root, parent);
@@ -84,7 +111,7 @@ async function makeDirectory(root: string, directory: string): Promise<void> {
     made = false;
   }
   // The root, when it was there, is the caller's; we may not even be allowed to look at what is above it.
-  if (made || isBelow(root, directory)) await syncDirectory(parent);
+  if (made || isBelow(root.path, directory)) await syncDirectory(parent);
   durable.add(directory);
 }
 
@@ -131,27 +158,28 @@ async function get(root: string, key: string): Promise<Uint8Array | null> {
   }
 }
 
-async function* list(root: string): AsyncGenerator<{ key: string; bytes: number; ageMs: number }> {
+async function* list(root: Root): AsyncGenerator<{ key: string; bytes: number; ageMs: number }> {
   try {
-    if (!(await isThere(root))) return;
+    if (!(await isThere(root.path))) return;
     const now = await fileSystemTime(root);
-    for await (const file of filesBelow(root, "")) {
-      const found = await stat(path.join(root, file)).catch(() => null);
+    for await (const file of filesBelow(root.path, "")) {
+      const found = await stat(path.join(root.path, file)).catch(() => null);
       if (found !== null) yield { key: file, bytes: found.size, ageMs: Math.max(0, now - found.mtimeMs) };
     }
   } catch (error) {
-    throw fileError(error, root);
+    throw fileError(error, root.path);
   }
 }
 
 const CLOCK = "clock";
 
 /** The clock that stamps the files: another machine's when they are on a network file system. */
-async function fileSystemTime(root: string): Promise<number> {
-  const file = path.join(root, TEMPORARY, CLOCK);
+async function fileSystemTime(root: Root): Promise<number> {
+  const file = path.join(root.path, TEMPORARY, CLOCK);
   await makeDirectory(root, path.dirname(file));
-  const handle = await open(file, "w", 0o600);
+  const handle = await open(file, REPLACE, root.fileMode);
   try {
+    await setMode(handle, root.fileMode);
     await handle.writeFile("\n");
     return (await handle.stat()).mtimeMs;
   } finally {

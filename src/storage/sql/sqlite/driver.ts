@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import type { EngineReport } from "../../../contracts/engine-check.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
+import { FILE_MODE } from "../../../core/file-mode.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import {
   type BulkSpec,
@@ -21,6 +22,7 @@ import { tooMuch } from "../inspection.ts";
 import { BulkTexts, joinRows } from "./bulk-texts.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { bindable, Connection } from "./connection.ts";
+import { createDatabaseFile, warnIfExposed } from "./database-file.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
 import { examineSqlite } from "./examiner.ts";
@@ -351,8 +353,9 @@ class SqliteDriver implements Driver {
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Driver> {
-  const { path, environment, busyMs } = options;
+  const { path, environment, busyMs, fileMode = FILE_MODE } = options;
   const deadline = environment.monotonic() + busyMs;
+  if (path !== ":memory:") createDatabaseFile(path, fileMode);
   for (;;) {
     let writer: Connection | undefined;
     let reader: Connection | undefined;
@@ -362,6 +365,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Driver> {
       // Two connections to ":memory:" would be two databases: reads share the writer, between its transactions.
       reader = path === ":memory:" ? writer : new Connection(path);
       if (reader !== writer) prepareConnection(reader, options, "reader");
+      if (path !== ":memory:") warnIfExposed(path, fileMode, environment);
       return new SqliteDriver(options, writer, reader);
     } catch (error) {
       if (reader !== writer) reader?.db.close();

@@ -10,6 +10,8 @@ export interface SqliteOptions {
   readonly durability: "full" | "normal";
   readonly busyMs: number;
   readonly environment: Environment;
+  /** Rights of a file that is made; its owner's only when not given. */
+  readonly fileMode?: number;
 }
 
 const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";

@@ -1,0 +1,58 @@
+// The file of a SQLite store is made before SQLite opens it, with exactly the rights it is to have: SQLite would make it readable by
+// everybody. It gives the same rights to the -wal, -shm and -journal beside it, whatever the umask.
+import { closeSync, constants, fchmodSync, fstatSync, openSync, readlinkSync, statSync } from "node:fs";
+import * as path from "node:path";
+import type { Environment } from "../../../contracts/environment.ts";
+
+/** Rights of those who are neither the owner nor in the group. */
+const OTHERS = 0o006;
+const MOST_LINKS = 40;
+
+/** Does nothing when there is a file; a link to where nothing is yet leads to the file that is made. */
+export function createDatabaseFile(file: string, mode: number): void {
+  let at = file;
+  try {
+    for (let links = 0; links < MOST_LINKS; links++) {
+      if (tryCreate(at, mode) || statSync(at, { throwIfNoEntry: false }) !== undefined) return;
+      at = path.resolve(path.dirname(at), readlinkSync(at));
+    }
+  } catch {
+    // What cannot be made or looked at is not explained here: SQLite meets the same obstacle, and its error is told.
+  }
+}
+
+/** False when something has that name. */
+function tryCreate(file: string, mode: number): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, mode);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    // The umask takes rights away.
+    if ((fstatSync(descriptor).mode & 0o777) !== mode) fchmodSync(descriptor, mode);
+  } catch {
+    // A file system without rights refuses to change them.
+  } finally {
+    closeSync(descriptor);
+  }
+  return true;
+}
+
+/** A store that every user of the machine can read or write, and was not meant to be, is told to the log. */
+export function warnIfExposed(file: string, fileMode: number, environment: Environment): void {
+  const exposed = [file, `${file}-wal`, `${file}-shm`].flatMap((one) => {
+    const mode = statSync(one, { throwIfNoEntry: false })?.mode ?? 0;
+    return (mode & OTHERS & ~fileMode) === 0 ? [] : [{ file: one, mode: (mode & 0o777).toString(8) }];
+  });
+  const [first] = exposed;
+  if (first === undefined) return;
+  environment.log("warn", "store.exposed", {
+    path: file,
+    mode: first.mode,
+    files: exposed.map((one) => one.file),
+    hint: "Every user of this machine can read it: chmod o-rwx these files, or open it with the fileMode that you want.",
+  });
+}
