@@ -118,7 +118,14 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     const worker = target.runs.createWorker({ agents: [pays], pollMs: 10 });
     worker.start();
     expect(await target.runs.recoverAll()).toEqual([]);
-    await expect(target.runs.execute(pays, { session: "s" })).rejects.toMatchObject({ code: "SessionBusy" });
+    for (const [id, options] of [
+      [{}, {}],
+      [{ id: "r" }, {}],
+      [{ id: "r" }, { wait: false }],
+    ] as const) {
+      const call = target.runs.execute(pays, { session: "s", ...id }, options);
+      await expect(call).rejects.toMatchObject({ code: "SessionBusy" });
+    }
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect([worker.working, world.count("pay")]).toEqual([[], 1]);
     await worker.stop();

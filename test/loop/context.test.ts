@@ -84,6 +84,50 @@ describe.each(ENGINES)("context of the tool loop on $name", (engine) => {
   );
 
   test(
+    "RU18 a summary ends where a tool call has its result, and takes a message that is larger than the budget",
+    inStore(async (hf) => {
+      const asked: (readonly string[])[] = [];
+      const summarize = (messages: readonly ContextMessage[]) => {
+        asked.push(messages.map(textOf));
+        return `sum ${asked.length}`;
+      };
+      const model = scripted("ok", "ok");
+      const loop = toolLoop({ ...base, ...counting, model, contextTokens: 3, summarize });
+      await fill(hf, "s", 2);
+      await hf.history.appendMany({ session: "s", agent: "eve" }, [
+        { role: "assistant", content: [use("t1", "look")] },
+        { role: "tool", content: [{ type: "tool_result", toolUseId: "t1", content: "seen" }] },
+      ]);
+      await fill(hf, "s", 2);
+      expect((await hf.runs.execute(loop, { session: "s", id: "r", input: "go" })).status).toBe("completed");
+      expect(asked.slice(0, 2)).toEqual([
+        ["m1", "m2"],
+        ["Summary of the conversation so far:\nsum 1", "tool_use", "tool_result"],
+      ]);
+      asked.length = 0;
+      const tokenizer = (message: ContextMessage) => (textOf(message) === "large" ? 9 : 1);
+      await hf.history.append({ session: "t", agent: "eve" }, { role: "user", content: "large" });
+      await fill(hf, "t", 2);
+      const weighs = toolLoop({ ...base, tokenizer, model, contextTokens: 3, summarize });
+      expect((await hf.runs.execute(weighs, { session: "t", id: "r2", input: "go" })).status).toBe("completed");
+      expect(asked[0]).toEqual(["large"]);
+    }),
+  );
+
+  test(
+    "RU18 a model is not asked with nothing but a summary",
+    inStore(async (hf) => {
+      await fill(hf, "s", 2);
+      const model = scripted("ok");
+      const tokenizer = (message: ContextMessage) => (textOf(message).startsWith("Summary") ? 1 : 5);
+      const loop = toolLoop({ ...base, tokenizer, model, contextTokens: 3, summarize: () => "sum" });
+      const { error } = await hf.runs.execute(loop, { session: "s", id: "r", input: "go" });
+      expect(error).toMatchObject({ code: "LimitExceeded" });
+      expect(model.requests).toEqual([]);
+    }),
+  );
+
+  test(
     "RU18 a model may write the summary: its tokens count, and nobody watches it being written",
     inStore(async (hf) => {
       await fill(hf, "s", 6);
