@@ -41,7 +41,7 @@ export interface OpenOptions {
   readonly migrate?: boolean;
   /** How long a writer waits for others before StoreBusy; default 30 s. */
   readonly busyMs?: number;
-  /** Connections of the PostgreSQL pool; default 10. */
+  /** Most connections of a handle to PostgreSQL, one that listens for tails not among them; default 10. */
   readonly poolSize?: number;
   readonly environment?: Environment;
 }

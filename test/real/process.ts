@@ -90,6 +90,11 @@ export class Child {
     }
   }
 
+  /** Such as SIGSTOP and SIGCONT. */
+  signal(name: NodeJS.Signals): void {
+    this.#process.kill(name);
+  }
+
   /** kill -9, and waits until the process is gone and all it said has been read. */
   async kill(): Promise<End> {
     this.#process.kill("SIGKILL");

@@ -66,10 +66,21 @@ export class LostRace extends Error {}
 /** One after the other, in one round trip; the rows are those of the last. */
 export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;
 
+/** How many transactions of commits may be under way at once, and how long a commit waits for the locks of others. */
+export interface CommitLanes {
+  readonly most: number;
+  readonly waitMs: number;
+}
+
 export interface Driver {
   readonly dialect: Dialect;
-  /** Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. */
-  transact<T>(plan: () => Plan<T>): Promise<T>;
+  /** Not given: one transaction at a time. */
+  readonly lanes?: CommitLanes;
+  /**
+   * Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. StoreBusy
+   * when others held its rows for longer than `waitMs` (not given: the handle's `busyMs`): nothing was written then.
+   */
+  transact<T>(plan: () => Plan<T>, waitMs?: number): Promise<T>;
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
   /** A query of somebody's: see Storage.inspect. */
   inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;

@@ -40,6 +40,88 @@ describe("a batch that failed", () => {
   });
 });
 
+describe("a batch that is stuck behind somebody else's lock", () => {
+  const LANES = { most: 3, waitMs: 400 };
+  const busy = () => new HoldfastError("StoreBusy", "the lock was not free", { retryable: true });
+
+  /** Commits to "held" are refused as a driver does that waits for a lock in vain. */
+  function lockedQueue(): { readonly queue: CommitQueue; readonly written: string[][] } {
+    const environment = realEnvironment();
+    const written: string[][] = [];
+    const queue = new CommitQueue(
+      environment,
+      async (batch, waitMs = 0) => {
+        if (namesOf(batch).includes("held")) {
+          await environment.sleep(waitMs);
+          throw busy();
+        }
+        written.push(namesOf(batch).map(String));
+        return batch.map(() => DONE);
+      },
+      LANES,
+    );
+    return { queue, written };
+  }
+
+  test("ST12 does not hold up commits that it shares nothing with, and only what it holds is StoreBusy", async () => {
+    const { queue, written } = lockedQueue();
+    const order: string[] = [];
+    const push = (id: string) =>
+      queue.push(named(id)).then(
+        () => order.push(id),
+        () => order.push(`${id} busy`),
+      );
+    await Promise.all(["a", "held", "b", "held", "c"].map(push).concat(push("a")));
+    expect(order.toSorted()).toEqual(["a", "a", "b", "c", "held busy", "held busy"]);
+    expect(order.slice(-2)).toEqual(["held busy", "held busy"]);
+    expect(written.flat().toSorted()).toEqual(["a", "a", "b", "c"]);
+    await queue.idle();
+  });
+
+  test("ST12 keeps the order of commits to one session", async () => {
+    const environment = realEnvironment();
+    const written: number[] = [];
+    const release = Promise.withResolvers<void>();
+    const at = (id: string, n: number): Commit => ({ sessions: [{ id, mode: "ensure", at: n }] });
+    const queue = new CommitQueue(
+      environment,
+      async (batch) => {
+        if (batch[0]?.sessions?.[0]?.at === 0) await release.promise;
+        for (const { sessions } of batch) if (sessions?.[0]?.id === "s") written.push(sessions[0].at);
+        return batch.map(() => DONE);
+      },
+      LANES,
+    );
+    const first = queue.push(at("s", 0));
+    await environment.sleep(0);
+    const rest = [1, 2, 3].map((n) => queue.push(at("s", n)));
+    // A commit that touches both waits for its place too, and so does what comes behind it.
+    const both = queue.push({ sessions: [...(at("s", 4).sessions ?? []), ...(at("other", 4).sessions ?? [])] });
+    const behind = queue.push(at("other", 5));
+    expect(await queue.push(at("free", 1))).toEqual(DONE);
+    expect(written).toEqual([]);
+    release.resolve();
+    await Promise.all([first, ...rest, both, behind]);
+    expect(written).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test("ST2 is not tried again when it may have happened, however many lanes there are", async () => {
+    const lost = new HoldfastError("StoreUnreachable", "the connection was lost", { retryable: true });
+    const written: unknown[] = [];
+    const queue = new CommitQueue(
+      realEnvironment(),
+      async (batch) => {
+        written.push(namesOf(batch));
+        throw lost;
+      },
+      LANES,
+    );
+    const results = await Promise.allSettled(["a", "b"].map((id) => queue.push(named(id))));
+    expect(results).toEqual(Array(2).fill({ status: "rejected", reason: lost }));
+    expect(written).toEqual([["a", "b"]]);
+  });
+});
+
 /** Hands everything on, but for the first answer to what says `word`: then the connection is gone. */
 async function cutAfter(server: URL, word: string): Promise<{ url: string; end(): void }> {
   const open = new Set<Socket>();

@@ -1,79 +1,206 @@
 // Group commit: what arrives in one turn of the event loop, or while a batch is under way, goes into one transaction
-// and is acknowledged when that is durable.
+// and is acknowledged when that is durable. Where an engine has several lanes, a batch that is stuck behind somebody else's
+// lock holds up only the commits that touch what it touches.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Commit, Outcome } from "../../contracts/storage.ts";
+import type { CommitLanes } from "./driver.ts";
+import { guardKey } from "./judge.ts";
 
 /** Members of one batch; more would hold the event loop longer than others can bear. */
 const MOST_COMMITS = 128;
 const MOST_EVENTS = 512;
+/** A batch under way for so long is stuck: others no longer wait for it to end. */
+const STUCK_MS = 100;
+/** What a batch of several commits waits for locks: if one of them is stuck, the others go on without it. */
+const SHARED_WAIT_MS = 200;
 
 interface Waiting {
   readonly commit: Commit;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
+  readonly since: number;
+  /** Commits that did not get their locks and touch the same things: they are tried together and with nothing else. */
+  group: object | null;
 }
+
+interface Batch {
+  readonly members: readonly Waiting[];
+  readonly since: number;
+  /** What its members touch; made when it is first needed. */
+  footprint: ReadonlySet<string> | null;
+}
+
+export type WriteBatch = (batch: readonly Commit[], waitMs?: number) => Promise<readonly (Outcome | null)[]>;
 
 export class CommitQueue {
   readonly #environment: Environment;
-  readonly #write: (batch: readonly Commit[]) => Promise<readonly (Outcome | null)[]>;
+  readonly #write: WriteBatch;
+  readonly #lanes: CommitLanes | null;
   #waiting: Waiting[] = [];
-  #running: Promise<void> | null = null;
+  readonly #running = new Set<Batch>();
+  #isStarting = false;
+  #isWatching = false;
+  #idle: (() => void)[] = [];
 
   /** `write` answers null for a commit that must go in a later batch. */
-  constructor(environment: Environment, write: (batch: readonly Commit[]) => Promise<readonly (Outcome | null)[]>) {
+  constructor(environment: Environment, write: WriteBatch, lanes?: CommitLanes) {
     this.#environment = environment;
     this.#write = write;
+    this.#lanes = lanes === undefined || lanes.most < 2 ? null : lanes;
   }
 
   push(commit: Commit): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ commit, resolve, reject });
-      this.#running ??= new Promise((done) => {
-        this.#environment.defer(() => {
-          this.#drain().then(done);
-        });
-      });
+      const since = this.#lanes === null ? 0 : this.#environment.monotonic();
+      this.#waiting.push({ commit, resolve, reject, since, group: null });
+      if (this.#isFree()) this.#startLater();
+      else this.#watch();
     });
   }
 
   /** Resolves when everything pushed so far is answered. */
   async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
-  }
-
-  async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#take();
-      try {
-        const outcomes = await this.#write(batch.map((one) => one.commit));
-        const later: Waiting[] = [];
-        for (const [i, one] of batch.entries()) {
-          const outcome = outcomes[i];
-          if (outcome === null || outcome === undefined) later.push(one);
-          else one.resolve(outcome);
-        }
-        if (later.length > 0) this.#waiting.unshift(...later);
-      } catch (error) {
-        await this.#failed(batch, error);
-      }
-      // Those just acknowledged get a turn to ask for more, so that they share the next batch.
-      await new Promise<void>((next) => this.#environment.defer(next));
+    while (this.#running.size > 0 || this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
-    this.#running = null;
   }
 
-  #take(): Waiting[] {
+  /** In a later turn of the event loop: those just acknowledged may ask for more, which then shares the next batch. */
+  #startLater(): void {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    this.#environment.defer(() => {
+      this.#isStarting = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    const members = this.#take();
+    if (members.length > 0) {
+      const batch: Batch = { members, since: this.#environment.monotonic(), footprint: null };
+      this.#running.add(batch);
+      void this.#run(batch).then(() => {
+        this.#running.delete(batch);
+        this.#startLater();
+      });
+      if (this.#waiting.length > 0) this.#watch();
+    } else if (this.#running.size === 0 && this.#waiting.length === 0) {
+      for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  /** Looks after a while whether what is under way is stuck, so that others may start. */
+  #watch(): void {
+    if (this.#lanes === null || this.#isWatching) return;
+    this.#isWatching = true;
+    this.#environment.sleep(STUCK_MS).then(() => {
+      this.#isWatching = false;
+      if (this.#waiting.length === 0) return;
+      if (this.#isFree()) this.#start();
+      if (this.#running.size > 0 && this.#waiting.length > 0) this.#watch();
+    });
+  }
+
+  /** Whether another batch may start: all that run are stuck, and there is a lane. */
+  #isFree(): boolean {
+    if (this.#running.size === 0) return true;
+    if (this.#lanes === null || this.#running.size >= this.#lanes.most) return false;
+    const now = this.#environment.monotonic();
+    for (const { since } of this.#running) if (now - since < STUCK_MS) return false;
+    return true;
+  }
+
+  #take(): readonly Waiting[] {
+    if (!this.#isFree()) return [];
+    const first = this.#waiting[0];
+    if (this.#running.size > 0 || first?.group) return this.#takeApart();
     let events = 0;
     let count = 0;
-    for (const { commit } of this.#waiting) {
-      if (commit.solo && count > 0) break;
+    for (const { commit, group } of this.#waiting) {
+      if (count > 0 && (commit.solo || group !== null)) break;
       events += commit.events?.length ?? 0;
       if (count > 0 && (count >= MOST_COMMITS || events > MOST_EVENTS)) break;
       count++;
       if (commit.solo) break;
     }
     return this.#waiting.splice(0, count);
+  }
+
+  /** The next that touch nothing that is under way, nor anything that a commit before them waits for. */
+  #takeApart(): readonly Waiting[] {
+    const busy = new Set<string>();
+    for (const batch of this.#running) {
+      batch.footprint ??= footprintOf(batch.members);
+      for (const key of batch.footprint) busy.add(key);
+    }
+    const taken: Waiting[] = [];
+    const left: Waiting[] = [];
+    let events = 0;
+    for (const one of this.#waiting) {
+      const touched = footprintOf([one]);
+      const [first] = taken;
+      const size = one.commit.events?.length ?? 0;
+      const fits =
+        first === undefined ||
+        (first.group === one.group &&
+          !first.commit.solo &&
+          !one.commit.solo &&
+          taken.length < MOST_COMMITS &&
+          events + size <= MOST_EVENTS);
+      if (fits && isDisjoint(touched, busy)) {
+        taken.push(one);
+        events += size;
+      } else {
+        left.push(one);
+        for (const key of touched) busy.add(key);
+      }
+    }
+    this.#waiting = left;
+    return taken;
+  }
+
+  async #run({ members }: Batch): Promise<void> {
+    try {
+      const outcomes = await this.#write(
+        members.map((one) => one.commit),
+        this.#waitMs(members),
+      );
+      const later: Waiting[] = [];
+      for (const [i, one] of members.entries()) {
+        const outcome = outcomes[i];
+        if (outcome === null || outcome === undefined) later.push(one);
+        else one.resolve(outcome);
+      }
+      if (later.length > 0) this.#waiting.unshift(...later);
+    } catch (error) {
+      if (this.#lanes !== null && error instanceof HoldfastError && error.code === "StoreBusy") {
+        this.#locked(members, error, this.#lanes);
+      } else await this.#failed(members, error);
+    }
+  }
+
+  /** Commits of one group, and a commit alone, wait until the oldest of them has waited long enough. */
+  #waitMs(members: readonly Waiting[]): number | undefined {
+    if (this.#lanes === null) return undefined;
+    const [first] = members;
+    if (first === undefined || (members.length > 1 && first.group === null)) {
+      return Math.min(SHARED_WAIT_MS, this.#lanes.waitMs);
+    }
+    const left = first.since + this.#lanes.waitMs - this.#environment.monotonic();
+    return Math.min(this.#lanes.waitMs, Math.max(left, SHARED_WAIT_MS));
+  }
+
+  /** Nothing of the batch happened: those who have waited long enough are told, the others are tried again, apart. */
+  #locked(members: readonly Waiting[], error: HoldfastError, { waitMs }: CommitLanes): void {
+    const now = this.#environment.monotonic();
+    // Who was only in one batch with a commit that is stuck has not been tried yet.
+    const isOver = (one: Waiting) => (members.length === 1 || one.group !== null) && now - one.since >= waitMs;
+    for (const one of members) if (isOver(one)) one.reject(error);
+    const again = members.filter((one) => !isOver(one));
+    setGroups(again);
+    this.#waiting.unshift(...again);
   }
 
   /**
@@ -87,12 +214,44 @@ export class CommitQueue {
     }
     for (const one of batch) {
       try {
-        const [outcome] = await this.#write([one.commit]);
+        const [outcome] = await this.#write([one.commit], this.#waitMs([one]));
         if (outcome === null || outcome === undefined) throw new Error("bug: a batch of one cannot be put off");
         one.resolve(outcome);
       } catch (own) {
         one.reject(own);
       }
     }
+  }
+}
+
+/** Sessions, and what guards look at: the order of commits that share one of these is kept. */
+function footprintOf(members: readonly Waiting[]): ReadonlySet<string> {
+  const keys = new Set<string>();
+  for (const { commit } of members) {
+    for (const { id } of commit.sessions ?? []) keys.add(`session ${id}`);
+    for (const event of commit.events ?? []) keys.add(`session ${event.session}`);
+    for (const guard of commit.guards ?? []) keys.add(guardKey(guard));
+  }
+  return keys;
+}
+
+function isDisjoint(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  for (const key of some) if (others.has(key)) return false;
+  return true;
+}
+
+/** Members that share anything, also through others, are one group. */
+function setGroups(members: readonly Waiting[]): void {
+  const groups: { keys: Set<string>; group: object }[] = [];
+  for (const one of members) {
+    const keys = new Set(footprintOf([one]));
+    const group = {};
+    one.group = group;
+    for (const other of groups.filter((each) => !isDisjoint(each.keys, keys))) {
+      for (const key of other.keys) keys.add(key);
+      for (const each of members) if (each.group === other.group) each.group = group;
+      groups.splice(groups.indexOf(other), 1);
+    }
+    groups.push({ keys, group });
   }
 }

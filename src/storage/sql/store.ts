@@ -36,7 +36,7 @@ export class SqlStorage implements Storage {
     this.words = driver.dialect.words;
     this.environment = environment;
     this.#driver = driver;
-    this.#queue = new CommitQueue(environment, (batch) => this.#write(batch));
+    this.#queue = new CommitQueue(environment, (batch, waitMs) => this.#write(batch, waitMs), driver.lanes);
   }
 
   commit(commit: Commit): Promise<Outcome> {
@@ -44,8 +44,8 @@ export class SqlStorage implements Storage {
     return this.#queue.push(commit);
   }
 
-  async #write(batch: readonly Commit[]): Promise<readonly (Outcome | null)[]> {
-    const result = await this.#run(batch);
+  async #write(batch: readonly Commit[], waitMs?: number): Promise<readonly (Outcome | null)[]> {
+    const result = await this.#run(batch, waitMs);
     this.#memory.learn(batch, result);
     const changed = new Set<string>();
     for (const { events, wakes } of batch) {
@@ -59,18 +59,18 @@ export class SqlStorage implements Storage {
     return result.outcomes;
   }
 
-  async #run(batch: readonly Commit[]): Promise<BatchResult> {
+  async #run(batch: readonly Commit[], waitMs?: number): Promise<BatchResult> {
     const known = this.#memory.recall(batch);
     if (canFence(batch, known)) {
       try {
-        return await this.#driver.transact(() => fencedPlan(batch, known));
+        return await this.#driver.transact(() => fencedPlan(batch, known), waitMs);
       } catch (error) {
         // Another connection wrote to one of these sessions, or deleted it: read them again.
         if (!(error instanceof StaleFence)) throw error;
       }
     }
     this.#memory.forget(batch);
-    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect));
+    return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect), waitMs);
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {

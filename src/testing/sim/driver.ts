@@ -38,7 +38,8 @@ class Interrupted extends Error {}
 export function bound(driver: Driver): Driver {
   return {
     dialect: driver.dialect,
-    transact: (plan) => driver.transact(plan),
+    ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
+    transact: (plan, waitMs) => driver.transact(plan, waitMs),
     read: (sql, params) => driver.read(sql, params),
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
     migrate: (create, run) => driver.migrate(create, run),

@@ -1,54 +1,46 @@
 // PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
-// that a plan of one trip is one round trip. Every handle has its own pool whose search_path is the store's schema.
+// that a plan of one trip is one round trip. Every handle has its own connections, whose search_path is the store's schema.
 import { createHash } from "node:crypto";
-import type { Environment } from "../../../contracts/environment.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
-import {
-  type BulkSpec,
-  type Driver,
-  type Execute,
-  LostRace,
-  type Param,
-  type Plan,
-  type Row,
-  StaleFence,
-  type Step,
-} from "../driver.ts";
+import { type Driver, type Execute, type Param, type Plan, type Row, StaleFence } from "../driver.ts";
 import { outOfRange, timedOut, tooManyRows, tooMuch } from "../inspection.ts";
-import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
-import { isRace, isStale, isTooMuch, isUnreachable, postgresError, sqlState } from "./errors.ts";
-import { openPool, type Pool, type Reserved, type Sql } from "./pool.ts";
+import { BLOCKERS, type Blocker, blockerOf, lockedError } from "./blockers.ts";
+import { type Access, type ConnectOptions, connectPostgres } from "./connect.ts";
+import type { Connection } from "./connection.ts";
+import { postgres } from "./dialect.ts";
+import { isFatal, isLocked, isRace, isStale, isTooMuch, postgresError, silentError, sqlState } from "./errors.ts";
+import { FIRST_LOCK_MS, localSettings, quoteIdentifier, settingsRefused, WORK_MS } from "./settings.ts";
+import { StatementTexts, settle } from "./statements.ts";
+import { type LockWait, PlanRunner } from "./transaction.ts";
 
-export interface PostgresOptions {
-  readonly url: string;
-  readonly schema: string;
-  readonly durability: "full" | "normal";
-  readonly poolSize: number;
-  readonly busyMs: number;
-  readonly environment: Environment;
-}
+export type PostgresOptions = ConnectOptions;
 
 const ANNOUNCE_MS = 10;
-const MOST_ROWS = 2000;
-const MOST_BYTES = 8 * 1024 * 1024;
 /** Races a plan may lose in a row before its caller is told. */
 const MOST_RACES = 100;
 const PAYLOAD_BYTES = 7000;
-const LOCK_MODES = { alone: "SHARE ROW EXCLUSIVE", beside: "ROW EXCLUSIVE" } as const;
 /** A hint may be lost: it does not wait for the disk, where it would keep commits waiting. */
-/** Whatever the database's default is: what is asked behind a lock must see what those before have done. */
-const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+/** How long a statement that nobody needs may wait for a connection, and for its answer. */
+const HINT_MS = 1000;
+/** Behind a pooler there are no notifications: everything is looked at again this often. */
+const POLL_MS = 1000;
+/** A client that migrates may think for so long between two statements. */
+const MIGRATION_IDLE_MS = 60_000;
+/** Vacuuming, and rewriting a table, may take as long as it takes. */
+const UNBOUNDED_MS = 24 * 3_600_000;
+/** Connections that commits leave to reads. */
+const READERS = 2;
 
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
+  readonly lanes;
   readonly #options: PostgresOptions;
-  readonly #pool: Pool;
+  readonly #access: Access;
   readonly #channel: string;
-  readonly #texts = new Map<string, string>();
-  readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly many: string }>();
-  readonly #trips = new Map<string, string | null>();
+  readonly #texts = new StatementTexts();
+  readonly #runner: PlanRunner;
   #vacuum: { readonly running: Promise<void> | null; readonly next: Promise<void> | null } = {
     running: null,
     next: null,
@@ -56,177 +48,170 @@ class PostgresDriver implements Driver {
   #announced = new Set<string>();
   #announcing = false;
 
-  constructor(options: PostgresOptions, pool: Pool) {
+  constructor(options: PostgresOptions, access: Access) {
+    const { environment, busyMs, poolSize } = options;
+    const { settings, isPooled, pool } = access;
     this.#options = options;
-    this.#pool = pool;
+    this.#access = access;
+    this.lanes = { most: Math.max(1, poolSize - READERS), waitMs: busyMs };
     this.#channel = `holdfast_${createHash("sha256").update(options.schema).digest("hex").slice(0, 32)}`;
+    this.#runner = new PlanRunner({ environment, texts: this.#texts, settings, isPooled, target: pool.target });
   }
 
-  async transact<T>(plan: () => Plan<T>): Promise<T> {
+  /** Waits that long for locks; the first time only briefly, unless there is no more time anyway. */
+  async transact<T>(plan: () => Plan<T>, waitMs = this.#options.busyMs): Promise<T> {
     const { environment, busyMs } = this.#options;
-    const deadline = environment.monotonic() + busyMs;
+    const { pool, hasOwnLockTimeout } = this.#access;
+    const start = environment.monotonic();
+    const deadline = start + waitMs;
+    const blockers = new BlockerWatch(this);
+    let lockMs: number | null = waitMs < FIRST_LOCK_MS && waitMs < busyMs ? Math.max(1, waitMs) : null;
     for (let attempt = 0; ; attempt++) {
+      const left = Math.max(1, deadline - environment.monotonic());
+      const wait: LockWait = { lockMs: hasOwnLockTimeout ? null : lockMs, totalMs: left };
       try {
-        return await this.#pool.reserved((connection) => this.#drive(connection, plan()));
+        return await pool.alone(busyMs, (connection) => {
+          if (lockMs === null || left < FIRST_LOCK_MS * 2) return this.#runner.run(connection, plan(), wait);
+          return blockers.during(left, (onProcess) => this.#runner.run(connection, plan(), { ...wait, onProcess }));
+        });
       } catch (error) {
         if (isStale(error)) throw new StaleFence();
+        const now = environment.monotonic();
         // A race was lost before anything happened: the plan is made again from what is there now.
-        const isLost = isRace(error) || error instanceof LostRace;
-        if (!isLost || attempt >= MOST_RACES || environment.monotonic() >= deadline) {
-          throw postgresError(error, this.#pool.target);
+        if (!isRace(error) || attempt >= MOST_RACES || now >= deadline || (isLocked(error) && hasOwnLockTimeout)) {
+          if (isLocked(error)) throw lockedError(pool.target, now - start, blockers.found, error);
+          throw this.#error(error);
         }
+        if (isLocked(error)) lockMs = Math.max(1, Math.ceil(deadline - now));
       }
       await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
     }
   }
 
-  async #drive<T>(connection: Reserved, plan: Plan<T>): Promise<T> {
-    let begun = false;
-    let committed = false;
-    try {
-      let next = plan.next();
-      while (!next.done) {
-        const { steps, last } = next.value;
-        const together = !begun && last ? this.#together(steps) : null;
-        if (together !== null) {
-          committed = last;
-          next = plan.next([await send(connection, together.text, together.params), ...steps.slice(1).map(() => [])]);
-          continue;
-        }
-        const sent: Promise<readonly Row[]>[] = [];
-        if (!begun) sent.push(send(connection, BEGIN, []));
-        begun = true;
-        for (const step of steps) sent.push(this.#step(connection, step));
-        if (last) sent.push(send(connection, "COMMIT", []));
-        const results = await settle(sent);
-        committed = last;
-        const offset = sent.length - steps.length - (last ? 1 : 0);
-        next = plan.next(results.slice(offset, offset + steps.length));
-      }
-      if (begun && !committed) await send(connection, "ROLLBACK", []);
-      return next.value;
-    } catch (error) {
-      // Harmless when the failed COMMIT has rolled back already; it must not leave the connection inside a transaction.
-      if (begun && !isUnreachable(error)) await send(connection, "ROLLBACK", []).catch(() => {});
-      throw error;
-    }
+  /** Who holds what that server process waits for. */
+  async blockersOf(pid: number): Promise<readonly Blocker[]> {
+    const { pool } = this.#access;
+    const rows = await pool.shared(HINT_MS, HINT_MS, (connection) => connection.send(BLOCKERS, [pid]));
+    return rows.map(blockerOf);
   }
 
-  /** A plan of one trip that can be said in one statement. */
-  #together(steps: readonly Step[]): { readonly text: string; readonly params: readonly Param[] } | null {
-    const bulks = steps.flatMap((step) => (step.kind === "bulk" && step.rows.length > 0 ? [step] : []));
-    if (bulks.length !== steps.length || bulks.some(({ rows }) => pieces(rows).length > 1)) return null;
-    const key = bulks.map(({ spec, rows }) => `${spec.name}${rows.length === 1 ? 1 : 2}`).join(" ");
-    let text = this.#trips.get(key);
-    if (text === undefined) {
-      text = renderTogether(bulks.map(({ spec, rows }) => ({ spec, width: Math.min(rows.length, 2) })));
-      this.#trips.set(key, text);
-    }
-    if (text === null) return null;
-    const params = bulks.flatMap(({ spec, rows }) => (rows.length === 1 ? (rows[0] ?? []) : columnsOf(spec, rows)));
-    return { text, params };
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#options.environment.sleep(ms, signal);
   }
 
-  #step(connection: Reserved, step: Step): Promise<readonly Row[]> {
-    switch (step.kind) {
-      case "query":
-        return send(connection, this.#text(step.sql), step.params);
-      case "lookup":
-        return send(connection, this.#lookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
-      case "settle":
-        return send(connection, `LOCK TABLE ${step.table} IN ${LOCK_MODES[step.how]} MODE`, []);
-      case "bulk": {
-        const { one, many } = this.#bulk(step.spec);
-        const [row] = step.rows;
-        if (step.rows.length === 1 && row !== undefined) return send(connection, one, row);
-        return settle(pieces(step.rows).map((rows) => send(connection, many, columnsOf(step.spec, rows)))).then(
-          () => [],
-        );
-      }
-    }
-  }
-
-  #bulk(spec: BulkSpec): { readonly one: string; readonly many: string } {
-    const known = this.#bulks.get(spec);
-    if (known !== undefined) return known;
-    const made = { one: postgres.renderBulk(spec, 1), many: postgres.renderBulk(spec, 2) };
-    this.#bulks.set(spec, made);
-    return made;
-  }
-
-  #text(sql: string): string {
-    const known = this.#texts.get(sql) ?? postgres.render(sql);
-    this.#texts.set(sql, known);
-    return known;
-  }
-
-  #lookup(sql: string, lock: boolean): string {
-    const key = `${lock}${sql}`;
-    const known = this.#texts.get(key) ?? postgres.renderLookup(sql, lock);
-    this.#texts.set(key, known);
-    return known;
+  #error(error: unknown): unknown {
+    return postgresError(error, this.#access.pool.target, this.#access.isStandby());
   }
 
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
+    const { pool, isPooled } = this.#access;
+    const text = this.#texts.render(sql);
     try {
       // A plain array: what the client returns carries more than rows.
-      return [...(await this.#pool.guarded((pool) => send(pool, this.#text(sql), params)))];
+      if (isPooled) return [...(await this.#readAlone(text, params))];
+      return [...(await pool.shared(this.#options.busyMs, WORK_MS, (connection) => connection.send(text, params)))];
     } catch (error) {
-      throw postgresError(error, this.#pool.target);
+      if (!isLocked(error)) throw this.#error(error);
     }
+    // A table that is being rewritten is waited for as long as a commit waits for a lock.
+    try {
+      return [...(await this.#readAlone(text, params))];
+    } catch (error) {
+      throw this.#error(error);
+    }
+  }
+
+  #readAlone(text: string, params: readonly Param[]): Promise<readonly Row[]> {
+    const { settings, isPooled } = this.#access;
+    const own = { lock_timeout: String(Math.max(1, this.#options.busyMs)) };
+    return this.#within(WORK_MS, async (connection) => {
+      const local = localSettings(isPooled ? { ...settings, ...own } : own);
+      const before = ["BEGIN READ ONLY", local].map((one) => connection.run(one));
+      const results = await settle([...before, connection.send(text, params), connection.run("COMMIT")]);
+      return results[before.length] ?? [];
+    });
+  }
+
+  /** A transaction of statements outside a plan, on a connection of its own; it is rolled back when it fails. */
+  #within<T>(answerMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
+    const { environment, busyMs } = this.#options;
+    const { pool } = this.#access;
+    return pool.alone(busyMs, async (connection) => {
+      connection.deadline = environment.monotonic() + answerMs;
+      try {
+        return await run(connection);
+      } catch (error) {
+        if (connection.isLate) throw silentError(pool.target, false, error);
+        if (isFatal(error)) connection.destroy();
+        else if (connection.isOpen) await connection.run("ROLLBACK").catch(() => connection.destroy());
+        throw error;
+      }
+    });
   }
 
   /** A transaction that cannot write, on a connection of its own, planned for these very values. */
   async inspect(sql: string, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]> {
     const text = postgres.render(sql);
+    const timeoutMs = Math.max(1, Math.ceil(limits.timeoutMs));
+    const { isPooled, settings } = this.#access;
+    const before = [
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+      ...(isPooled ? [localSettings(settings)] : []),
+      `SET LOCAL statement_timeout = ${timeoutMs}; SET LOCAL lock_timeout = ${timeoutMs}`,
+      "SET LOCAL plan_cache_mode = force_custom_plan",
+    ];
     try {
-      return await this.#pool.reserved(async (connection) => {
-        const before = [
-          "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-          `SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(limits.timeoutMs))}`,
-          "SET LOCAL plan_cache_mode = force_custom_plan",
-        ];
-        try {
-          const sent = before.map((one) => send(connection, one, []));
-          sent.push(connection.unsafe(text, params as never[]).execute() as unknown as Promise<readonly Row[]>);
-          const results = await settle([...sent, send(connection, "COMMIT", [])]);
-          const rows = [...(results[before.length] ?? [])];
-          if (rows.length > limits.maxRows) throw tooManyRows(limits.maxRows);
-          return rows;
-        } catch (error) {
-          if (!isUnreachable(error)) await send(connection, "ROLLBACK", []).catch(() => {});
-          throw error;
-        }
+      return await this.#within(timeoutMs + this.#options.busyMs, async (connection) => {
+        const sent = before.map((one) => connection.run(one));
+        sent.push(connection.send(text, params, false));
+        const results = await settle([...sent, connection.run("COMMIT")]);
+        const rows = [...(results[before.length] ?? [])];
+        if (rows.length > limits.maxRows) throw tooManyRows(limits.maxRows);
+        return rows;
       });
     } catch (error) {
       if (sqlState(error) === "57014") throw timedOut(limits.timeoutMs);
       if (sqlState(error) === "22003") throw outOfRange(error);
       if (isTooMuch(error)) throw tooMuch("PostgreSQL", error);
-      throw postgresError(error, this.#pool.target);
+      throw this.#error(error);
     }
   }
 
   async migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void> {
+    const { settings, isPooled } = this.#access;
+    const own = {
+      lock_timeout: String(Math.max(1, this.#options.busyMs)),
+      statement_timeout: "0",
+      idle_in_transaction_session_timeout: String(MIGRATION_IDLE_MS),
+    };
     try {
-      await this.#pool.reserved(async (connection) => {
-        try {
-          await connection.unsafe("BEGIN");
-          // One lock for all stores of the database: creating schemas at once would collide in the catalogue.
-          await connection.unsafe("SELECT pg_advisory_xact_lock(7310868735)");
-          if (create) await connection.unsafe(`CREATE SCHEMA IF NOT EXISTS "${this.#options.schema}"`);
-          await run(async (...sql) => {
-            const answers = await connection.unsafe(sql.join(";\n"));
-            return [...(sql.length === 1 ? answers : ((answers.at(-1) ?? []) as unknown as readonly Row[]))];
-          });
-          await connection.unsafe("COMMIT");
-        } catch (error) {
-          if (!isUnreachable(error)) await connection.unsafe("ROLLBACK").catch(() => {});
-          throw error;
-        }
+      await this.#within(UNBOUNDED_MS, async (connection) => {
+        await connection.run("BEGIN");
+        await connection.run(localSettings(isPooled ? { ...settings, ...own } : own));
+        // One lock for all stores of the database: creating schemas at once would collide in the catalogue.
+        await connection.run("SELECT pg_advisory_xact_lock(7310868735)");
+        if (create) await this.#requireSchema(connection);
+        await run(async (...sql) => {
+          const answers = await connection.run(sql.join(";\n"));
+          return [...(sql.length === 1 ? answers : ((answers.at(-1) ?? []) as unknown as readonly Row[]))];
+        });
+        await connection.run("COMMIT");
       });
     } catch (error) {
-      throw postgresError(error, this.#pool.target);
+      throw this.#error(error);
     }
+  }
+
+  /** Made only where it is not there: a role may own its schema and not be allowed to make one. */
+  async #requireSchema(connection: Connection): Promise<void> {
+    const { schema } = this.#options;
+    const name = quoteIdentifier(schema);
+    const literal = `'${schema.replaceAll("'", "''")}'`;
+    const there = await connection.run(`SELECT 1 FROM pg_namespace WHERE nspname = ${literal}`);
+    if (there.length === 0) await connection.run(`CREATE SCHEMA ${name}`);
+    const [row] = await connection.run("SELECT current_schema() AS name");
+    // null: this role may not use it, which the first statement that needs it says better.
+    if (row?.name !== schema && row?.name !== null) throw settingsRefused(this.#access.pool.target, ["search_path"]);
   }
 
   /** After the commit, from one connection, many at a time: NOTIFY inside commits would queue them behind each other. */
@@ -244,15 +229,18 @@ class PostgresDriver implements Driver {
     if (this.#announced.size === 0) return;
     const payload = JSON.stringify([...this.#announced]);
     this.#announced = new Set();
+    const text = Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload;
     try {
-      await send(this.#pool.sql, NOTIFY, [this.#channel, Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload]);
+      const { pool } = this.#access;
+      await pool.shared(HINT_MS, WORK_MS, (connection) => connection.send(NOTIFY, [this.#channel, text]));
     } catch (error) {
       this.#options.environment.log("debug", "postgres.announce", { error: String(error) });
     }
   }
 
   watch(heard: (sessions: readonly string[] | null) => void): () => void {
-    const client = this.#pool.listener();
+    if (this.#access.isPooled) return this.#poll(heard);
+    const { client, end } = this.#access.listen();
     let isOver = false;
     client
       .listen(
@@ -266,8 +254,23 @@ class PostgresDriver implements Driver {
       });
     return () => {
       isOver = true;
-      client.end({ timeout: 0 }).catch(() => {});
+      end();
     };
+  }
+
+  /** A pooler lends a connection for a transaction; who listens on it would hear nothing. */
+  #poll(heard: (sessions: readonly string[] | null) => void): () => void {
+    const over = new AbortController();
+    const { environment } = this.#options;
+    const again = async () => {
+      for (;;) {
+        await environment.sleep(POLL_MS, over.signal);
+        if (over.signal.aborted) return;
+        heard(null);
+      }
+    };
+    void again();
+    return () => over.abort();
   }
 
   /** Dead rows are removed at once instead of whenever autovacuum comes by. Those who ask meanwhile share the next one. */
@@ -283,28 +286,47 @@ class PostgresDriver implements Driver {
   }
 
   async #vacuumAll(): Promise<void> {
-    const tables = Object.keys(TABLES);
+    const tables = this.#tables();
     try {
       // As one statement: the server looks through its whole catalogue once for each.
-      await this.#pool.sql.unsafe(`VACUUM ${tables.join(", ")}`);
+      await this.#maintain(`VACUUM ${tables.join(", ")}`);
       return;
     } catch {
       // The others are not left because of one.
     }
     for (const table of tables) {
-      await this.#pool.sql.unsafe(`VACUUM ${table}`).catch((error) => {
+      await this.#maintain(`VACUUM ${table}`).catch((error) => {
         this.#options.environment.log("warn", "postgres.vacuum", { table, error: String(error) });
       });
     }
   }
 
+  #tables(): readonly string[] {
+    return Object.keys(TABLES).map((table) => `${quoteIdentifier(this.#options.schema)}.${table}`);
+  }
+
+  /** A statement that may not stand in a transaction, and may take as long as it takes. */
+  async #maintain(text: string): Promise<void> {
+    const { isPooled } = this.#access;
+    await this.#within(UNBOUNDED_MS, async (connection) => {
+      // Behind a pooler what is set for a session would stay with somebody else's.
+      const lockMs = Math.max(1, this.#options.busyMs);
+      if (!isPooled) await connection.run(`SET statement_timeout = 0; SET lock_timeout = ${lockMs}`);
+      try {
+        await connection.run(text);
+      } finally {
+        if (!isPooled && connection.isOpen) await connection.run("RESET statement_timeout; RESET lock_timeout");
+      }
+    });
+  }
+
   /** Table by table, each into a new file; the old one is deleted and not overwritten. */
   async rewrite(): Promise<void> {
-    for (const table of Object.keys(TABLES)) {
+    for (const table of this.#tables()) {
       try {
-        await this.#pool.sql.unsafe(`VACUUM (FULL) ${table}`);
+        await this.#maintain(`VACUUM (FULL) ${table}`);
       } catch (error) {
-        throw postgresError(error, this.#pool.target);
+        throw this.#error(error);
       }
     }
   }
@@ -320,62 +342,34 @@ class PostgresDriver implements Driver {
 
   async close(): Promise<void> {
     await this.#tell();
-    await this.#pool.end();
+    await this.#access.pool.end();
   }
 }
 
-/** On its way at once: the client starts a query only when somebody waits for it, and order is everything here. */
-function send(sql: Sql | Reserved, text: string, params: readonly Param[]): Promise<readonly Row[]> {
-  return sql.unsafe(text, params as never[], { prepare: true }).execute() as unknown as Promise<readonly Row[]>;
-}
+/** Finds out who holds the lock while it is being waited for: afterwards nobody can tell. */
+class BlockerWatch {
+  readonly #driver: PostgresDriver;
+  found: readonly Blocker[] = [];
 
-/**
- * Waits for all, then fails with the first error: the later ones only say that the transaction is aborted. Not when the
- * connection is lost, for then some of them are never answered.
- */
-async function settle(sent: readonly Promise<readonly Row[]>[]): Promise<readonly (readonly Row[])[]> {
-  await Promise.all(
-    sent.map((one) =>
-      one.catch((error) => {
-        if (isUnreachable(error)) throw error;
-      }),
-    ),
-  );
-  const results = await Promise.allSettled(sent);
-  return results.map((result) => {
-    if (result.status === "rejected") throw result.reason;
-    return result.value;
-  });
-}
+  constructor(driver: PostgresDriver) {
+    this.#driver = driver;
+  }
 
-/** Rows that fit in one statement; a parameter is held whole on both sides, so very many are sent piece by piece. */
-function pieces(rows: readonly (readonly Param[])[]): readonly (readonly (readonly Param[])[])[] {
-  const made: (readonly Param[])[][] = [];
-  let piece: (readonly Param[])[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const size = row.reduce<number>(
-      (sum, param) => sum + (typeof param === "object" && param !== null ? param.byteLength : 16),
-      0,
-    );
-    if (piece.length > 0 && (piece.length >= MOST_ROWS || bytes + size > MOST_BYTES)) {
-      made.push(piece);
-      piece = [];
-      bytes = 0;
+  async during<T>(waitMs: number, run: (onProcess: (pid: number) => void) => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const look = async (pid: number) => {
+      await this.#driver.sleep(waitMs / 2, over.signal);
+      if (over.signal.aborted) return;
+      this.found = await this.#driver.blockersOf(pid).catch(() => []);
+    };
+    try {
+      return await run((pid) => void look(pid));
+    } finally {
+      over.abort();
     }
-    piece.push(row);
-    bytes += size;
   }
-  if (piece.length > 0) made.push(piece);
-  return made;
-}
-
-/** Rows to one array per parameter; a row holds only the parameters, in the order of the columns that take one. */
-function columnsOf(spec: BulkSpec, rows: readonly (readonly Param[])[]): Param[] {
-  const count = spec.columns.filter((column) => column.value.includes("?")).length;
-  return Array.from({ length: count }, (_, i) => arrayLiteral(rows.map((row) => row[i] ?? null)));
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Driver> {
-  return new PostgresDriver(options, await openPool(options));
+  return new PostgresDriver(options, await connectPostgres(options));
 }

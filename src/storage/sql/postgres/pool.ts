@@ -1,209 +1,255 @@
-// Connections to one PostgreSQL store. A pool that lost its server is given up for a new one: the client puts broken
-// connections back among the open ones and waits longer and longer before it tries again, and neither is wanted here.
-import type postgresJs from "postgres";
+// The connections of one handle, at most `size` of them. A connection serves one transaction, or any number of single
+// reads at once. Who finds none free waits in order. A connection that is lost takes nobody else's with it.
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
-import { isUnreachable, postgresError } from "./errors.ts";
+import type { Connection } from "./connection.ts";
+import { isFatal, isTooManyClients, sqlState } from "./errors.ts";
 
-export type Sql = postgresJs.Sql;
-export type Reserved = postgresJs.ReservedSql;
+/** Single reads that share a connection when all are in use. */
+const MOST_SHARERS = 50;
+/** How often overdue and idle connections are looked for. */
+const TEND_MS = 1000;
+/** Between tries to open a connection at a server that has no room for one. */
+const FIRST_BACKOFF_MS = 50;
+const MOST_BACKOFF_MS = 2000;
 
-export interface PoolOptions {
-  readonly url: string;
-  readonly schema: string;
-  readonly durability: "full" | "normal";
-  readonly poolSize: number;
-  readonly environment: Environment;
+type Use = "alone" | "shared";
+
+interface Waiter {
+  readonly use: Use;
+  readonly grant: (connection: Connection) => void;
+  readonly reject: (error: unknown) => void;
 }
 
-/** How long a server may take to answer at all, and connections to end. */
-const CONNECT_MS = 10_000;
-const END_SECONDS = 2;
-
-type Make = (own: postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }>) => Sql;
-
-/**
- * A client of one connection, for one plan at a time. It is opened by a statement of ours before it is reserved: asked
- * for one that is not open, the client either waits for ever or, if it may ask new connections for their types, ends the
- * process when one of them dies while it does (postgres.js issues 751 and 1192).
- */
-class Writer {
-  readonly #client: Sql;
-  #isOpen = false;
-
-  constructor(make: Make) {
-    this.#client = make({
-      max: 1,
-      onclose: () => {
-        this.#isOpen = false;
-      },
-    });
-  }
-
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
-  /** null when the client is just closing the connection. */
-  async reserve(environment: Environment): Promise<Reserved | null> {
-    if (!this.#isOpen) {
-      await this.#client.unsafe("SELECT 1").execute();
-      this.#isOpen = true;
-    }
-    const reserved = this.#client.reserve();
-    reserved.catch(() => {});
-    return Promise.race([reserved, new Promise<null>((late) => environment.defer(() => late(null)))]);
-  }
-
-  async end(): Promise<void> {
-    await this.#client.end({ timeout: 0 }).catch(() => {});
-  }
+export interface PoolOptions {
+  readonly size: number;
+  /** Unused connections are closed after so long, and any after so long in all. */
+  readonly idleMs: number;
+  readonly lifeMs: number;
+  readonly environment: Environment;
+  /** Server and schema, never a password. */
+  readonly target: string;
+  /** Opens one; it calls `onClose` when the connection is closed, for whatever reason. */
+  readonly open: (onClose: (gone: Connection) => void) => Promise<Connection>;
 }
 
 export class Pool {
-  /** Server and schema, never a password. */
-  readonly target: string;
-  readonly #environment: Environment;
-  readonly #make: Make;
-  #sql: Sql;
-  #idle: Writer[] = [];
-  #ended = false;
+  readonly #options: PoolOptions;
+  readonly #all = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  readonly #waiting: Waiter[] = [];
+  readonly #over = new AbortController();
+  #opening = 0;
+  #isTended = false;
+  #isBackedOff = false;
+  #backoffMs = 0;
+  #isEnded = false;
+  /** Why the server had no room, while that lasts. */
+  #noRoom: unknown = null;
 
-  constructor(target: string, environment: Environment, make: Make) {
-    this.target = target;
-    this.#environment = environment;
-    this.#make = make;
-    this.#sql = make({});
+  constructor(options: PoolOptions) {
+    this.#options = options;
   }
 
-  /** For single statements. */
-  get sql(): Sql {
-    return this.#sql;
+  get target(): string {
+    return this.#options.target;
   }
 
-  /** Runs it on a connection of its own, which is used again only if it still works. */
-  async reserved<T>(run: (connection: Reserved) => Promise<T>): Promise<T> {
-    return this.guarded(async () => {
-      const [writer, connection] = await this.#reserve();
-      try {
-        const result = await run(connection);
-        this.#giveBack(writer, connection);
-        return result;
-      } catch (error) {
-        if (isUnreachable(error)) void writer.end();
-        else this.#giveBack(writer, connection);
-        throw error;
-      }
-    });
-  }
-
-  async #reserve(): Promise<readonly [Writer, Reserved]> {
-    for (;;) {
-      const writer = this.#idle.pop() ?? new Writer(this.#make);
-      try {
-        const connection = await writer.reserve(this.#environment);
-        if (connection !== null) return [writer, connection];
-        void writer.end();
-      } catch (error) {
-        void writer.end();
-        throw error;
-      }
-    }
-  }
-
-  #giveBack(writer: Writer, connection: Reserved): void {
-    // The client would put a broken connection among the open ones.
-    if (!writer.isOpen || this.#ended) void writer.end();
-    else {
-      connection.release();
-      this.#idle.push(writer);
-    }
-  }
-
-  async guarded<T>(run: (sql: Sql) => Promise<T>): Promise<T> {
-    const sql = this.#sql;
+  /** Runs it on a connection that nobody else uses meanwhile. */
+  async alone<T>(waitMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#take("alone", waitMs);
     try {
-      return await run(sql);
+      return await run(connection);
     } catch (error) {
-      if (isUnreachable(error)) this.#renew(sql);
+      if (isFatal(error)) connection.destroy();
       throw error;
+    } finally {
+      connection.deadline = null;
+      this.#put(connection);
     }
   }
 
-  /** Those that work for somebody just now are left alone: whether they are lost as well, they will see. */
-  #renew(lost: Sql): void {
-    if (this.#sql !== lost || this.#ended) return;
-    this.#sql = this.#make({});
-    lost.end({ timeout: 0 }).catch(() => {});
-    for (const writer of this.#idle.splice(0)) void writer.end();
+  /** Runs a single statement, perhaps on a connection that others read on. */
+  async shared<T>(waitMs: number, answerMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#take("shared", waitMs);
+    connection.deadline = this.#options.environment.monotonic() + answerMs;
+    try {
+      return await run(connection);
+    } catch (error) {
+      if (isFatal(error)) connection.destroy();
+      throw error;
+    } finally {
+      connection.sharers--;
+      if (connection.sharers === 0) {
+        connection.deadline = null;
+        this.#put(connection);
+      }
+    }
   }
 
-  /** A client of its own to listen with; the caller ends it. */
-  listener(): Sql {
-    return this.#make({});
-  }
-
-  async end(): Promise<void> {
-    this.#ended = true;
-    await Promise.all([...this.#idle.splice(0).map((writer) => writer.end()), this.#sql.end({ timeout: END_SECONDS })]);
-  }
-}
-
-export async function openPool(options: PoolOptions): Promise<Pool> {
-  const { default: connect } = await import("postgres").catch((cause) => {
-    throw new HoldfastError("MissingDependency", "the package `postgres` is not installed", {
-      hint: "npm install postgres",
-      cause,
+  #take(use: Use, waitMs: number): Promise<Connection> {
+    if (this.#isEnded) return Promise.reject(endedError());
+    const ready = this.#waiting.length === 0 ? this.#ready(use) : undefined;
+    if (ready !== undefined) return Promise.resolve(granted(ready, use));
+    return new Promise((resolve, reject) => {
+      const over = new AbortController();
+      const leave = () => {
+        over.abort();
+        const at = this.#waiting.indexOf(waiter);
+        if (at >= 0) this.#waiting.splice(at, 1);
+      };
+      const waiter: Waiter = {
+        use,
+        grant: (connection) => {
+          leave();
+          resolve(granted(connection, use));
+        },
+        reject: (error) => {
+          leave();
+          reject(error);
+        },
+      };
+      this.#waiting.push(waiter);
+      this.#options.environment.sleep(waitMs, over.signal).then(() => {
+        if (!over.signal.aborted) waiter.reject(this.#noRoom ?? this.#allInUse());
+      });
+      this.#grow();
     });
-  });
-  const url = new URL(options.url);
-  const target = `postgres://${url.host}${url.pathname} schema ${options.schema}`;
-  const common = clientOptions(options);
-  const pool = new Pool(
-    target,
-    options.environment,
-    (own) => connect(options.url, { ...common, ...own }) as unknown as Sql,
-  );
-  try {
-    await answered(pool, options.environment);
-    return pool;
-  } catch (error) {
-    await pool.end().catch(() => {});
-    throw postgresError(error, target);
+  }
+
+  #ready(use: Use): Connection | undefined {
+    for (;;) {
+      const idle = this.#idle.pop();
+      if (idle === undefined) break;
+      if (idle.isOpen) return idle;
+    }
+    if (use === "alone" || this.#all.size + this.#opening < this.#options.size) return undefined;
+    let best: Connection | undefined;
+    for (const one of this.#all) {
+      if (one.sharers === 0 || one.sharers >= MOST_SHARERS || !one.isOpen) continue;
+      if (best === undefined || one.sharers < best.sharers) best = one;
+    }
+    return best;
+  }
+
+  /** One more, for those who wait. */
+  #grow(): void {
+    if (this.#isEnded || this.#isBackedOff || this.#opening >= this.#waiting.length) return;
+    if (this.#all.size + this.#opening >= this.#options.size) return;
+    this.#opening++;
+    const opened = this.#options.open((gone) => this.#drop(gone));
+    opened.then(
+      (connection) => {
+        this.#opening--;
+        this.#noRoom = null;
+        this.#backoffMs = 0;
+        if (!connection.isOpen) return this.#grow();
+        this.#all.add(connection);
+        this.#put(connection);
+        this.#tend();
+      },
+      (error: unknown) => {
+        this.#opening--;
+        const isFull = isTooManyClients(error) || (sqlState(error) === "CONNECT_TIMEOUT" && this.#all.size > 0);
+        if (isFull) return this.#backOff(error);
+        this.#waiting[0]?.reject(error);
+        this.#grow();
+      },
+    );
+  }
+
+  /** The server has no room: those who wait go on with what there is, and another connection is tried later. */
+  #backOff(error: unknown): void {
+    const { environment, target } = this.#options;
+    this.#noRoom = error;
+    if (this.#isBackedOff) return;
+    this.#isBackedOff = true;
+    this.#backoffMs = Math.min(MOST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, this.#backoffMs * 2));
+    environment.log("warn", "postgres.room", { target, open: this.#all.size, backoffMs: this.#backoffMs });
+    const [chance = 0] = environment.random(1);
+    environment.sleep(this.#backoffMs * (0.5 + chance / 512), this.#over.signal).then(() => {
+      this.#isBackedOff = false;
+      this.#grow();
+    });
+  }
+
+  /** Back from who used it, to the next in line. */
+  #put(connection: Connection): void {
+    const { environment, lifeMs } = this.#options;
+    if (this.#isEnded || !connection.isOpen || environment.monotonic() - connection.openedAt > lifeMs) {
+      this.#drop(connection);
+      void connection.end();
+      return;
+    }
+    const first = this.#waiting[0];
+    if (first === undefined) {
+      connection.idleAt = environment.monotonic();
+      this.#idle.push(connection);
+      return;
+    }
+    first.grant(connection);
+    if (first.use === "alone") return;
+    while (this.#waiting[0]?.use === "shared" && connection.sharers < MOST_SHARERS) this.#waiting[0].grant(connection);
+  }
+
+  #drop(connection: Connection): void {
+    if (!this.#all.delete(connection)) return;
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    this.#grow();
+  }
+
+  /** Destroys what does not answer in time, and closes what nobody uses. */
+  #tend(): void {
+    if (this.#isTended || this.#all.size === 0 || this.#isEnded) return;
+    this.#isTended = true;
+    const { environment, idleMs } = this.#options;
+    environment.sleep(TEND_MS, this.#over.signal).then(() => {
+      this.#isTended = false;
+      const now = environment.monotonic();
+      for (const one of [...this.#all]) {
+        if (one.deadline !== null && one.deadline < now) {
+          one.isLate = true;
+          this.#drop(one);
+          one.destroy();
+        }
+      }
+      for (const one of [...this.#idle]) {
+        if (now - one.idleAt <= idleMs) continue;
+        this.#drop(one);
+        void one.end();
+      }
+      this.#tend();
+    });
+  }
+
+  #allInUse(): Error {
+    const { size, target } = this.#options;
+    if (this.#all.size === 0) return Object.assign(new Error("no answer"), { code: "CONNECT_TIMEOUT" });
+    return new HoldfastError("StoreBusy", `all ${size} connections of this handle to ${target} are in use`, {
+      details: { target, poolSize: size, waiting: this.#waiting.length },
+      retryable: true,
+      hint: "Try again, ask for less at once, or open the store with a larger poolSize.",
+    });
+  }
+
+  /** What is still under way fails. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#over.abort();
+    for (const waiter of [...this.#waiting]) waiter.reject(endedError());
+    const idle = new Set(this.#idle.splice(0));
+    const all = [...this.#all];
+    this.#all.clear();
+    await Promise.all(all.map(async (one) => (idle.has(one) ? one.end() : one.destroy())));
   }
 }
 
-function clientOptions(options: PoolOptions): postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }> {
-  return {
-    // One is for the writer, which is a client of its own.
-    max: Math.max(1, options.poolSize - 1),
-    idle_timeout: 30,
-    connect_timeout: CONNECT_MS / 1000,
-    onnotice: () => {},
-    fetch_types: false,
-    // int8 as numbers: everything we keep in one is far below 2^53.
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-    connection: {
-      application_name: "holdfast",
-      search_path: options.schema,
-      // Our statements are few, constant and prepared: planning each execution anew would cost more than running it.
-      plan_cache_mode: "force_generic_plan",
-      jit: "off",
-      synchronous_commit: options.durability === "full" ? "on" : "off",
-    } as Record<string, string>,
-  };
+function granted(connection: Connection, use: Use): Connection {
+  if (use === "shared") connection.sharers++;
+  return connection;
 }
 
-/** The client would try for ever where something answers that is no PostgreSQL. */
-async function answered(pool: Pool, environment: Environment): Promise<void> {
-  const over = new AbortController();
-  const late = environment.sleep(CONNECT_MS, over.signal).then(() => {
-    if (over.signal.aborted) return;
-    throw Object.assign(new Error("no answer"), { code: "CONNECT_TIMEOUT" });
-  });
-  try {
-    await Promise.race([pool.sql.unsafe("SELECT 1").execute(), late]);
-  } finally {
-    over.abort();
-  }
+function endedError(): Error {
+  return Object.assign(new Error("the pool has ended"), { code: "CONNECTION_ENDED" });
 }

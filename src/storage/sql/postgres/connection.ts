@@ -1,0 +1,166 @@
+// One connection to PostgreSQL. It is never reopened: the client would reconnect by itself and send the rest of a
+// transaction outside of it. Whoever waits for a server that no longer answers is released by `destroy`.
+import { connect as dial, type Socket } from "node:net";
+import type postgresJs from "postgres";
+import type { Environment } from "../../../contracts/environment.ts";
+import type { Param, Row } from "../driver.ts";
+
+export type Sql = postgresJs.Sql;
+export type ClientOptions = postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }>;
+export type MakeClient = (own: ClientOptions) => Sql;
+
+/** How long a server may take to let a client in, and a connection to end. */
+export const CONNECT_MS = 10_000;
+const END_MS = 1000;
+
+export interface Address {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path?: string | false;
+}
+
+/** Rows, and what the client knows of the connection. */
+interface Answer extends ReadonlyArray<Row> {
+  readonly state?: { readonly pid?: number };
+}
+
+/** The first of the hosts that answers; `onSocket` is told of every try. */
+export async function dialAny({ host, port, path }: Address, onSocket: (socket: Socket) => void): Promise<Socket> {
+  const addresses =
+    typeof path === "string" ? [{ path }] : host.map((name, i) => ({ host: name, port: port[i] ?? 5432 }));
+  let last: unknown = closedError();
+  for (const address of addresses) {
+    const socket = dial(address);
+    onSocket(socket);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        socket.once("connect", resolve);
+        socket.once("error", reject);
+        socket.once("close", () => reject(closedError()));
+      });
+      socket.removeAllListeners();
+      // The client checks a certificate against this name.
+      return Object.assign(socket, address);
+    } catch (error) {
+      last = error;
+      socket.destroy();
+    }
+  }
+  throw last;
+}
+
+export class Connection {
+  readonly #client: Sql;
+  readonly #environment: Environment;
+  readonly #isPrepared: boolean;
+  #socket: Socket | null = null;
+  #isOpen = false;
+  #isEnding = false;
+  #dialFailed: (error: unknown) => void = () => {};
+  /** When its answer is overdue, on the monotonic clock; null when nothing is under way. */
+  deadline: number | null = null;
+  /** When the last trip of a plan was sent. */
+  sentAt = 0;
+  /** It was destroyed because it did not answer in time. */
+  isLate = false;
+  /** Since when it is open, and since when nobody uses it. */
+  openedAt = 0;
+  idleAt = 0;
+  /** Statements under way of callers who share it. */
+  sharers = 0;
+  /** Of the server process, where it is known to stay the same. */
+  pid: number | null = null;
+
+  constructor(make: MakeClient, environment: Environment, isPrepared: boolean, onClose: (gone: Connection) => void) {
+    this.#environment = environment;
+    this.#isPrepared = isPrepared;
+    this.#client = make({
+      max: 1,
+      onclose: () => {
+        // The client forgets a statement that was sent between the socket's error and its end.
+        this.destroy();
+        onClose(this);
+      },
+      // Not in the client's types: how it gets its socket.
+      ...({ socket: (options: Address) => this.#dial(options) } as object),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Opens it with a first statement. */
+  async open(text: string): Promise<Answer> {
+    const failed = new Promise<never>((_, reject) => {
+      this.#dialFailed = reject;
+    });
+    failed.catch(() => {});
+    const over = new AbortController();
+    const late = this.#environment.sleep(CONNECT_MS, over.signal).then(() => {
+      if (over.signal.aborted) return [];
+      throw Object.assign(new Error("no answer"), { code: "CONNECT_TIMEOUT" });
+    });
+    late.catch(() => {});
+    try {
+      const first = this.#client.unsafe(text).execute() as unknown as Promise<Answer>;
+      first.catch(() => {});
+      const rows = await Promise.race([first, failed, late]);
+      this.#isOpen = true;
+      this.openedAt = this.#environment.monotonic();
+      return rows;
+    } catch (error) {
+      this.destroy();
+      throw error;
+    } finally {
+      over.abort();
+    }
+  }
+
+  async #dial(address: Address): Promise<Socket> {
+    try {
+      if (this.#socket !== null || this.#isEnding) throw closedError();
+      return await dialAny(address, (socket) => {
+        this.#socket = socket;
+      });
+    } catch (error) {
+      this.#dialFailed(error);
+      throw error;
+    }
+  }
+
+  /** On its way at once: the client starts a query only when it is waited for, and order is everything here. */
+  send(text: string, params: readonly Param[], prepare = true): Promise<readonly Row[]> {
+    if (!this.#isOpen) return Promise.reject(closedError());
+    const options = { prepare: prepare && this.#isPrepared };
+    return this.#client.unsafe(text, params as never[], options).execute() as unknown as Promise<readonly Row[]>;
+  }
+
+  /** Several statements without parameters, as one message. */
+  run(text: string): Promise<readonly Row[]> {
+    if (!this.#isOpen) return Promise.reject(closedError());
+    return this.#client.unsafe(text).execute() as unknown as Promise<readonly Row[]>;
+  }
+
+  /** At once; everything under way fails. */
+  destroy(): void {
+    this.#isOpen = false;
+    this.#isEnding = true;
+    this.#client.end({ timeout: 0 }).catch(() => {});
+    this.#socket?.destroy();
+  }
+
+  /** Tells the server, and does not wait long for it. */
+  async end(): Promise<void> {
+    this.#isOpen = false;
+    this.#isEnding = true;
+    const over = new AbortController();
+    await Promise.race([this.#client.end().catch(() => {}), this.#environment.sleep(END_MS, over.signal)]);
+    over.abort();
+    this.#socket?.destroy();
+  }
+}
+
+function closedError(): Error {
+  return Object.assign(new Error("the connection is closed"), { code: "CONNECTION_CLOSED" });
+}

@@ -1,0 +1,134 @@
+// Runs a plan on a connection: BEGIN goes with the first trip and COMMIT with the last, so that a plan of one trip is one
+// round trip. How long each may take is bounded on both sides; a transaction that the server ended is never continued.
+import type { Environment } from "../../../contracts/environment.ts";
+import { LostRace, type Plan, type Row, type Step, type Trip } from "../driver.ts";
+import type { Connection } from "./connection.ts";
+import { isFatal, silentError } from "./errors.ts";
+import { IDLE_IN_TRANSACTION_MS, localSettings, type Settings, WORK_MS } from "./settings.ts";
+import { type StatementTexts, settle } from "./statements.ts";
+
+/** Whatever the database's default is: what is asked behind a lock must see what those before have done. */
+const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/** Beside its wait for locks, a trip of ordinary size is answered within that time unless the server hangs. */
+const ANSWER_MS = 10_000;
+const ANSWER_MS_PER_ROW = 5;
+
+export interface RunnerOptions {
+  readonly environment: Environment;
+  readonly texts: StatementTexts;
+  readonly settings: Settings;
+  readonly isPooled: boolean;
+  readonly target: string;
+}
+
+export interface LockWait {
+  /** How long each lock may be waited for; null: as the connection is set. */
+  readonly lockMs: number | null;
+  /** How long all of them together, before the server's silence means that it hangs. */
+  readonly totalMs: number;
+  /** Told the server process that works on the plan. */
+  readonly onProcess?: (pid: number) => void;
+}
+
+export class PlanRunner {
+  readonly #options: RunnerOptions;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  async run<T>(connection: Connection, plan: Plan<T>, wait: LockWait): Promise<T> {
+    let hasBegun = false;
+    let isCommitSent = false;
+    try {
+      let next = plan.next();
+      while (!next.done) {
+        const trip = next.value;
+        if (hasBegun) await this.#requireOpen(connection);
+        this.#expectAnswer(connection, trip, wait);
+        isCommitSent ||= trip.last;
+        const rows = hasBegun ? await this.#later(connection, trip) : await this.#first(connection, trip, wait);
+        hasBegun = true;
+        next = plan.next(rows);
+      }
+      if (hasBegun && !isCommitSent) await connection.send("ROLLBACK", []);
+      return next.value;
+    } catch (error) {
+      if (connection.isLate) throw silentError(this.#options.target, isCommitSent, error);
+      if (isFatal(error)) connection.destroy();
+      // Harmless when the failed COMMIT has rolled back already; it must not leave the connection inside a transaction.
+      else if (connection.isOpen) await connection.send("ROLLBACK", []).catch(() => connection.destroy());
+      throw error;
+    }
+  }
+
+  async #first(connection: Connection, { steps, last }: Trip, wait: LockWait): Promise<readonly (readonly Row[])[]> {
+    const { texts, isPooled } = this.#options;
+    const together = last && !isPooled && wait.lockMs === null ? texts.together(steps) : null;
+    if (together !== null)
+      return [await connection.send(together.text, together.params), ...steps.slice(1).map(() => [])];
+    const before = this.#begin(connection, wait);
+    return this.#send(connection, before, steps, last);
+  }
+
+  #later(connection: Connection, { steps, last }: Trip): Promise<readonly (readonly Row[])[]> {
+    return this.#send(connection, [], steps, last);
+  }
+
+  async #send(
+    connection: Connection,
+    before: readonly Promise<readonly Row[]>[],
+    steps: readonly Step[],
+    last: boolean,
+  ): Promise<readonly (readonly Row[])[]> {
+    const sent = [...before, ...steps.map((step) => this.#options.texts.send(connection, step))];
+    if (last) sent.push(connection.send("COMMIT", []));
+    const results = await settle(sent);
+    return results.slice(before.length, before.length + steps.length);
+  }
+
+  #begin(connection: Connection, { lockMs, onProcess }: LockWait): Promise<readonly Row[]>[] {
+    const { settings, isPooled } = this.#options;
+    if (!isPooled) {
+      if (connection.pid !== null) onProcess?.(connection.pid);
+      return [connection.run(lockMs === null ? BEGIN : `${BEGIN}; SET LOCAL lock_timeout = ${lockMs}`)];
+    }
+    const local = lockMs === null ? settings : { ...settings, lock_timeout: String(lockMs) };
+    const begun = connection.run(BEGIN);
+    const set = connection.run(localSettings(local));
+    set.then(
+      ([row]) => onProcess?.(Number(row?.pid)),
+      () => {},
+    );
+    return [begun, set];
+  }
+
+  /**
+   * A process that was stopped for long finds its transaction ended by the server. It asks before it goes on: once COMMIT
+   * is sent into a connection that is gone, nobody knows whether it happened.
+   */
+  async #requireOpen(connection: Connection): Promise<void> {
+    const { environment } = this.#options;
+    if (connection.isOpen && environment.monotonic() - connection.sentAt < IDLE_IN_TRANSACTION_MS / 2) return;
+    try {
+      await connection.run("SELECT 1");
+    } catch (error) {
+      if (!isFatal(error)) throw error;
+      connection.destroy();
+      throw new LostRace("the server ended the transaction while this process was idle", { cause: error });
+    }
+  }
+
+  #expectAnswer(connection: Connection, { steps }: Trip, { totalMs }: LockWait): void {
+    let rows = 0;
+    let isHeavy = false;
+    for (const step of steps) {
+      if (step.kind === "bulk") rows += step.rows.length;
+      // An erasure is one short text and may be much work.
+      else if (step.kind === "query" && !/^\s*SELECT/i.test(step.sql)) isHeavy = true;
+    }
+    const now = this.#options.environment.monotonic();
+    connection.sentAt = now;
+    connection.deadline = now + totalMs + ANSWER_MS + rows * ANSWER_MS_PER_ROW + (isHeavy ? WORK_MS : 0);
+  }
+}
