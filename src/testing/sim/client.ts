@@ -8,7 +8,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
 import type { AgentDefinition, Run, RunInput } from "../../contracts/runs.ts";
 import type { Faults } from "./faults.ts";
-import type { Process } from "./scheduler.ts";
+import { never, type Process } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
 export interface Setting {
@@ -125,6 +125,26 @@ export class Client {
       const found = await this.patiently(() => this.store.runs.get(run));
       if (found !== null && isSo(found)) return found;
       await this.sleep(LOOK_MS);
+    }
+  }
+
+  /**
+   * What the call answers, again while the store says that it may succeed later. Ends the scenario when that takes longer, by
+   * the clock of the simulation. A client that stands still itself is late: let the faults spare it.
+   */
+  async within<T>(ms: number, what: string, call: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const { sleep } = this.#setting.process.environment;
+    const late = sleep(ms, over.signal).then((): Promise<never> => {
+      if (over.signal.aborted) return never();
+      throw new Expected(`${what} took longer than ${ms} ms`);
+    });
+    const done = this.patiently(call);
+    done.catch(() => {});
+    try {
+      return await Promise.race([done, late]);
+    } finally {
+      over.abort();
     }
   }
 

@@ -3,6 +3,7 @@
 import type { Driver, Param, Plan, Row, Step, Trip } from "../../storage/sql/driver.ts";
 import { type Fault, type FaultKind, type Faults, full, unreachable } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
+import { writtenTable } from "./touched-rows.ts";
 
 const BEFORE: readonly FaultKind[] = [
   "writeFail",
@@ -161,10 +162,7 @@ function answered<T>(struck: Fault | null, process: Process, events: readonly st
 }
 
 function isWrite(step: Step): boolean {
-  return (
-    (step.kind === "bulk" && step.rows.length > 0) ||
-    (step.kind === "query" && /^(insert|update|delete)/i.test(step.sql))
-  );
+  return (step.kind === "bulk" && step.rows.length > 0) || (step.kind === "query" && writtenTable(step.sql) !== null);
 }
 
 function eventsOf(steps: readonly Step[]): readonly { readonly type: string; readonly run: string }[] {

@@ -18,6 +18,14 @@ export type FaultKind =
   | "errorAfter"
   /** The process dies wherever it is. */
   | "death"
+  /** The process stands still wherever it is, for up to `ms`: no timer of it fires, no answer reaches it, nothing of it is released. */
+  | "freeze"
+  /** A commit takes so long to reach the disk: up to `ms`, for everyone who commits meanwhile. */
+  | "slowDisk"
+  /** With `engine: "postgres"`: the connection breaks before or after the server did what was asked, and both sides know. */
+  | "connectionLost"
+  /** The same, and neither side knows: no answer comes, and the server waits for the next statement. */
+  | "connectionHung"
   /** A backend keeps a part of what it was given, gives back other bytes, or says that it has none. */
   | "blobTorn"
   | "blobCorrupted"
@@ -38,7 +46,10 @@ export type FaultKind =
 export interface Opportunity {
   /** "worker-1", "client", "person". */
   readonly process: string;
-  /** "commit", "read", "tool", "model", "blob", "hint", "call", "timer", "macrotask". */
+  /**
+   * "commit", "read", "tool", "model", "blob", "hint", "call", "timer", "macrotask"; "disk" when a commit is written. With
+   * `engine: "postgres"` also "trip" (something is sent in a transaction) and "answer" (inside of a transaction that is open).
+   */
   readonly what: string;
   /** Types of the events of a commit; the name of the tool, the model or the call. */
   readonly names: readonly string[];
@@ -52,7 +63,7 @@ export interface Fault {
   /** Spares so many opportunities first. */
   readonly afterN?: number;
   readonly maxTriggers?: number;
-  /** The most that a latency or a jump of the clock comes to. */
+  /** The most that a latency, a freeze, a slow disk or a jump of the clock comes to. */
   readonly ms?: number;
 }
 

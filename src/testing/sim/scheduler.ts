@@ -9,7 +9,8 @@ import { xorshift128 } from "../environment.ts";
 const START_MS = 1_767_225_600_000;
 
 interface Ready {
-  readonly process: Process;
+  /** null: the simulation itself, to which nothing happens. */
+  readonly process: Process | null;
   readonly what: string;
   readonly go: () => void;
 }
@@ -17,6 +18,9 @@ interface Ready {
 interface Sleeping extends Ready {
   readonly due: number;
 }
+
+/** What happens to a process instead of its next step: it dies, or stands still for so long. */
+export type Interference = { readonly kind: "death" } | { readonly kind: "freeze"; readonly ms: number };
 
 /** When a simulation that is not over is given up. */
 export interface Limits {
@@ -39,20 +43,22 @@ export class Scheduler {
   #ready: Ready[] = [];
   /** By the time they are due. */
   #sleeping: Sleeping[] = [];
+  /** What processes that stand still would do next. */
+  readonly #frozen = new Map<Process, Ready[]>();
   #monotonic = 0;
   #steps = 0;
   #stirredAt = 0;
-  /** Asked before each step: true when it was the last moment of the process. */
-  readonly #kills: (process: Process, what: string) => boolean;
+  /** Asked before each step of a process. */
+  readonly #interfere: (process: Process, what: string) => Interference | null;
   /** What happened, in words; the newest of it. */
   readonly log: string[] = [];
   /** Every process that ever was, by its pid. */
   readonly #enrolled: Process[] = [];
 
-  constructor(seed: number, kills: (process: Process, what: string) => boolean = () => false) {
+  constructor(seed: number, interfere: (process: Process, what: string) => Interference | null = () => null) {
     this.seed = seed;
     this.#roll = dice(seed, "scheduler");
-    this.#kills = kills;
+    this.#interfere = interfere;
   }
 
   get monotonic(): number {
@@ -96,9 +102,39 @@ export class Scheduler {
 
   #step(): void {
     const [chosen] = this.#ready.splice(Math.floor(this.#roll() * this.#ready.length), 1);
-    if (chosen === undefined || chosen.process.isDead) return;
-    if (this.#kills(chosen.process, chosen.what)) chosen.process.kill(`at ${chosen.what}`);
-    else chosen.go();
+    if (chosen === undefined || chosen.process?.isDead) return;
+    const frozen = chosen.process === null ? undefined : this.#frozen.get(chosen.process);
+    if (frozen !== undefined) frozen.push(chosen);
+    else if (chosen.process === null || !this.#isStopped(chosen.process, chosen)) chosen.go();
+  }
+
+  #isStopped(process: Process, item: Ready): boolean {
+    const interference = this.#interfere(process, item.what);
+    if (interference?.kind === "death") process.kill(`at ${item.what}`);
+    if (interference?.kind === "freeze") {
+      process.freeze(interference.ms, item.what);
+      this.#frozen.get(process)?.push(item);
+    }
+    return interference !== null;
+  }
+
+  /** Nothing of the process goes on for so long; what it waits for comes when it goes on. */
+  freeze(process: Process, ms: number): void {
+    if (this.#frozen.has(process)) return;
+    this.#frozen.set(process, []);
+    const go = () => this.#thaw(process);
+    this.#insert({ process: null, what: "thaw", go, due: this.#monotonic + Math.max(0, ms) });
+  }
+
+  #thaw(process: Process): void {
+    const held = this.#frozen.get(process);
+    this.#frozen.delete(process);
+    for (const item of held ?? []) this.ready(item);
+  }
+
+  /** Everyone that stands still goes on now. */
+  thawAll(): void {
+    for (const process of [...this.#frozen.keys()]) this.#thaw(process);
   }
 
   /** Moves the clock to the next who sleeps; false when nobody does. */
@@ -112,7 +148,7 @@ export class Scheduler {
   }
 
   ready(item: Ready): void {
-    if (!item.process.isDead) this.#ready.push(item);
+    if (item.process?.isDead !== true) this.#ready.push(item);
   }
 
   sleep(process: Process, ms: number, signal: AbortSignal | undefined): Promise<void> {
@@ -129,16 +165,21 @@ export class Scheduler {
         this.#ready = this.#ready.filter((one) => one !== sleeping);
         if (!process.isDead) resolve();
       };
-      const after = this.#sleeping.findIndex(({ due }) => due > sleeping.due);
-      this.#sleeping.splice(after === -1 ? this.#sleeping.length : after, 0, sleeping);
+      this.#insert(sleeping);
       signal?.addEventListener("abort", abort, { once: true });
     });
+  }
+
+  #insert(sleeping: Sleeping): void {
+    const after = this.#sleeping.findIndex(({ due }) => due > sleeping.due);
+    this.#sleeping.splice(after === -1 ? this.#sleeping.length : after, 0, sleeping);
   }
 
   /** Nothing of a dead process goes on. */
   forget(process: Process): void {
     this.#ready = this.#ready.filter((one) => one.process !== process);
     this.#sleeping = this.#sleeping.filter((one) => one.process !== process);
+    this.#frozen.delete(process);
   }
 
   /** The processes that one of them sees on its machine: there are two machines, so some deaths are known and others are not. */
@@ -171,7 +212,7 @@ export class Process {
   readonly name: string;
   readonly environment: Environment;
   readonly #scheduler: Scheduler;
-  readonly #onDeath: () => void;
+  readonly #onDeath: (() => void)[];
   #isDead = false;
   #skew = 0;
 
@@ -179,7 +220,7 @@ export class Process {
   constructor(scheduler: Scheduler, name: string, life: number, onDeath: () => void = () => {}, haste = 1) {
     this.name = name;
     this.#scheduler = scheduler;
-    this.#onDeath = onDeath;
+    this.#onDeath = [onDeath];
     const roll = dice(scheduler.seed, `${name} ${life}`);
     this.environment = {
       now: () => START_MS + Math.floor(scheduler.monotonic + this.#skew),
@@ -210,7 +251,18 @@ export class Process {
     this.#isDead = true;
     this.#scheduler.note(`${this.name} dies ${why}`);
     this.#scheduler.forget(this);
-    this.#onDeath();
+    for (const then of this.#onDeath) then();
+  }
+
+  /** Calls it when the process dies. */
+  whenDead(then: () => void): void {
+    this.#onDeath.push(then);
+  }
+
+  /** Its timers and all answers to it stop for so long, as under SIGSTOP; its connections stay open. */
+  freeze(ms: number, at: string): void {
+    this.#scheduler.note(`${this.name} stands still for ${Math.round(ms)} ms at ${at}`);
+    this.#scheduler.freeze(this, ms);
   }
 
   /** Its wall clock alone. */

@@ -74,6 +74,39 @@ describe("the scheduler", () => {
     expect(scheduler.monotonic).toBe(100);
   });
 
+  test("holds everything of a process that stands still until it goes on, and nothing of others", async () => {
+    const scheduler = new Scheduler(1);
+    const [frozen, awake] = [new Process(scheduler, "frozen", 1), new Process(scheduler, "awake", 1)];
+    const went: string[] = [];
+    const note = (what: string) => () => went.push(`${what} at ${scheduler.monotonic}`);
+    frozen.freeze(100, "test");
+    const all = [
+      frozen.environment.sleep(5).then(note("timer")),
+      frozen.environment.sleep(150).then(note("later timer")),
+      frozen.turn("step").then(note("step")),
+      awake.environment.sleep(10).then(note("other")),
+    ];
+    frozen.environment.defer(note("macrotask"));
+    await scheduler.drive(Promise.all(all), LIMITS);
+    expect(went[0]).toBe("other at 10");
+    expect(went.slice(1, 4).sort()).toEqual(["macrotask at 100", "step at 100", "timer at 100"]);
+    expect(went[4]).toBe("later timer at 150");
+  });
+
+  test("lets nothing go on of a process that died while it stood still", async () => {
+    const scheduler = new Scheduler(1);
+    const [frozen, alive] = [new Process(scheduler, "frozen", 1), new Process(scheduler, "alive", 1)];
+    let acted = false;
+    frozen.turn("step").then(() => {
+      acted = true;
+    });
+    frozen.freeze(50, "test");
+    await scheduler.drive(alive.environment.sleep(10), LIMITS);
+    frozen.kill("now");
+    await scheduler.drive(alive.environment.sleep(100), LIMITS);
+    expect(acted).toBe(false);
+  });
+
   test("says so when nothing is left to do", async () => {
     await expect(new Scheduler(1).drive(new Promise(() => {}), LIMITS)).rejects.toThrow(Stuck);
   });
@@ -104,6 +137,58 @@ describe("a simulation", () => {
     expect(second).toEqual(first);
     expect(other.eventsHash).not.toBe(first.eventsHash);
     expect(first.problems).toEqual([]);
+  });
+
+  test("on a server is the same for the same seed, whatever stands still", async () => {
+    const faults: Fault[] = [
+      { kind: "freeze", probability: 0.02, ms: 60_000 },
+      { kind: "slowDisk", probability: 0.2, ms: 60_000 },
+      { kind: "connectionLost", probability: 0.05 },
+      { kind: "connectionHung", probability: 0.05 },
+    ];
+    const server = { engine: "postgres" } as const;
+    const [first, second, other] = [
+      await simulate(one(1, faults, server)),
+      await simulate(one(1, faults, server)),
+      await simulate(one(2, faults, server)),
+    ];
+    expect(second).toEqual(first);
+    expect(other.eventsHash).not.toBe(first.eventsHash);
+  });
+
+  test("keeps writers of a file waiting while a commit of one of them is on its way to the disk", async () => {
+    const isFirst: Fault["filter"] = ({ process }) => process === "first";
+    const slow: Fault = { kind: "slowDisk", probability: 1, maxTriggers: 1, ms: 1e8, filter: isFirst };
+    const said: string[] = [];
+    const { problems, fired, log } = await simulate(
+      one(1, [slow], {
+        async scenario(client) {
+          const [first, second] = [await client.open("first"), await client.open("second")];
+          const began = client.now;
+          const append = async (store: typeof first.store, session: string) => {
+            await store.history.append({ session, agent: "a" }, { role: "user", content: "said" });
+            said.push(`${session} after ${client.now - began}`);
+          };
+          const slowly = append(first.store, "slow");
+          await client.sleep(1);
+          await Promise.all([slowly, client.patiently(() => append(second.store, "other"))]);
+        },
+      }),
+    );
+    expect(problems).toEqual([]);
+    expect(fired).toEqual({ slowDisk: 1 });
+    const ms = Number(/first stands still for (\d+) ms at disk/.exec(log.join())?.[1]);
+    expect(ms).toBeGreaterThan(1000);
+    const [slowMs, otherMs] = ["slow", "other"].map((name) =>
+      Number(
+        said
+          .find((one) => one.startsWith(name))
+          ?.split(" ")
+          .at(-1),
+      ),
+    );
+    expect(slowMs).toBeGreaterThanOrEqual(ms - 1);
+    expect(otherMs).toBeGreaterThanOrEqual(ms - 1);
   });
 
   test.each([

@@ -1,5 +1,6 @@
 // One simulation: workers, a client that plays a scenario and a person who answers questions, each a process with a store of
-// its own on one real SQLite file, under faults; then what must hold whatever happened. The seed decides everything.
+// its own on one real SQLite file, under faults; then what must hold whatever happened. The seed decides everything. The file
+// is the store's own, or what a simulated server keeps its rows in.
 
 import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -10,18 +11,26 @@ import { realEnvironment } from "../../core/environment.ts";
 import type { Driver } from "../../storage/sql/driver.ts";
 import { faultyBlobs, type SharedBytes, sharedBlobs } from "./blobs.ts";
 import { Client, patiently } from "./client.ts";
+import { Disk, onDisk } from "./disk.ts";
 import { type Committed, faultyDriver } from "./driver.ts";
 import { engine } from "./engine.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { brokenInvariants, readAll } from "./invariants.ts";
 import { Place } from "./place.ts";
-import { dice, type Limits, Process, Scheduler, Stuck } from "./scheduler.ts";
+import { type PostgresTimeouts, postgresDriver, TIMEOUTS } from "./postgres.ts";
+import { dice, type Interference, type Limits, Process, Scheduler, Stuck } from "./scheduler.ts";
+import { SimulatedServer } from "./server.ts";
 import { type Effect, World } from "./world.ts";
 
 export interface Simulation {
   readonly seed: number;
   readonly agents?: readonly AnyAgent[];
   readonly faults?: readonly Fault[];
+  /**
+   * "sqlite": each process has the file open. "postgres": they are connected to a server, a commit takes several trips, and a
+   * transaction keeps its locks while its process stands still between two of them. "sqlite" when not given.
+   */
+  readonly engine?: "sqlite" | "postgres";
   /** How many; 2 when not given. One that dies is followed by another. */
   readonly workers?: number;
   readonly leaseMs?: number;
@@ -44,6 +53,8 @@ export interface Simulation {
 export interface Plant {
   readonly storage?: (storage: Storage) => Storage;
   readonly driver?: (driver: Driver, process: Process) => Driver;
+  /** With `engine: "postgres"`: what the driver does not ask of its server. */
+  readonly timeouts?: Partial<PostgresTimeouts>;
 }
 
 export interface Simulated {
@@ -66,6 +77,8 @@ export interface Simulated {
   readonly log: readonly string[];
 }
 
+/** To these nothing happens. */
+const SAFE: ReadonlySet<string> = new Set(["observer", "server"]);
 /** Short, against how often workers look: most of a simulation would be waiting otherwise. */
 const LEASE_MS = 10_000;
 const POLL_MS = 6000;
@@ -89,7 +102,9 @@ class Simulator {
   readonly #simulation: Simulation;
   readonly #plant: Plant;
   #place: Place | null = null;
+  #server: SimulatedServer | null = null;
   readonly #faults: Faults;
+  readonly #disk: Disk;
   readonly #world: World;
   readonly #scheduler: Scheduler;
   readonly #roll: () => number;
@@ -107,14 +122,21 @@ class Simulator {
     this.#faults = new Faults(simulation.seed, simulation.faults ?? []);
     this.#world = new World(this.#faults);
     this.#roll = dice(simulation.seed, "lives");
-    this.#scheduler = new Scheduler(simulation.seed, ({ name }, what) => {
-      if (name === "observer") return false;
-      return this.#faults.strike(["death"], { process: name, what, names: [] }) !== null;
-    });
+    this.#disk = new Disk(this.#faults);
+    this.#scheduler = new Scheduler(simulation.seed, ({ name }, what) => this.#interference(name, what));
+  }
+
+  #interference(process: string, what: string): Interference | null {
+    if (SAFE.has(process)) return null;
+    const at = { process, what, names: [] };
+    if (this.#faults.strike(["death"], at) !== null) return { kind: "death" };
+    const freeze = this.#faults.strike(["freeze"], at);
+    return freeze === null ? null : { kind: "freeze", ms: this.#faults.length(freeze) };
   }
 
   async play(): Promise<Simulated> {
     this.#place = await Place.take(new Process(this.#scheduler, "observer", 0).environment);
+    await this.#prepare();
     try {
       await this.#drive();
       const found = await this.#examine();
@@ -124,6 +146,18 @@ class Simulator {
       await this.#place.remove();
       throw error;
     }
+  }
+
+  /** What takes the machine time, and so another number of ticks the first time, comes before anything is scheduled. */
+  async #prepare(): Promise<void> {
+    const { workers = 2, engine } = this.#simulation;
+    const observed = await this.#placed().connect("observer");
+    if (engine === "postgres") {
+      this.#server = new SimulatedServer(observed, new Process(this.#scheduler, "server", 0), this.#disk);
+      return;
+    }
+    const names = Array.from({ length: workers }, (_, i) => `worker-${i + 1}`);
+    for (const name of ["client", "thief", ...names]) await this.#placed().connect(name);
   }
 
   async #drive(): Promise<void> {
@@ -144,6 +178,7 @@ class Simulator {
       await this.#scheduler.drive(over.promise, most);
       // From here on nothing goes wrong, and everything has to come to its end.
       this.#faults.end();
+      this.#scheduler.thawAll();
       await this.#scheduler.drive(this.#settled(), most);
     } catch (error) {
       if (!(error instanceof Stuck)) throw error;
@@ -210,7 +245,7 @@ class Simulator {
   async #open(process: Process): Promise<Holdfast> {
     const { environment } = process;
     const { blobs } = this.#simulation;
-    const real = await this.#connect(process.name);
+    const real = await this.#connect(process);
     const driver = faultyDriver(this.#plant.driver?.(real, process) ?? real, process, this.#faults, {
       committed: (commit) => {
         for (const run of commit.ends) this.#world.ended(run, process);
@@ -233,10 +268,17 @@ class Simulator {
    * A connection of its own for each who works; who dies leaves it to who comes after, for a transaction never spans two
    * steps and there is nothing to be seen of it. Those who only look share one.
    */
-  async #connect(name: string): Promise<Driver> {
-    const whose = name === "person" ? "observer" : name.replace(/^thief.*/, "thief");
+  async #connect(process: Process): Promise<Driver> {
+    const { name } = process;
+    const whose = name === "person" || this.#server !== null ? "observer" : name.replace(/^thief.*/, "thief");
+    const driver = await this.#placed().connect(whose);
+    if (this.#server === null) return onDisk(driver, process, this.#disk, TIMEOUTS.busyMs);
+    return postgresDriver(driver, this.#server, process, this.#faults, { ...TIMEOUTS, ...this.#plant.timeouts });
+  }
+
+  #placed(): Place {
     if (this.#place === null) throw new Error("bug: nobody connects before there is a place");
-    return this.#place.connect(whose);
+    return this.#place;
   }
 
   #committed(commit: Committed): void {
@@ -287,7 +329,7 @@ class Simulator {
     const { seed, blobs, purpose } = this.#simulation;
     const { steps, monotonic: ms, log } = this.#scheduler;
     const environment = realEnvironment();
-    const driver = await this.#connect("observer");
+    const driver = await this.#placed().connect("observer");
     const outside = blobs === true ? { blobs: sharedBlobs(this.#bytes) } : {};
     const store = await engine().openOn(driver, { environment, ...outside });
     const found = await readAll(store);

@@ -1,0 +1,136 @@
+// A driver for a simulated PostgreSQL: it sends each trip of a plan by itself, so that the process can stand still, die or
+// lose its connection between two of them, with the transaction open. It retries, waits and fails as the real one does.
+import { type Driver, LostRace, type Plan, type Row, StaleFence, type Trip } from "../../storage/sql/driver.ts";
+import { isRace, isUnreachable, postgresError } from "../../storage/sql/postgres/errors.ts";
+import { sqlite } from "../../storage/sql/sqlite/dialect.ts";
+import { bound } from "./driver.ts";
+import type { Faults, Opportunity } from "./faults.ts";
+import { never, type Process } from "./scheduler.ts";
+import { LOCK_ROW, type ServerConnection, type ServerTimeouts, type SimulatedServer } from "./server.ts";
+
+/** What the driver asks of its server, and how long it waits itself. */
+export interface PostgresTimeouts extends ServerTimeouts {
+  /** Until a connection that does not answer is given up; TCP by itself takes a quarter of an hour. */
+  readonly hungMs: number;
+  /** For others that hold what a commit needs. */
+  readonly busyMs: number;
+}
+
+/** As the real driver has it. */
+export const TIMEOUTS: PostgresTimeouts = {
+  lockMs: null,
+  idleInTransactionMs: null,
+  hungMs: 924_000,
+  busyMs: 30_000,
+};
+
+const MOST_RACES = 100;
+const TARGET = "simulated PostgreSQL";
+
+export function postgresDriver(
+  real: Driver,
+  server: SimulatedServer,
+  process: Process,
+  faults: Faults,
+  timeouts: PostgresTimeouts,
+): Driver {
+  const client = new PostgresClient(server, process, faults, timeouts);
+  return {
+    ...bound(real),
+    // Its SQL is SQLite's, but for the guards whose rows are locked.
+    dialect: { ...sqlite, lockRow: LOCK_ROW },
+    transact: (plan) => client.transact(plan),
+    read: (sql, params) => client.read(() => server.read(sql, params)),
+  };
+}
+
+class PostgresClient {
+  readonly #server: SimulatedServer;
+  readonly #process: Process;
+  readonly #faults: Faults;
+  readonly #timeouts: PostgresTimeouts;
+
+  constructor(server: SimulatedServer, process: Process, faults: Faults, timeouts: PostgresTimeouts) {
+    this.#server = server;
+    this.#process = process;
+    this.#faults = faults;
+    this.#timeouts = timeouts;
+  }
+
+  async transact<T>(plan: () => Plan<T>): Promise<T> {
+    const { environment } = this.#process;
+    const deadline = environment.monotonic() + this.#timeouts.busyMs;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#drive(plan());
+      } catch (error) {
+        if (error instanceof StaleFence) throw error;
+        const isLost = isRace(error) || error instanceof LostRace;
+        if (!isLost || attempt >= MOST_RACES || environment.monotonic() >= deadline) throw postgresError(error, TARGET);
+      }
+      await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
+    }
+  }
+
+  async #drive<T>(plan: Plan<T>): Promise<T> {
+    const connection = this.#server.connect(this.#process);
+    try {
+      let next = plan.next();
+      while (!next.done) next = plan.next(await this.#trip(connection, next.value));
+      this.#server.disconnect(connection);
+      return next.value;
+    } catch (error) {
+      // Of a connection that does not work any more the server hears nothing.
+      if (!isUnreachable(error)) this.#server.disconnect(connection);
+      throw error;
+    }
+  }
+
+  async #trip(connection: ServerConnection, trip: Trip): Promise<readonly (readonly Row[])[]> {
+    const at = { process: this.#process.name, what: "trip", names: [trip.last ? "commit" : "statement"] };
+    await this.#process.turn("trip");
+    const delay = this.#faults.strike(["latency"], at);
+    if (delay !== null) await this.#process.environment.sleep(this.#faults.length(delay));
+    const execute = () => this.#server.execute(connection, trip, this.#timeouts);
+    return this.#sent(at, execute, trip.last ? "acknowledge" : "answer", () => this.#server.disconnect(connection));
+  }
+
+  async read(read: () => Promise<readonly Row[]>): Promise<readonly Row[]> {
+    const at = { process: this.#process.name, what: "read", names: [] };
+    try {
+      return await this.#sent(at, read, "read", () => {});
+    } catch (error) {
+      throw postgresError(error, TARGET);
+    }
+  }
+
+  async #sent<T>(at: Opportunity, execute: () => Promise<T>, answer: string, lost: () => void): Promise<T> {
+    const struck = this.#faults.strike(["connectionLost", "connectionHung"], at);
+    if (struck === null) return this.#answered(execute(), answer);
+    if (this.#faults.part(2) === 1) {
+      // It happens, and the answer is lost; what the server did not like is lost with it.
+      const done = execute().catch(() => {});
+      if (struck.kind === "connectionLost") await this.#answered(done, answer);
+    }
+    if (struck.kind === "connectionLost") {
+      lost();
+      throw broken("ECONNRESET");
+    }
+    await this.#process.environment.sleep(this.#timeouts.hungMs);
+    throw broken("ETIMEDOUT");
+  }
+
+  /** What the server says reaches the process when it is its turn; never when it is dead by then. */
+  async #answered<T>(answer: Promise<T>, what: string): Promise<T> {
+    const settled = await Promise.allSettled([answer]);
+    await this.#process.turn(what);
+    const [result] = settled;
+    if (this.#process.isDead) return never();
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  }
+}
+
+function broken(code: string): Error {
+  return Object.assign(new Error(`simulated: the connection is gone (${code})`), { code });
+}
