@@ -1,7 +1,6 @@
 // The composition root: from a URL to a store. The only place that knows both the rules and the engines.
 import { type Stats, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname } from "node:path";
 import { createAgents } from "./agents/agents.ts";
 import { createArchives } from "./archive/archives.ts";
 import { createCaptures } from "./captures/captures.ts";
@@ -12,10 +11,11 @@ import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
 import type { Payloads } from "./contracts/payloads.ts";
 import type { Storage } from "./contracts/storage.ts";
-import { checkFields, checkInt, checkOneOf, checkRecord, invalid } from "./core/check.ts";
+import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fenced, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
+import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
@@ -79,7 +79,7 @@ const OPTIONS = [
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */
 export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
   const settings = checkOptions(options);
-  const target = parseUrl(url);
+  const target = parseStoreUrl(url);
   return openDriver(await connect(target, settings), target.shown, settings, options);
 }
 
@@ -242,100 +242,7 @@ function checkOptions(options: OpenOptions): Settings {
   };
 }
 
-/** `shown` is what errors and info() say: never a password. */
-type Target =
-  | { readonly kind: "sqlite"; readonly path: string; readonly shown: string }
-  | { readonly kind: "postgres"; readonly url: string; readonly schema: string; readonly shown: string };
-
-function parseUrl(url: unknown): Target {
-  if (typeof url !== "string") throw invalid("url", 'a file path, ":memory:" or postgres://…', url);
-  if (url === ":memory:") return { kind: "sqlite", path: url, shown: url };
-  if (/^postgres(ql)?:/i.test(url)) return parsePostgres(url);
-  if (/^file:\/\//i.test(url)) return sqliteTarget(fromFileUrl(url), url);
-  // As SQLite itself reads it: a path, relative to where we are.
-  if (/^file:/i.test(url)) return sqliteTarget(url.slice("file:".length), url);
-  // A single letter is a drive of Windows; more of them name a kind of store. What follows may hold a password.
-  const scheme = /^[a-z][a-z0-9+.-]+:/i.exec(url.trim())?.[0];
-  if (scheme !== undefined || /:\/\/|^\W*postgres\S*@/i.test(url)) {
-    throw badUrl(
-      `${scheme ?? "that URL"}…`,
-      "there is no store of that kind; a file with such a name needs ./ before it",
-    );
-  }
-  return sqliteTarget(url, url);
-}
-
-function fromFileUrl(url: string): string {
-  try {
-    return fileURLToPath(url);
-  } catch {
-    throw badUrl("file://…", "it is not a file URL of this machine");
-  }
-}
-
-function sqliteTarget(path: string, shown: string): Target {
-  if (path === "" || path.includes("\0")) throw badUrl(JSON.stringify(path), "it is not a path");
-  return { kind: "sqlite", path: resolve(path), shown };
-}
-
-function parsePostgres(text: string): Target {
-  let url: URL;
-  try {
-    url = new URL(text);
-    // The client decodes them, and fails with what it could not.
-    for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
-  } catch {
-    throw badUrl("postgres://…", "it cannot be parsed; a password must be percent-encoded");
-  }
-  const schema = url.searchParams.get("schema") ?? "holdfast";
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) {
-    throw badUrl(`?schema=${schema}`, "a schema is a name of letters, digits and _, at most 63");
-  }
-  for (const name of url.searchParams.keys()) if (!isParameter(name)) throw unknownParameter(name);
-  url.searchParams.delete("schema");
-  const shown = `postgres://${url.host}${url.pathname}?schema=${schema}`;
-  return { kind: "postgres", url: url.href, schema, shown };
-}
-
-/** The client sends what it does not know to the server, whose refusal would not say what was meant. */
-const PARAMETERS = [
-  "schema",
-  "sslmode",
-  "ssl",
-  "sslnegotiation",
-  "target_session_attrs",
-  "application_name",
-  "options",
-  "role",
-  "connect_timeout",
-  "idle_timeout",
-  "max_lifetime",
-  "keep_alive",
-  "prepare",
-  "max_pipeline",
-  "statement_timeout",
-  "lock_timeout",
-  "transaction_timeout",
-  "idle_session_timeout",
-  "idle_in_transaction_session_timeout",
-];
-
-/** With a dot it is a setting of the caller's own. */
-function isParameter(name: string): boolean {
-  return PARAMETERS.includes(name) || name.includes(".");
-}
-
-function unknownParameter(name: string): HoldfastError {
-  return badUrl(`postgres://…?${name}=…`, `there is no parameter "${name}"; there are ${PARAMETERS.join(", ")}`);
-}
-
-function badUrl(shown: string, why: string): HoldfastError {
-  return new HoldfastError("BadUrl", `cannot open ${shown}: ${why}`, {
-    hint: 'Give a file path, ":memory:", or postgres://user@host/database?schema=name.',
-  });
-}
-
-async function connect(target: Target, settings: Settings): Promise<Driver> {
+async function connect(target: StoreTarget, settings: Settings): Promise<Driver> {
   if (target.kind === "postgres") return openPostgres({ ...settings, url: target.url, schema: target.schema });
   if (target.path !== ":memory:") {
     const directory = dirname(target.path);

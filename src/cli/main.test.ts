@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
+import { hidePassword } from "../core/store-url.ts";
 import { type CaptureOptions, capture } from "./capture.ts";
 import { isGroup } from "./command.ts";
 import { EXIT_MEANINGS, exitOf } from "./exit.ts";
@@ -12,7 +13,7 @@ import { processIo } from "./io.ts";
 import { main } from "./main.ts";
 import { Output } from "./output.ts";
 import { COMMANDS } from "./registry.ts";
-import { chooseStore, withoutPassword } from "./store.ts";
+import { chooseStore } from "./store.ts";
 import { displayWidth } from "./terminal.ts";
 
 let cwd: string;
@@ -200,11 +201,13 @@ describe("the store of a command", () => {
   });
 
   test("is shown without its password", () => {
-    expect(withoutPassword("postgres://me:s3cr3t@host:5432/db")).toBe("postgres://me:***@host:5432/db");
-    expect(withoutPassword("postgres://me:p@ss:w@rd@host/db?x=1")).toBe("postgres://me:***@host/db?x=1");
-    expect(withoutPassword("postgres://host/db?user=me&password=s3cr3t")).toBe(
-      "postgres://host/db?user=me&password=***",
-    );
-    expect(withoutPassword("a:b@c.db")).toBe("a:b@c.db");
+    expect(hidePassword("postgres://me:s3cr3t@host:5432/db")).toBe("postgres://me:***@host:5432/db");
+    expect(hidePassword("postgres://me:p@ss:w@rd@host/db?x=1")).toBe("postgres://me:***@host/db?x=1");
+    expect(hidePassword("postgres://host/db?user=me&password=s3cr3t")).toBe("postgres://host/db?user=me&password=***");
+    expect(hidePassword("./a:b@c.db")).toBe("./a:b@c.db");
+    for (const text of ["a:b@c.db", "//me:s3cr3t@host/db", "user=me password=s3cr3t", "postgres:/me:s3cr3t@host/db"]) {
+      expect(hidePassword(text)).toBe("***");
+    }
+    expect(hidePassword("postgres://me:1/s3cr3t@host/db")).toBe("postgres://***");
   });
 });

@@ -8,6 +8,7 @@ import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Session } from "../contracts/sessions.ts";
 import { checkStore } from "../core/locator.ts";
+import { hidePassword, mayHoldPassword } from "../core/store-url.ts";
 import { UsageError } from "./failure.ts";
 import { givenFileMode } from "./file-mode.ts";
 import type { Io } from "./io.ts";
@@ -31,7 +32,7 @@ export function chooseStore(store: string | undefined, blobDirectory: string | u
   const directory = blobDirectory ?? (io.env.HOLDFAST_BLOB_DIR || undefined);
   return {
     url: isPath(given) ? path.resolve(io.cwd, given) : given,
-    name: withoutPassword(given),
+    name: hidePassword(given),
     blobDirectory: directory === undefined ? undefined : path.resolve(io.cwd, directory),
     fileMode: givenFileMode(io.env),
   };
@@ -48,15 +49,10 @@ export function storeOptions(name: string | undefined, blobDirectory: string | u
   return store + (blobDirectory === undefined ? "" : ` --blob-dir ${quoted(blobDirectory)}`);
 }
 
+/** What looks like a password is left to open(), which refuses it without showing it. */
 function isPath(url: string): boolean {
+  if (mayHoldPassword(url)) return false;
   return url !== "" && url !== ":memory:" && !/^(file|postgres|postgresql):|^[a-z][a-z0-9+.-]+:\/\//i.test(url);
-}
-
-/** postgres://me:secret@host/db → postgres://me:***@host/db */
-export function withoutPassword(url: string): string {
-  return url
-    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, "$1:***@")
-    .replace(/([?&]password=)[^&#]*/gi, "$1***");
 }
 
 function isDefault({ name }: StoreChoice): boolean {
