@@ -2,14 +2,15 @@
 import { PRAGMAS } from "../foundation/floor.ts";
 import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
+import { checking } from "./check.ts";
 import { datalog, datalogOn } from "./datalog.ts";
 import { lineage, lineageOn } from "./lineage.ts";
 
 export function sessions(): Suite {
   const server = new SharedServer();
   return {
-    about: "forks, heads and turns; Datalog against SQL by hand and against DataScript",
-    benches: [lineage, datalog, lineageOn(server), datalogOn(server)],
+    about: "forks, heads and turns; Datalog against SQL by hand and against DataScript; checks of large stores",
+    benches: [lineage, datalog, checking, lineageOn(server), datalogOn(server)],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,
     close: () => server.stop(),
