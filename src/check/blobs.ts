@@ -11,8 +11,8 @@ import { compareLinks, namesIn } from "./links.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Reading } from "./patience.ts";
 import type { Progress } from "./progress.ts";
-import { readNamingBlobs } from "./references.ts";
-import type { BlobUse } from "./subject.ts";
+import { readManifests } from "./references.ts";
+import type { BlobUse, Survey } from "./subject.ts";
 
 type Count = (what: string, n?: number) => void;
 
@@ -37,8 +37,10 @@ export async function checkParts(storage: Storage, look: Look): Promise<void> {
 }
 
 /** Every blob that somebody may still ask for; what has expired waits for gc and is counted. */
-export async function checkBytes(storage: Storage, blobs: Reading, look: Look, progress: Progress): Promise<void> {
-  const contents = look.wants("blob-link-missing") ? await readNamingBlobs(storage) : null;
+export async function checkBytes(survey: Survey, blobs: Reading, look: Look, progress: Progress): Promise<void> {
+  const { storage, contents } = survey;
+  const manifests = await readManifests(storage);
+  const useOf = (no: number): BlobUse | null => (contents.has(no) ? "content" : manifests.has(no) ? "manifest" : null);
   for await (const row of rowsOf<CheckedBlobRow>((last) => storage.query("check.blobs", last?.no ?? 0, PAGE))) {
     checkColumns(look, row);
     if (row.form === HOLDER) continue;
@@ -47,7 +49,7 @@ export async function checkBytes(storage: Storage, blobs: Reading, look: Look, p
     const isInTime = row.expires_at === null || row.expires_at > storage.environment.now();
     if (!isKept && !isInTime) continue;
     progress.count("blobs");
-    const as = contents?.useOf(row.no) ?? null;
+    const as = useOf(row.no);
     const names = await readThrough(blobs, look, row.sha256, { progress, ...(as === null ? {} : { as }) });
     if (names === null) continue;
     const links: (Uint8Array | null)[] = [];

@@ -8,6 +8,7 @@ import { checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { findSession } from "../sessions/find.ts";
 import { type Locate, withoutHead } from "../sessions/locate.ts";
 import { checkAgents, checkBlocks } from "./agents.ts";
+import { BlobSet } from "./blob-set.ts";
 import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./blobs.ts";
 import { checkEngine, type EngineOutcome } from "./engine.ts";
 import { Findings, type Look } from "./findings.ts";
@@ -91,6 +92,7 @@ async function checkAlone(run: Run, mode: CheckMode, id: string): Promise<null> 
 function surveyOf({ storage, progress }: Run, alone: boolean, more: Pick<Survey, "blob">): Survey {
   return {
     ...{ storage, count: progress.count, sound: new Set(), cyclic: new Set(), recounted: new Map(), alone },
+    contents: new BlobSet(),
     ...more,
   };
 }
@@ -152,7 +154,7 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
   progress.tell();
   await checkPart(run, [], (found) => checkParts(storage, found));
   if (findings.wants("blob-hash-mismatch", "blob-link-missing")) {
-    await checkPart(run, [], (found) => checkBytes(storage, blobs, found, progress));
+    await checkPart(run, [], (found) => checkBytes(survey, blobs, found, progress));
   }
   progress.tell();
   if (findings.wants("blob-refs-wrong")) await checkPart(run, [], (found) => checkReferences(storage, found));

@@ -248,7 +248,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   "page-damaged": {
     mode: "deep",
     meaning: "the database's own check, or a read, found damaged pages of a table or of the file",
-    hint: "Keep a copy of the file, its -wal and -shm; restore a backup, or salvage with `sqlite3 .recover`.",
+    hint: "Keep a copy of the file with its -wal and -shm, or of the server's data; restore a backup, or salvage with `sqlite3 .recover`.",
   },
   "schema-damaged": {
     mode: "deep",

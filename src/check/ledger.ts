@@ -8,6 +8,7 @@ import { rowId } from "../core/row-id.ts";
 import { RunsSaid } from "../core/runs-said.ts";
 import { BoardsSaid } from "./boards.ts";
 import { CapturesSaid } from "./captures.ts";
+import { countChars } from "./char-count.ts";
 import type { Look } from "./findings.ts";
 import { verifyLog } from "./log.ts";
 import { Marks } from "./marks.ts";
@@ -338,6 +339,10 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
     reader.see(event);
     if (event.role === null) return;
     count("messages");
+    if (event.content !== null) survey.contents.add(event.content);
+    if (event.words !== null && event.chars !== countChars(event.words)) {
+      look.report("row-mismatch", [rowId(session.id, event.seq)], { table: "events", column: "chars" });
+    }
     reader.message(event.erased_seq !== null && event.erased_seq > session.seq ? null : event.erased_seq);
   });
   if (survey.blob !== undefined) await readContents(survey, look, session, end);

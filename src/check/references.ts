@@ -8,7 +8,6 @@ import { toRef } from "../core/bytes.ts";
 import { BlobSet } from "./blob-set.ts";
 import type { Look } from "./findings.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
-import type { BlobUse } from "./subject.ts";
 
 /** Blobs whose references are counted in one pass: four bytes each. */
 const COUNTED_AT_ONCE = 16_777_216;
@@ -42,18 +41,11 @@ export async function checkReferences(storage: Storage, look: Look): Promise<voi
   }
 }
 
-/** Blobs whose bytes name other blobs, by what rows have them for. */
-export interface NamingBlobs {
-  useOf(no: number): BlobUse | null;
-}
-
-export async function readNamingBlobs(storage: Storage): Promise<NamingBlobs> {
-  const [contents, manifests] = [new BlobSet(), new BlobSet()];
-  await eachEventBlob(storage, (no, isMessage) => {
-    if (isMessage) contents.add(no);
-  });
-  await eachRowBlob(storage, "captures", (no) => manifests.add(no));
-  return { useOf: (no) => (contents.has(no) ? "content" : manifests.has(no) ? "manifest" : null) };
+/** The blobs that captures have as their lists of files. */
+export async function readManifests(storage: Storage): Promise<BlobSet> {
+  const found = new BlobSet();
+  await eachRowBlob(storage, "captures", (no) => found.add(no));
+  return found;
 }
 
 /** How often each blob behind a number was named; the array grows as it is needed, because most stores have few blobs. */
@@ -137,12 +129,11 @@ async function countReferences(storage: Storage, add: (no: number) => void): Pro
   }
 }
 
-async function eachEventBlob(storage: Storage, see: (no: number, isMessage: boolean) => void): Promise<void> {
+async function eachEventBlob(storage: Storage, add: (no: number) => void): Promise<void> {
   for (let after = BEFORE_ALL; ; ) {
     const [last] = await storage.query("check.eventsUpTo", after, EVENTS_AT_ONCE);
     if (last?.upto == null) return;
-    const rows = await storage.query("check.refs.events", after, last.upto);
-    for (const { blob_no, message } of rows) see(blob_no, message === 1);
+    for (const { blob_no } of await storage.query("check.refs.events", after, last.upto)) add(blob_no);
     after = last.upto;
   }
 }

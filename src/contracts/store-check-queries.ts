@@ -63,8 +63,8 @@ type References = {
 export interface StoreCheckQueries extends References {
   /** The number of the last of so many events behind another. */
   "check.eventsUpTo": Read<[after: number, limit: number], { readonly upto: number | null }>;
-  /** The blobs that events behind a number and up to another name; `message`: as the content of one. */
-  "check.refs.events": Read<[after: number, upTo: number], { readonly blob_no: number; readonly message: number }>;
+  /** The blobs that events behind a number and up to another name. */
+  "check.refs.events": Read<[after: number, upTo: number], { readonly blob_no: number }>;
   "check.blockRefs": Read<
     [afterBlock: string, afterVersion: number, limit: number],
     {

@@ -31,6 +31,7 @@ const ROWS: readonly Row[] = [
   ["session_tags", "tag", `DELETE FROM session_tags WHERE ${CHAT}`],
   set("aliases", "created_at", "created_at + 1", "name = 'the-chat'"),
   ["aliases", "", "UPDATE aliases SET name = 'another' WHERE name = 'the-chat'", "row-without-event"],
+  set("events", "chars", "chars + 1", `${CHAT} AND words IS NOT NULL AND role IS NOT NULL AND erased_seq IS NULL`),
   set("turns", "agent_no", "NULL", ENDED),
   set("turns", "run", "'another'", ENDED),
   set("turns", "branch", "branch + 1", `${ENDED} AND status = 'done'`),

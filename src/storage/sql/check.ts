@@ -208,8 +208,7 @@ export const queries = {
   "check.eventsUpTo":
     "SELECT max(k.no) AS upto FROM (SELECT r.no FROM events r WHERE r.no > ? ORDER BY r.no LIMIT ?) k",
   "check.refs.events":
-    "SELECT r.content AS blob_no, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message FROM events r " +
-    "WHERE r.no > ? AND r.no <= ? AND r.content IS NOT NULL",
+    "SELECT r.content AS blob_no FROM events r " + "WHERE r.no > ? AND r.no <= ? AND r.content IS NOT NULL",
   "check.refs.annotations": referencesBy("annotations", ["session_no", "seq"], ["payload"]),
   "check.refs.state": referencesBy("state", ["session_no", "branch", "key", "seq"], ["value"]),
   "check.refs.evals": referencesBy("evals", ["session_no", "first_seq", "seq"], EVAL_BLOBS),

@@ -562,7 +562,7 @@ SELECT r.seq, r.content AS content_no FROM events r LEFT JOIN blobs b ON b.no = 
 -- check.eventsUpTo
 SELECT max(k.no) AS upto FROM (SELECT r.no FROM events r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER)) k;
 -- check.refs.events
-SELECT r.content AS blob_no, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message FROM events r WHERE r.no > ? AND r.no <= ? AND r.content IS NOT NULL;
+SELECT r.content AS blob_no FROM events r WHERE r.no > ? AND r.no <= ? AND r.content IS NOT NULL;
 -- check.refs.annotations
 SELECT r.session_no, r.seq, r.payload AS blob_0 FROM annotations r WHERE (r.session_no, r.seq) > (?, ?) ORDER BY r.session_no, r.seq LIMIT CAST(? AS INTEGER);
 -- check.refs.state

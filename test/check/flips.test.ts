@@ -1,0 +1,161 @@
+// Bits changed anywhere in a store's file: each is named by check(), refused by open(), or changes nothing that anybody
+// reads. What is compared with nothing (docs/checker.md) is the only exception, column by column.
+import { readFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
+import { DamagedFile, type Flip } from "./damaged-file.ts";
+
+const FLIPS = scaled({ short: 60, long: 2_000 });
+const INDEX_FLIPS = scaled({ short: 30, long: 500 });
+
+/** Columns of which no other row, no log and no index says what they must be. */
+const UNPROVEN = [
+  ...["sessions.title", "sessions.metadata", "invocations.label", "boards.label", "tasks.title", "tasks.note"],
+  ...["agents.name", "agents.agent_type", "agents.model", "agents.system", "agents.tool_ids", "agents.metadata"],
+  ...["agents.created_at", "agents.updated_at", "agents.version"],
+  ...["blocks.label", "blocks.char_limit", "blocks.description", "blocks.read_only", "block_versions.edit"],
+  ...["block_versions.at", "blobs.media", "blobs.utf8", "blobs.stored", "blobs.pinned", "blobs.expires_at"],
+  ...["blobs.epoch", "blobs.condemned", "blobs.created_at", "segments.sealed", "segments.created_at"],
+  ...["segments.touched_at", "segments.sha256", "segment_frames.stored", "captures.cwd", "captures.config_dir"],
+  ...[
+    "captures.project_key",
+    "captures.agent_version",
+    "runs.beat",
+    "counters.n",
+    "holdfast_meta.value",
+    "events.chars",
+  ],
+];
+
+let seed = 1;
+function random(below: number): number {
+  seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+  return Math.floor((seed / 2_147_483_648) * below);
+}
+
+let file: DamagedFile;
+beforeAll(async () => {
+  file = await DamagedFile.fill();
+});
+afterAll(() => file.end());
+
+async function judgeAll(flips: readonly Flip[]) {
+  const outcomes = { refused: 0, named: 0, unaffected: 0, unproven: 0 };
+  const missed: string[] = [];
+  for (const flip of flips) {
+    const verdict = await file.judge(flip);
+    if (verdict.outcome !== "silent") outcomes[verdict.outcome]++;
+    else if (verdict.changed.length === 0) outcomes.unaffected++;
+    else if (verdict.changed.every((column) => UNPROVEN.includes(column))) outcomes.unproven++;
+    else missed.push(`byte ${flip.at}, bit ${flip.bit}: ${verdict.changed.join(", ")}`);
+  }
+  return { outcomes, missed };
+}
+
+describe("a changed bit", () => {
+  test("SE10 anywhere in the file is named, refused or changes nothing that is compared", {
+    timeout: 3_600_000,
+  }, async () => {
+    const flips = Array.from({ length: FLIPS }, () => ({ at: random(file.bytes.length), bit: random(8) }));
+    const { outcomes, missed } = await judgeAll(flips);
+    expect(missed).toEqual([]);
+    expect(outcomes.named).toBeGreaterThan(FLIPS / 10);
+    expect(outcomes.unproven).toBeLessThan(FLIPS / 10);
+  });
+
+  test("SE10 in a page of an index is named, or every read goes on as before", { timeout: 3_600_000 }, async () => {
+    const flips = indexFlips(INDEX_FLIPS);
+    const { outcomes, missed } = await judgeAll(flips);
+    expect(missed).toEqual([]);
+    expect(outcomes.unproven).toBe(0);
+    expect(outcomes.named + outcomes.refused).toBeGreaterThan(INDEX_FLIPS / 3);
+  });
+
+  test("SE10 that hides a session from get() is named with the index, and REINDEX mends it", async () => {
+    const index = "sqlite_autoindex_sessions_1";
+    const page = pagesOf(index)[0] ?? 0;
+    const bytes = file.bytes.subarray((page - 1) * 4096, page * 4096);
+    const at = (page - 1) * 4096 + bytes.indexOf("chat");
+    expect(bytes.indexOf("chat")).toBeGreaterThan(0);
+    file.write([{ at, bit: 1 }]);
+    const hf = await open(file.path, { create: false });
+    try {
+      expect(await hf.sessions.get("chat"), "hidden").toBeNull();
+      const { issues, engine } = await hf.check();
+      expect(engine).toEqual({ check: "integrity_check", notRun: null });
+      expect(issues[0]).toMatchObject({
+        kind: "index-damaged",
+        rows: [index],
+        hint: expect.stringContaining("REINDEX"),
+      });
+      expect((await hf.check({ mode: "quick" })).engine).toBeNull();
+    } finally {
+      await hf.close();
+    }
+    run(`REINDEX ${index}`);
+    const mended = await open(file.path, { create: false });
+    expect((await mended.check()).issues).toEqual([]);
+    await mended.close();
+  });
+
+  test("SE10 a missing index and a changed table are named, and nothing is read through them", async () => {
+    file.write();
+    run("DROP INDEX sessions_agent");
+    run("ALTER TABLE tasks ADD COLUMN more TEXT");
+    const hf = await open(file.path, { create: false });
+    const { issues } = await hf.check();
+    await hf.close();
+    expect(issues.map(({ kind, rows }) => [kind, rows])).toEqual([
+      ["schema-damaged", ["sessions_agent"]],
+      ["schema-damaged", ["tasks"]],
+    ]);
+  });
+
+  test("SE10 a page that cannot be read is named, and the rest is checked all the same", async () => {
+    const [page = 0] = pagesOf("calls");
+    // The kind of page, in the first byte of a b-tree's page.
+    file.write([{ at: (page - 1) * 4096, bit: 3 }]);
+    const hf = await open(file.path, { create: false });
+    const { issues, counts } = await hf.check();
+    await hf.close();
+    expect(issues.filter(({ kind }) => kind === "page-damaged").map(({ rows }) => rows)).toContainEqual(["chat"]);
+    expect(counts.blobs).toBeGreaterThan(0);
+  });
+
+  test("SE10 docs/checker.md lists every column that is compared with nothing", () => {
+    const page = readFileSync(new URL("../../docs/checker.md", import.meta.url), "utf8");
+    for (const column of UNPROVEN) expect(page).toContain(`\`${column}\``);
+  });
+});
+
+function run(sql: string): void {
+  const db = new DatabaseSync(file.path);
+  db.exec(sql);
+  db.close();
+}
+
+function pagesOf(name: string): readonly number[] {
+  file.write();
+  const db = new DatabaseSync(file.path, { readOnly: true });
+  const rows = db.prepare("SELECT pageno FROM dbstat WHERE name = ? ORDER BY pageno").all(name);
+  db.close();
+  return rows.map(({ pageno }) => Number(pageno));
+}
+
+/** In the cells of the pages of all indexes, and not in the free middle of a page. */
+function indexFlips(count: number): readonly Flip[] {
+  file.write();
+  const db = new DatabaseSync(file.path, { readOnly: true });
+  const pages = db
+    .prepare(
+      "SELECT pageno, payload FROM dbstat WHERE payload > 0 AND name IN (SELECT name FROM sqlite_master WHERE type = 'index')",
+    )
+    .all();
+  db.close();
+  return Array.from({ length: count }, () => {
+    const { pageno = 1, payload = 1 } = pages[random(pages.length)] ?? {};
+    return { at: Number(pageno) * 4096 - 1 - random(Number(payload)), bit: random(8) };
+  });
+}
