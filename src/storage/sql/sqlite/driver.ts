@@ -33,6 +33,8 @@ import { reclaim, rewrite, type Space } from "./space.ts";
 import { type OpenFile, openFile, WriterThread } from "./writer-thread.ts";
 
 const POLL_MS = 20;
+/** Of a thread that writes very many rows: pages of their indexes are written once instead of again and again. */
+const LARGE_CACHE = "cache_size = -65536";
 /** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;
 
@@ -113,7 +115,7 @@ class SqliteDriver implements Driver {
     let thread: WriterThread | null = null;
     let why = "another file has the name of the store's";
     try {
-      thread = new WriterThread(path, file, writerPragmas(this.#options));
+      thread = new WriterThread(path, file, [...writerPragmas(this.#options), LARGE_CACHE]);
       if (await thread.open()) return thread;
     } catch (error) {
       why = String(error);

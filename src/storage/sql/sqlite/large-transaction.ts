@@ -50,6 +50,8 @@ export class ThreadTransaction {
   readonly #texts: BulkTexts;
   readonly #slice: TimeSlice;
   readonly #staged = new Map<Step, number>();
+  /** On their way: the thread need not wait for the main thread between two of them, while everybody waits for its lock. */
+  readonly #writes: Promise<unknown>[] = [];
 
   constructor(thread: WriterThread, texts: BulkTexts, environment: Environment) {
     this.#thread = thread;
@@ -67,8 +69,12 @@ export class ThreadTransaction {
     }
   }
 
-  run<T>(plan: Plan<T>): Promise<T> {
-    return driveInSlices(plan, this.#slice, (step) => this.#step(step));
+  async run<T>(plan: Plan<T>): Promise<T> {
+    const [driven] = await Promise.allSettled([driveInSlices(plan, this.#slice, (step) => this.#step(step))]);
+    // What failed first is why others failed.
+    for (const write of this.#writes) await write;
+    if (driven.status === "rejected") throw driven.reason;
+    return driven.value;
   }
 
   async #step(step: Step): Promise<readonly Row[]> {
@@ -80,12 +86,18 @@ export class ThreadTransaction {
       case "settle":
         return [];
       case "bulk": {
-        const id = this.#staged.get(step);
-        if (id !== undefined) return this.#thread.writeStaged(id);
         // Whoever fences must be told how many rows were changed.
         if (step.spec.verb === "fence") throw new Error("bug: a large transaction has a fence");
-        return this.#thread.write(this.#texts.of(step.spec), packRows(step.rows));
+        const id = this.#staged.get(step);
+        const texts = this.#texts.of(step.spec);
+        this.#send(id === undefined ? this.#thread.write(texts, packRows(step.rows)) : this.#thread.writeStaged(id));
+        return [];
       }
     }
+  }
+
+  #send(write: Promise<unknown>): void {
+    this.#writes.push(write);
+    write.catch(() => {});
   }
 }
