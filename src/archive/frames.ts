@@ -1,10 +1,11 @@
 // The file of an archive (docs/format.md): a line that says what it is, then frames, each a kind, two lengths and zstd,
 // and at the end the SHA-256 of all before it. A reader believes no length before it has looked at it.
 import { createHash } from "node:crypto";
-import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { encodeText, sameBytes } from "../core/bytes.ts";
+import { WINDOW_LOG_MAX } from "../core/unpack.ts";
 
 export const FORMAT = 1;
 const MAGIC = "holdfast-archive ";
@@ -16,6 +17,9 @@ export const MOST_FRAME_BYTES = 64 * 1024 * 1024;
 /** What a writer puts into one, unless a single row is longer. */
 export const FRAME_BYTES = 1024 * 1024;
 const LONGEST_FIRST_LINE = 64;
+/** Of what is decompressed: one piece where that is possible, whatever size is claimed. */
+const SMALLEST_CHUNK = 1024;
+const LARGEST_CHUNK = 4 * 1024 * 1024;
 
 export type FrameKind = "manifest" | "rows" | "blob" | "data" | "end";
 const LETTERS = { manifest: "M", rows: "R", blob: "B", data: "D", end: "E" } as const;
@@ -65,8 +69,13 @@ export interface Frame {
   readonly bytes: Uint8Array;
 }
 
+export interface ReadFrame extends Frame {
+  /** Its bytes in the file. */
+  readonly packedBytes: number;
+}
+
 /** Frames in order; it ends only when the file is whole. */
-export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Frame> {
+export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<ReadFrame> {
   const input = new Input(source);
   try {
     yield* framesOf(input);
@@ -75,7 +84,7 @@ export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<U
   }
 }
 
-async function* framesOf(input: Input): AsyncGenerator<Frame> {
+async function* framesOf(input: Input): AsyncGenerator<ReadFrame> {
   const hash = createHash("sha256");
   hash.update(await firstLine(input));
   for (;;) {
@@ -94,7 +103,7 @@ async function* framesOf(input: Input): AsyncGenerator<Frame> {
     }
     hash.update(head);
     hash.update(stored);
-    yield { kind, bytes: unpacked(stored, size) };
+    yield { kind, bytes: unpacked(stored, size), packedBytes: length };
   }
 }
 
@@ -118,7 +127,11 @@ function unpacked(stored: Uint8Array, size: number): Uint8Array {
   let bytes: Uint8Array;
   try {
     if (stored.length === 0 || size === 0) throw new Error("it is empty");
-    bytes = zstdDecompressSync(stored, { maxOutputLength: size });
+    bytes = zstdDecompressSync(stored, {
+      chunkSize: Math.min(Math.max(size + 1, SMALLEST_CHUNK), LARGEST_CHUNK),
+      maxOutputLength: size,
+      params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX },
+    });
   } catch (cause) {
     throw corrupted("a part cannot be decompressed", cause);
   }

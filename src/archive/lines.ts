@@ -12,6 +12,7 @@ import {
 } from "../contracts/portable.ts";
 import { decodeText, encodeText, fromHex, toHex } from "../core/bytes.ts";
 import { checkId } from "../core/check.ts";
+import { hasAtMostParts } from "../core/json-parts.ts";
 import { corrupted } from "./frames.ts";
 
 export function encodeLine(table: ArchivedTable, row: PortableRow): string {
@@ -66,29 +67,11 @@ const OPTIONAL: Readonly<Record<ArchivedTable, readonly string[]>> = {
 
 const TABLE_NAMES: ReadonlySet<string> = new Set(ARCHIVED_TABLES);
 
-/** Short texts are parsed unseen. */
-const UNSEEN_CHARS = 65_536;
 /** More than any row has columns, and values inside them. */
 const ROW_PARTS = 256;
-const [QUOTE, BACKSLASH] = ['"', "\\"].map((char) => char.charCodeAt(0));
-const BEGINS_PART = new Set([..."[{,"].map((char) => char.charCodeAt(0)));
-
-/** Whether JSON has no more parts than it may: a file of few bytes could be millions of them once it is parsed. */
-export function isOfParts(json: string, most: number): boolean {
-  if (json.length < UNSEEN_CHARS) return true;
-  let parts = 0;
-  let isText = false;
-  for (let i = 0; i < json.length; i++) {
-    const char = json.charCodeAt(i);
-    if (char === QUOTE) isText = !isText;
-    else if (isText && char === BACKSLASH) i++;
-    else if (!isText && BEGINS_PART.has(char) && ++parts > most) return false;
-  }
-  return true;
-}
 
 export function decodeLine(line: string): RestoredRow {
-  if (!isOfParts(line, ROW_PARTS)) throw corrupted("a row has more than its columns");
+  if (!hasAtMostParts(line, ROW_PARTS)) throw corrupted("a row has more than its columns");
   let parsed: unknown;
   try {
     parsed = JSON.parse(line);

@@ -4,10 +4,12 @@ import type { ArrivingBlob, Intake } from "../contracts/payloads.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
 import { decodeText, fromHex, toHex } from "../core/bytes.ts";
 import { checkId, limitExceeded } from "../core/check.ts";
+import { hasAtMostParts } from "../core/json-parts.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
+import { tooMuchUnpacked, unpackedAllowance } from "../core/unpack.ts";
 import type { BlobHead, Manifest } from "./export.ts";
-import { corrupted, type Frame } from "./frames.ts";
-import { decodeLine, isOfParts } from "./lines.ts";
+import { corrupted, type Frame, type ReadFrame } from "./frames.ts";
+import { decodeLine } from "./lines.ts";
 
 /** Of what an archive, or a message, can name. */
 const MOST_PARTS = 10 * LIMITS.archiveSessions;
@@ -15,7 +17,7 @@ const MOST_PARTS = 10 * LIMITS.archiveSessions;
 function parse(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   try {
     const text = decodeText(bytes);
-    const value: unknown = isOfParts(text, MOST_PARTS) ? JSON.parse(text) : null;
+    const value: unknown = hasAtMostParts(text, MOST_PARTS) ? JSON.parse(text) : null;
     if (typeof value === "object" && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch (cause) {
     throw corrupted(`${what} is not JSON`, cause);
@@ -60,7 +62,7 @@ export interface Received {
 }
 
 export async function receive(
-  frames: AsyncGenerator<Frame>,
+  frames: AsyncGenerator<ReadFrame>,
   intake: Intake,
   manifest: Manifest,
   slice: TimeSlice,
@@ -68,9 +70,11 @@ export async function receive(
   const rows: RestoredRow[] = [];
   const blobs = new Set<string>();
   const names = new Map<Uint8Array, readonly Uint8Array[]>();
+  const kept = new KeptBytes();
   let bytes = 0;
   for (let next = await frames.next(); !next.done; next = await frames.next()) {
     const { kind, bytes: given } = next.value;
+    kept.add(next.value);
     if (kind === "rows") {
       bytes += given.length;
       if (bytes > LIMITS.archiveRowBytes) throw limitExceeded("archiveRowBytes", "the archive's rows in bytes", bytes);
@@ -93,6 +97,19 @@ export async function receive(
     if (!blobs.has(toHex(name))) throw corrupted("a message, or a list of files, names a blob that is not in it");
   }
   return { rows, blobs, names };
+}
+
+/** What is in memory until the end, rows and what is said of blobs, is held against the compressed bytes that it came from. */
+class KeptBytes {
+  #packed = 0;
+  #unpacked = 0;
+
+  add({ packedBytes, bytes }: ReadFrame): void {
+    this.#packed += packedBytes;
+    this.#unpacked += bytes.length;
+    if (this.#unpacked > unpackedAllowance(this.#packed))
+      throw tooMuchUnpacked("what the archive describes", this.#packed);
+  }
 }
 
 /** One at a time: of bytes that compress well there may be very many. */
@@ -125,6 +142,7 @@ function readBlobHead(bytes: Uint8Array): Announced {
   if (size > LIMITS.blobBytes) throw limitExceeded("blobBytes", "the blob in bytes", size);
   const named = names.map((name: unknown) => (typeof name === "string" ? fromHex(name) : null));
   if (named.some((name) => name?.length !== 32)) throw corrupted("a blob names what cannot be one");
+  if (new Set(names).size !== names.length) throw corrupted("a blob names another one twice");
   return {
     ...{ hex: toHex(digest), sha256: digest, size, media: idOf(media), utf8, at: Number(at) },
     names: named.filter((name) => name !== null),
@@ -132,7 +150,7 @@ function readBlobHead(bytes: Uint8Array): Announced {
 }
 
 /** The frames of one blob: as many bytes as it says, and no others. */
-async function* dataOf(frames: AsyncGenerator<Frame>, size: number): AsyncGenerator<Uint8Array> {
+async function* dataOf(frames: AsyncGenerator<ReadFrame>, size: number): AsyncGenerator<Uint8Array> {
   for (let left = size; left > 0; ) {
     const { value, done } = await frames.next();
     if (done === true || value.kind !== "data" || value.bytes.length > left) {

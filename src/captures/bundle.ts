@@ -2,10 +2,11 @@
 import type { CapturedFile, CaptureOrigin, CodingAgent, LeftOut, NewCapturedFile } from "../contracts/captures.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import { corruptedBundle, encodeBundle, filesOf, isBundle, openBundle } from "../core/bundle.ts";
+import { corruptedBundle, encodeBundle, isBundle, readBundle } from "../core/bundle.ts";
 import { fromRef } from "../core/bytes.ts";
 import { limitExceeded } from "../core/check.ts";
 import { harmless } from "../core/handed.ts";
+import { hasAtMostParts } from "../core/json-parts.ts";
 import { decodeManifest, encodeManifest, type Manifest } from "./manifest.ts";
 
 export async function bundleOf(payloads: Payloads, manifest: Manifest): Promise<Uint8Array> {
@@ -28,14 +29,24 @@ export interface Unbundled extends CaptureOrigin {
 /** What a bundle holds, verified. */
 export async function unbundle(bytes: Uint8Array): Promise<Unbundled> {
   if (!isBundle(bytes)) throw corruptedBundle("it is no bundle of holdfast");
-  const { list, rest } = await openBundle(bytes);
-  let manifest: Manifest;
+  const { list, contents } = await readBundle(bytes, readList);
+  return { ...list, contents };
+}
+
+/** Fields of a list and of each of its files, with room for more of them in later versions. */
+const MOST_PARTS = 16 * (LIMITS.captureFiles + 1);
+
+function readList(bytes: Uint8Array): Manifest {
+  const isPlain = hasAtMostParts(
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1"),
+    MOST_PARTS,
+  );
+  if (!isPlain) throw corruptedBundle("its list has more parts than a list of files");
   try {
-    manifest = decodeManifest(list, "of a bundle");
+    return decodeManifest(bytes, "of a bundle");
   } catch (cause) {
     throw corruptedBundle("its list of files is damaged", cause);
   }
-  return { ...manifest, contents: filesOf(rest, manifest.files) };
 }
 
 export interface ToSave {

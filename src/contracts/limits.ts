@@ -77,8 +77,12 @@ export const LIMITS = {
   archiveSessions: 10_000,
   /** Files of one capture. */
   captureFiles: 50_000,
-  /** Bytes of all files of a bundle, which are in memory at once. */
+  /** Bytes of all files of a bundle, which are in memory at once, and of the list of them. */
   bundleBytes: 2_000_000_000,
+  bundleListBytes: 67_108_864,
+  /** What is in memory of a compressed file that somebody else may have made: this many bytes, or so many for each of its own. */
+  unpackedBytes: 33_554_432,
+  unpackedRatio: 250,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;

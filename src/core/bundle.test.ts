@@ -1,18 +1,28 @@
 // A bundle is all of its bytes: what follows its end, or its last file, is no part of it.
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { LIMITS } from "../contracts/limits.ts";
 import { noise } from "../testing/expect.ts";
-import { encodeBundle, filesOf, openBundle } from "./bundle.ts";
+import { encodeBundle, readBundle } from "./bundle.ts";
 import { encodeText, sha256Hex } from "./bytes.ts";
 
 const CONTENT = noise(300_000, 1);
-const LIST = encodeText("[]");
 const FILES = [{ path: "a", size: CONTENT.byteLength, ref: `sha256:${sha256Hex(CONTENT)}` }];
+const LIST = encodeText(JSON.stringify({ files: FILES }));
+const read = (bundle: Uint8Array) => readBundle(bundle, (list) => JSON.parse(Buffer.from(list).toString()));
 
 test("CA6 what was put in is what comes out", async () => {
-  const { list, rest } = await openBundle(await encodeBundle(LIST, [CONTENT]));
-  expect(Buffer.from(list).toString()).toBe("[]");
-  expect(Buffer.compare(filesOf(rest, FILES).get("a") ?? Buffer.alloc(0), CONTENT)).toBe(0);
+  const { list, contents } = await read(await encodeBundle(LIST, [CONTENT]));
+  expect(list.files).toEqual(FILES);
+  expect(Buffer.compare(contents.get("a") ?? Buffer.alloc(0), CONTENT)).toBe(0);
+});
+
+test("CA6 what compresses better than a bundle may is stored as it is, and comes out", async () => {
+  const zeros = Buffer.alloc(LIMITS.unpackedBytes + 1);
+  const list = { files: [{ path: "z", size: zeros.byteLength, ref: `sha256:${sha256Hex(zeros)}` }] };
+  const bundle = await encodeBundle(encodeText(JSON.stringify(list)), [zeros]);
+  expect(bundle.byteLength).toBeGreaterThan(zeros.byteLength);
+  expect((await read(bundle)).contents.get("z")?.byteLength).toBe(zeros.byteLength);
 });
 
 test.each([
@@ -22,10 +32,11 @@ test.each([
   ["a comment", Buffer.from([0x50, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, 9])],
 ])("CA6 bytes behind its end are refused: %s", async (_, more) => {
   const bundle = Buffer.concat([await encodeBundle(LIST, [CONTENT]), more]);
-  await expect(openBundle(bundle)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+  await expect(read(bundle)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
 });
 
 test("CA6 bytes behind its last file are refused", async () => {
-  const { rest } = await openBundle(await encodeBundle(LIST, [CONTENT, encodeText("more")]));
-  expect(() => filesOf(rest, FILES)).toThrow(/something follows its last file/);
+  await expect(read(await encodeBundle(LIST, [CONTENT, encodeText("more")]))).rejects.toThrow(
+    /something follows its last file/,
+  );
 });

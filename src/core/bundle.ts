@@ -3,23 +3,44 @@
 // grows, and every file against its hash.
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { gunzip, zstdCompress, zstdDecompress } from "node:zlib";
-import { HoldfastError } from "../contracts/errors.ts";
+import { zstdCompress } from "node:zlib";
+import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { encodeText } from "./bytes.ts";
+import { limitExceeded } from "./check.ts";
+import { PieceReader, tooMuchUnpacked, unpackedAllowance, unpackPieces } from "./unpack.ts";
 
 const MAGIC = encodeText("hfcap\u0000\u0001\n");
 const LENGTH_BYTES = 4;
 const LEVEL = { params: { 100: 3 } };
 
 const compress = promisify(zstdCompress);
-const ungzip = promisify(gunzip);
 
 /** The list first, then the files as it has them. */
 export async function encodeBundle(list: Uint8Array, files: readonly Uint8Array[]): Promise<Uint8Array> {
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(list.byteLength);
-  return Buffer.concat([MAGIC, await compress(Buffer.concat([length, list, ...files]), LEVEL)]);
+  const whole = Buffer.concat([length, list, ...files]);
+  const packed = await compress(whole, LEVEL);
+  // What compresses better than a reader takes is stored as it is.
+  const isWithin = whole.byteLength <= unpackedAllowance(packed.byteLength);
+  return Buffer.concat([MAGIC, ...(isWithin ? [packed] : rawFrame(whole))]);
+}
+
+const RAW_FRAME = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]);
+const RAW_BLOCK_BYTES = 128 * 1024;
+
+/** A frame of zstd (RFC 8878) whose blocks are not compressed; its window has the size of a block. */
+function* rawFrame(bytes: Uint8Array): Generator<Uint8Array> {
+  yield RAW_FRAME;
+  for (let at = 0; at < bytes.byteLength; at += RAW_BLOCK_BYTES) {
+    const block = bytes.subarray(at, at + RAW_BLOCK_BYTES);
+    const isLast = at + RAW_BLOCK_BYTES >= bytes.byteLength;
+    const head = Buffer.alloc(3);
+    head.writeUIntLE((block.byteLength << 3) | (isLast ? 1 : 0), 0, 3);
+    yield head;
+    yield block;
+  }
 }
 
 export function isBundle(bytes: Uint8Array): boolean {
@@ -30,62 +51,67 @@ export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** The list of files as bytes, and what follows it. */
-export async function openBundle(bytes: Uint8Array): Promise<{ readonly list: Uint8Array; readonly rest: Uint8Array }> {
-  const whole = await unpacked(() => decompress(bytes.subarray(MAGIC.length)));
-  const size = whole.byteLength < LENGTH_BYTES ? -1 : whole.readUInt32BE(0);
-  if (size < 0 || LENGTH_BYTES + size > whole.byteLength) throw corruptedBundle("its list of files is cut off");
-  return { list: whole.subarray(LENGTH_BYTES, LENGTH_BYTES + size), rest: whole.subarray(LENGTH_BYTES + size) };
+export interface BundledFile {
+  readonly path: string;
+  readonly size: number;
+  readonly ref: string;
 }
 
-/** One frame and nothing behind it, which would be passed over. */
-function decompress(bytes: Uint8Array): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const done = (error: Error | null, told: unknown) => {
-      if (error !== null) return reject(error);
-      const { buffer, engine } = told as {
-        readonly buffer: Buffer;
-        readonly engine: { readonly bytesWritten: number };
-      };
-      if (engine.bytesWritten === bytes.byteLength) resolve(buffer);
-      else reject(new Error("something follows its end"));
-    };
-    zstdDecompress(bytes, { maxOutputLength: LIMITS.bundleBytes, info: true }, done);
-  });
+export interface BundleContent<T> {
+  readonly list: T;
+  readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
-/** A single transcript, compressed, as others pass it on. */
-export function openGzip(bytes: Uint8Array): Promise<Uint8Array> {
-  return unpacked(() => ungzip(bytes, { maxOutputLength: LIMITS.bundleBytes }));
-}
-
-async function unpacked(work: () => Promise<Buffer>): Promise<Buffer> {
+/**
+ * The list as `decode` reads it, and the files in its order; each has the size and the hash that the list says, and nothing
+ * follows the last. It is decompressed piece by piece, so that no more is in memory than a bundle of its size may hold.
+ */
+export async function readBundle<T extends { readonly files: readonly BundledFile[] }>(
+  bytes: Uint8Array,
+  decode: (list: Uint8Array) => T,
+): Promise<BundleContent<T>> {
+  const packed = bytes.subarray(MAGIC.length);
+  const reader = new PieceReader(unpackPieces(packed, "zstd", "the bundle"));
   try {
-    return await work();
-  } catch (cause) {
-    const isLong = cause instanceof RangeError;
-    throw corruptedBundle(isLong ? `it holds more than ${LIMITS.bundleBytes} bytes` : "it does not decompress", cause);
+    const length = (await reader.take(LENGTH_BYTES))?.readUInt32BE(0) ?? 0;
+    if (length > LIMITS.bundleListBytes) throw limitExceeded("bundleListBytes", "the bundle's list in bytes", length);
+    const text = await reader.take(length);
+    if (text === null || length === 0) throw corruptedBundle("its list of files is cut off");
+    const list = decode(text);
+    const size = list.files.reduce((sum, file) => sum + file.size, LENGTH_BYTES + length);
+    if (size > LIMITS.bundleBytes) throw limitExceeded("bundleBytes", "the bundle's files in bytes", size);
+    if (size > unpackedAllowance(packed.byteLength)) throw tooMuchUnpacked("the bundle", packed.byteLength);
+    return { list, contents: await readFiles(reader, list.files) };
+  } catch (error) {
+    throw isHoldfastError(error) ? error : corruptedBundle("it does not decompress", error);
+  } finally {
+    await reader.close();
   }
 }
 
-/** The files in their order; each has the size and the hash that the list says, and nothing follows the last. */
-export function filesOf(
-  rest: Uint8Array,
-  files: readonly { readonly path: string; readonly size: number; readonly ref: string }[],
-): ReadonlyMap<string, Uint8Array> {
-  const found = new Map<string, Uint8Array>();
-  let at = 0;
+async function readFiles(reader: PieceReader, files: readonly BundledFile[]): Promise<ReadonlyMap<string, Uint8Array>> {
+  const contents = new Map<string, Uint8Array>();
   for (const { path, size, ref } of files) {
-    if (at + size > rest.byteLength) throw corruptedBundle(`${JSON.stringify(path)} is cut off`);
-    const content = rest.subarray(at, at + size);
+    const content = await reader.take(size);
+    if (content === null) throw corruptedBundle(`${JSON.stringify(path)} is cut off`);
     if (`sha256:${createHash("sha256").update(content).digest("hex")}` !== ref) {
       throw corruptedBundle(`${JSON.stringify(path)} is not what was captured`);
     }
-    found.set(path, content);
-    at += size;
+    contents.set(path, content);
   }
-  if (at !== rest.byteLength) throw corruptedBundle("something follows its last file");
-  return found;
+  if (!(await reader.isOver())) throw corruptedBundle("something follows its last file");
+  return contents;
+}
+
+/** A single transcript, compressed, as others pass it on. */
+export async function openGzip(bytes: Uint8Array): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of unpackPieces(bytes, "gzip", "the transcript")) pieces.push(piece);
+  } catch (error) {
+    throw isHoldfastError(error) ? error : corruptedBundle("it does not decompress", error);
+  }
+  return Buffer.concat(pieces);
 }
 
 export function corruptedBundle(why: string, cause?: unknown): HoldfastError {

@@ -1,0 +1,90 @@
+// Decompressing what somebody else may have made. A file of a few bytes can become gigabytes, and what it says of its size is not
+// believed: bytes are counted as they come out, piece by piece, and held against the size of what they came from.
+import { constants, createGunzip, createZstdDecompress } from "node:zlib";
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+
+/** Level 3 needs 2^21; the rest is room for a stronger level. A frame may claim 2^27, which would be reserved unseen. */
+export const WINDOW_LOG_MAX = 23;
+const PIECE_BYTES = 256 * 1024;
+
+/** What so many compressed bytes may become. */
+export function unpackedAllowance(packedBytes: number): number {
+  return Math.max(LIMITS.unpackedBytes, packedBytes * LIMITS.unpackedRatio);
+}
+
+export function tooMuchUnpacked(what: string, packedBytes: number): HoldfastError {
+  const most = unpackedAllowance(packedBytes);
+  return new HoldfastError("LimitExceeded", `${what} has ${packedBytes} bytes and would become more than ${most}`, {
+    details: { limit: "unpackedRatio", max: LIMITS.unpackedRatio, bytes: packedBytes, most },
+    hint:
+      `Nothing was written. Compressed bytes may become ${LIMITS.unpackedBytes} bytes, or ${LIMITS.unpackedRatio} for each of them. ` +
+      "Make it again with this version of Holdfast, which writes no such file.",
+  });
+}
+
+export type PackedFormat = "zstd" | "gzip";
+
+/** Exactly one frame of zstd, or all members of a gzip file; LimitExceeded as soon as it becomes more than it may. */
+export async function* unpackPieces(bytes: Uint8Array, format: PackedFormat, what: string): AsyncGenerator<Uint8Array> {
+  const most = Math.min(unpackedAllowance(bytes.byteLength), LIMITS.bundleBytes);
+  const stream =
+    format === "gzip"
+      ? createGunzip({ chunkSize: PIECE_BYTES })
+      : createZstdDecompress({
+          chunkSize: PIECE_BYTES,
+          params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX },
+        });
+  try {
+    stream.end(bytes);
+    let size = 0;
+    for await (const piece of stream as AsyncIterable<Uint8Array>) {
+      size += piece.byteLength;
+      if (size > most) throw tooMuchUnpacked(what, bytes.byteLength);
+      yield piece;
+    }
+    // A second frame would be passed over.
+    if (stream.bytesWritten !== bytes.byteLength) throw new Error("something follows its end");
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** Bytes by number from pieces of any size. Memory is touched as bytes arrive, whatever number is asked for. */
+export class PieceReader {
+  readonly #pieces: AsyncGenerator<Uint8Array>;
+  #held: Uint8Array = new Uint8Array(0);
+
+  constructor(pieces: AsyncGenerator<Uint8Array>) {
+    this.#pieces = pieces;
+  }
+
+  /** null when there are not that many. */
+  async take(size: number): Promise<Buffer | null> {
+    const taken = Buffer.allocUnsafeSlow(size);
+    for (let filled = 0; filled < size; ) {
+      if (this.#held.byteLength === 0 && !(await this.#more())) return null;
+      const some = this.#held.subarray(0, size - filled);
+      taken.set(some, filled);
+      filled += some.byteLength;
+      this.#held = this.#held.subarray(some.byteLength);
+    }
+    return taken;
+  }
+
+  async isOver(): Promise<boolean> {
+    while (this.#held.byteLength === 0) if (!(await this.#more())) return true;
+    return false;
+  }
+
+  async #more(): Promise<boolean> {
+    const { value, done } = await this.#pieces.next();
+    if (done) return false;
+    this.#held = value;
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.#pieces.return(undefined);
+  }
+}
