@@ -171,6 +171,16 @@ describe("CA2 saving again", () => {
     expect((await hf.captures.latest("r"))?.id).toBe(other.id);
   });
 
+  test("ST3 how long a capture is kept goes by the store's clock, whatever the machine's says", async () => {
+    const machine = new Machine("one");
+    const [wrong, clock] = [{ now: () => now + 48 * HOUR }, hf.clock];
+    const saver = machine.saver({ basis: null, ttlMs: HOUR, environment: wrong, clock });
+    const expiresAt = (await machine.save(saver))?.capture.expiresAt;
+    expect(expiresAt).toBe(now + HOUR);
+    expect(await machine.save(saver)).toBeNull();
+    expect((await hf.captures.latest("r"))?.expiresAt).toBe(expiresAt);
+  });
+
   test("with secrets replaced it takes the place of one in which they were left", async () => {
     const machine = new Machine("one", `the key is ${key}`);
     await machine.save(machine.saver());

@@ -14,6 +14,8 @@ import { type Scanned, scanFrom } from "./scan.ts";
 import { maskSecrets, type SecretFinding } from "./secrets.ts";
 
 export interface SaverOptions {
+  /** The store's clock, by which captures expire; the environment's when not given. */
+  readonly clock?: () => { readonly now: number };
   readonly environment?: Pick<Environment, "now">;
   readonly captures: Pick<Captures, "save" | "list" | "files" | "read" | "expire">;
   readonly request: string;
@@ -69,7 +71,9 @@ const NEVER = -1;
 
 export class Saver {
   readonly #options: SaverOptions;
+  /** The machine's clock, which also gave the files their times. */
   readonly #environment: Pick<Environment, "now">;
+  readonly #storeNow: () => number;
   readonly #known = new Map<string, Known>();
   readonly #scanned = new Map<string, Scanned>();
   readonly #told = new Set<string>();
@@ -85,7 +89,9 @@ export class Saver {
 
   constructor(options: SaverOptions) {
     this.#options = options;
-    this.#environment = options.environment ?? realEnvironment();
+    const { clock, environment = realEnvironment() } = options;
+    this.#environment = environment;
+    this.#storeNow = clock === undefined ? () => environment.now() : () => clock().now;
     this.#last = options.basis;
   }
 
@@ -195,7 +201,7 @@ export class Saver {
    */
   async #renew(last: CaptureWithFiles): Promise<boolean> {
     const { savedAt, expiresAt } = last;
-    const now = this.#environment.now();
+    const now = this.#storeNow();
     if (expiresAt === null) return true;
     const kept = this.#kept ?? expiresAt - savedAt;
     if (now < expiresAt - kept / 2) return true;

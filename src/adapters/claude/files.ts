@@ -46,7 +46,13 @@ export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
     const known = savers.get(sessionId);
     if (known !== undefined) return known;
     const made = new Saver({
-      ...{ captures: hf.captures, environment, request, basis: basis?.sessionId === sessionId ? basis : null },
+      ...{
+        captures: hf.captures,
+        clock: hf.clock,
+        environment,
+        request,
+        basis: basis?.sessionId === sessionId ? basis : null,
+      },
       ...(ttlMs === undefined ? {} : { ttlMs }),
     });
     savers.set(sessionId, made);

@@ -155,7 +155,7 @@ export class Follower {
     if (store === null) return null;
     const basis = sessionId === this.#given.sessionId ? this.#given.basis : undefined;
     return new Saver({
-      ...{ captures: store.captures, environment: here.environment, request, mask },
+      ...{ captures: store.captures, clock: store.clock, environment: here.environment, request, mask },
       ...(basis === undefined ? {} : { basis }),
       ...(ttlMs === undefined ? {} : { ttlMs }),
     });

@@ -137,11 +137,11 @@ async function take(found: FoundHere, holdfast: Holdfast | null, context: Contex
   else await context.output.lines(told.flatMap((line) => wrapWords(line, context.output.width)));
 }
 
-async function save(found: FoundHere, { captures }: Holdfast, context: Context, tell: Tell): Promise<Capture> {
+async function save(found: FoundHere, { captures, clock }: Holdfast, context: Context, tell: Tell): Promise<Capture> {
   const { args, output } = context;
   await output.progress(`saving ${plural(found.files.length, "file")} …`);
   const saver = new Saver({
-    ...{ environment: realEnvironment(), captures, request: args.text("request") ?? "", ...ttlGiven(context) },
+    ...{ environment: realEnvironment(), captures, clock, request: args.text("request") ?? "", ...ttlGiven(context) },
     mask: args.flag("mask-secrets"),
     always: true,
   });
