@@ -300,7 +300,8 @@ export interface Commit {
   readonly replaces?: readonly Write[];
   /**
    * Nobody else adds events while this happens, and all that were added before are seen: row numbers come in order only
-   * to who waits for that. Together with `solo`.
+   * to who waits for that. Together with `solo`. On PostgreSQL whoever adds events meanwhile waits behind it, so it waits for
+   * a moment only and is StoreBusy then: for work that can be left to the next.
    */
   readonly settled?: boolean;
   /**

@@ -6,6 +6,7 @@ import { clerk, waiter } from "./agents.ts";
 import type { Edit } from "./mutants.ts";
 import * as plants from "./plants.ts";
 import { SLOW } from "./scenarios.ts";
+import { frozenPeer, hungPeer, STALLS } from "./stalls.ts";
 import { helper, trader } from "./trader.ts";
 import { forWhat, people } from "./verbs.ts";
 
@@ -91,15 +92,20 @@ export const CANARIES: readonly Canary[] = [
   { name: "lost wake-up", plant: plants.lostWakeup, make: waiting, from: 35 },
   { name: "an iteration that goes on when it was left", plant: plants.goesOn, make: cancelled },
   { name: "and writes behind the end", plant: plants.goesOnBehindEnd, make: cancelled },
-  { name: "an answer that begins the iteration anew", plant: plants.answeredAnew, make: dying, from: 300 },
+  { name: "an answer that begins the iteration anew", plant: plants.answeredAnew, make: dying, from: 350 },
   { name: "a failure lived with that is tried again", plant: plants.livedWithAgain, make: meddling, from: 100 },
   { name: "a child that two work on", plant: plants.workedOnTwice, make: sluggish },
   {
     name: "a lease taken beside who had it",
     plant: plants.takenBeside,
     make: (seed) => SLOW.make(seed, 0.25),
-    from: 470,
+    from: 480,
   },
+  { name: "idle transactions without an end", plant: plants.idleForEver, make: frozenPeer },
+  { name: "waits for locks without an end", plant: plants.waitsForEver, make: frozenPeer },
+  { name: "one batch at a time", plant: plants.oneBatch, make: frozenPeer },
+  { name: "a hung connection whose transaction stays", plant: plants.idleForEver, make: hungPeer },
+  { name: "sessions that are not locked", plant: plants.withoutRowLocks, make: (seed) => STALLS.make(seed, 0.1) },
   { name: "sleep instead of the end", plant: plants.sleepsOnCancel, make: meddling, from: 12 },
   { name: "what one run was allowed, allowed to the next", plant: plants.allowedForEver, make: dying, from: 85 },
 ];

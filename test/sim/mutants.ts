@@ -18,6 +18,8 @@ export interface Edit {
 export type Simulate = (simulation: Simulation) => Promise<Simulated>;
 
 const made: string[] = [];
+// Each copy removes its files at the end, as the original does.
+process.setMaxListeners(50);
 process.once("exit", () => {
   for (const directory of made) rmSync(directory, { recursive: true, force: true });
 });

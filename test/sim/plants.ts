@@ -164,3 +164,27 @@ export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/suspension.ts", fr
 export const allowedForEver: readonly Edit[] = [
   { file: "runs/past.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
 ];
+
+/** The driver asks its server for no end of an idle transaction: the locks of a frozen peer last as long as it is frozen. */
+export const idleForEver: Plant = { timeouts: { idleInTransactionMs: null } };
+
+/** The driver asks its server for no end of a wait: whatever shares a batch with a commit that is stuck is stuck with it. */
+export const waitsForEver: Plant = { timeouts: { lockMs: null } };
+
+/** The queue goes on with the next batch only when the one before it has ended. */
+export const oneBatch: readonly Edit[] = [
+  {
+    file: "storage/sql/queue.ts",
+    from: "this.#lanes = lanes === undefined || lanes.most < 2 ? null : lanes;",
+    to: "this.#lanes = lanes === undefined ? null : null;",
+  },
+];
+
+/** A commit reads where its sessions stand, and does not lock them until it writes. */
+export const withoutRowLocks: readonly Edit[] = [
+  {
+    file: "storage/sql/commit.ts",
+    from: "keys: sessionIds(batch), lock: true",
+    to: "keys: sessionIds(batch), lock: false",
+  },
+];

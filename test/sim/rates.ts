@@ -4,12 +4,16 @@ import type { Fault, FaultKind, Opportunity } from "../../src/testing/sim/faults
 /** Damage is told to a client as it is; a worker has to live with it. */
 const isWorker = ({ process }: Opportunity) => process.startsWith("worker");
 
-/** Everything that can happen to a commit, so that this share of them meets something; the rest in proportion. */
-export function mixed(rate: number): readonly Fault[] {
-  const share = (kind: FaultKind, part: number, more: Partial<Fault> = {}): Fault => ({
+function shareOf(rate: number) {
+  return (kind: FaultKind, part: number, more: Partial<Fault> = {}): Fault => ({
     ...{ kind, probability: rate * part },
     ...more,
   });
+}
+
+/** Everything that can happen to a commit, so that this share of them meets something; the rest in proportion. */
+export function mixed(rate: number): readonly Fault[] {
+  const share = shareOf(rate);
   return [
     share("writeFail", 0.3),
     share("diskFull", 0.1),
@@ -31,5 +35,16 @@ export function mixed(rate: number): readonly Fault[] {
     share("blobTorn", 0.3),
     share("blobCorrupted", 0.1, { filter: isWorker }),
     share("blobMissing", 0.1, { filter: isWorker }),
+  ];
+}
+
+/** Processes, connections and disks that stand still; beside the others, whose seeds stay what they were without these. */
+export function stalling(rate: number): readonly Fault[] {
+  const share = shareOf(rate);
+  return [
+    share("freeze", 0.02, { ms: 300_000 }),
+    share("slowDisk", 0.1, { ms: 30_000 }),
+    share("connectionLost", 0.1),
+    share("connectionHung", 0.05),
   ];
 }

@@ -4,6 +4,7 @@ import { dice } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { boss, carrier, clerk, juggler, petitioner, sleeper, waiter } from "./agents.ts";
 import { mixed } from "./rates.ts";
+import { LIVENESS, STALLED } from "./stalls.ts";
 import { helper, KIND_NAMES, trader } from "./trader.ts";
 import { finish, forWhat, people } from "./verbs.ts";
 
@@ -249,5 +250,5 @@ export const APPROVAL: Scenario = {
 };
 
 export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(
-  [...REQUIRED, VERBS, SLOW, APPROVAL].map((one) => [one.name, one]),
+  [...REQUIRED, VERBS, SLOW, APPROVAL, ...LIVENESS, ...STALLED].map((one) => [one.name, one]),
 );

@@ -185,7 +185,7 @@ export class CommitQueue {
   #waitMs(members: readonly Waiting[]): number | undefined {
     if (this.#lanes === null) return undefined;
     const [first] = members;
-    if (first === undefined || (members.length > 1 && first.group === null)) {
+    if (first === undefined || (members.length > 1 && first.group === null) || first.commit.settled) {
       return Math.min(SHARED_WAIT_MS, this.#lanes.waitMs);
     }
     const left = first.since + this.#lanes.waitMs - this.#environment.monotonic();
@@ -195,8 +195,10 @@ export class CommitQueue {
   /** Nothing of the batch happened: those who have waited long enough are told, the others are tried again, apart. */
   #locked(members: readonly Waiting[], error: HoldfastError, { waitMs }: CommitLanes): void {
     const now = this.#environment.monotonic();
-    // Who was only in one batch with a commit that is stuck has not been tried yet.
-    const isOver = (one: Waiting) => (members.length === 1 || one.group !== null) && now - one.since >= waitMs;
+    // Who was only in one batch with a commit that is stuck has not been tried yet. One that wants a table alone keeps
+    // everyone waiting who comes after it, of all processes: it is told at once.
+    const isOver = ({ commit, group, since }: Waiting) =>
+      commit.settled === true || ((members.length === 1 || group !== null) && now - since >= waitMs);
     for (const one of members) if (isOver(one)) one.reject(error);
     const again = members.filter((one) => !isOver(one));
     setGroups(again);

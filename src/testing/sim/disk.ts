@@ -57,9 +57,9 @@ function busy(): HoldfastError {
 export function onDisk(driver: Driver, process: Process, disk: Disk, busyMs: number): Driver {
   return {
     ...bound(driver),
-    transact: async (plan) => {
+    transact: async (plan, waitMs) => {
       await disk.locked(process, busyMs);
-      return driver.transact(plan);
+      return driver.transact(plan, waitMs);
     },
   };
 }

@@ -70,9 +70,10 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
   };
   return {
     dialect: driver.dialect,
-    transact: async (plan) => {
+    ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
+    transact: async (plan, waitMs) => {
       await late("commit");
-      const result = await transact(driver, plan, process, faults, notes);
+      const result = await transact(driver, plan, waitMs, process, faults, notes);
       await late("acknowledge");
       return result;
     },
@@ -100,6 +101,7 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
 async function transact<T>(
   driver: Driver,
   plan: () => Plan<T>,
+  waitMs: number | undefined,
   process: Process,
   faults: Faults,
   notes: DriverNotes,
@@ -129,7 +131,7 @@ async function transact<T>(
   };
   let result: T;
   try {
-    result = await driver.transact(watched);
+    result = await driver.transact(watched, waitMs);
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
     return failed(struck, process, events);

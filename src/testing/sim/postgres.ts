@@ -1,7 +1,8 @@
 // A driver for a simulated PostgreSQL: it sends each trip of a plan by itself, so that the process can stand still, die or
 // lose its connection between two of them, with the transaction open. It retries, waits and fails as the real one does.
-import { type Driver, LostRace, type Plan, type Row, StaleFence, type Trip } from "../../storage/sql/driver.ts";
-import { isRace, isUnreachable, postgresError } from "../../storage/sql/postgres/errors.ts";
+import { type Driver, type Plan, type Row, StaleFence, type Trip } from "../../storage/sql/driver.ts";
+import { isLocked, isRace, isUnreachable, postgresError } from "../../storage/sql/postgres/errors.ts";
+import { FIRST_LOCK_MS, IDLE_IN_TRANSACTION_MS, WORK_MS } from "../../storage/sql/postgres/settings.ts";
 import { sqlite } from "../../storage/sql/sqlite/dialect.ts";
 import { bound } from "./driver.ts";
 import type { Faults, Opportunity } from "./faults.ts";
@@ -16,12 +17,17 @@ export interface PostgresTimeouts extends ServerTimeouts {
   readonly busyMs: number;
 }
 
+const BUSY_MS = 30_000;
+/** Transactions of a handle at once: as many as a pool of the default size has for commits. */
+const LANES = 8;
+
 /** As the real driver has it. */
 export const TIMEOUTS: PostgresTimeouts = {
-  lockMs: null,
-  idleInTransactionMs: null,
-  hungMs: 924_000,
-  busyMs: 30_000,
+  lockMs: FIRST_LOCK_MS,
+  idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
+  // Of a statement that may take long nobody can tell sooner; others are given up after ten seconds beside their wait.
+  hungMs: BUSY_MS + 10_000 + WORK_MS,
+  busyMs: BUSY_MS,
 };
 
 const MOST_RACES = 100;
@@ -39,7 +45,8 @@ export function postgresDriver(
     ...bound(real),
     // Its SQL is SQLite's, but for the guards whose rows are locked.
     dialect: { ...sqlite, lockRow: LOCK_ROW },
-    transact: (plan) => client.transact(plan),
+    lanes: { most: LANES, waitMs: timeouts.busyMs },
+    transact: (plan, waitMs) => client.transact(plan, waitMs),
     read: (sql, params) => client.read(() => server.read(sql, params)),
   };
 }
@@ -57,26 +64,30 @@ class PostgresClient {
     this.#timeouts = timeouts;
   }
 
-  async transact<T>(plan: () => Plan<T>): Promise<T> {
+  /** Waits that long for locks; the first time only briefly. */
+  async transact<T>(plan: () => Plan<T>, waitMs = this.#timeouts.busyMs): Promise<T> {
     const { environment } = this.#process;
-    const deadline = environment.monotonic() + this.#timeouts.busyMs;
+    const deadline = environment.monotonic() + waitMs;
+    const { lockMs } = this.#timeouts;
+    let timeouts: ServerTimeouts = { ...this.#timeouts, lockMs: lockMs === null ? null : Math.min(lockMs, waitMs) };
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#drive(plan());
+        return await this.#drive(plan(), timeouts);
       } catch (error) {
         if (error instanceof StaleFence) throw error;
-        const isLost = isRace(error) || error instanceof LostRace;
-        if (!isLost || attempt >= MOST_RACES || environment.monotonic() >= deadline) throw postgresError(error, TARGET);
+        const now = environment.monotonic();
+        if (!isRace(error) || attempt >= MOST_RACES || now >= deadline) throw postgresError(error, TARGET);
+        if (isLocked(error)) timeouts = { ...timeouts, lockMs: Math.max(1, deadline - now) };
       }
       await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
     }
   }
 
-  async #drive<T>(plan: Plan<T>): Promise<T> {
+  async #drive<T>(plan: Plan<T>, timeouts: ServerTimeouts): Promise<T> {
     const connection = this.#server.connect(this.#process);
     try {
       let next = plan.next();
-      while (!next.done) next = plan.next(await this.#trip(connection, next.value));
+      while (!next.done) next = plan.next(await this.#trip(connection, next.value, timeouts));
       this.#server.disconnect(connection);
       return next.value;
     } catch (error) {
@@ -86,12 +97,16 @@ class PostgresClient {
     }
   }
 
-  async #trip(connection: ServerConnection, trip: Trip): Promise<readonly (readonly Row[])[]> {
+  async #trip(
+    connection: ServerConnection,
+    trip: Trip,
+    timeouts: ServerTimeouts,
+  ): Promise<readonly (readonly Row[])[]> {
     const at = { process: this.#process.name, what: "trip", names: [trip.last ? "commit" : "statement"] };
     await this.#process.turn("trip");
     const delay = this.#faults.strike(["latency"], at);
     if (delay !== null) await this.#process.environment.sleep(this.#faults.length(delay));
-    const execute = () => this.#server.execute(connection, trip, this.#timeouts);
+    const execute = () => this.#server.execute(connection, trip, timeouts);
     return this.#sent(at, execute, trip.last ? "acknowledge" : "answer", () => this.#server.disconnect(connection));
   }
 

@@ -5,11 +5,12 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { SESSION_LOOKUP } from "../../storage/sql/commit.ts";
 import type { Driver, Plan } from "../../storage/sql/driver.ts";
 import { GUARDS, STATEMENTS } from "../../storage/sql/statements.ts";
+import { SqlStorage } from "../../storage/sql/store.ts";
 import { Disk } from "./disk.ts";
 import { engine } from "./engine.ts";
 import { type Fault, Faults } from "./faults.ts";
 import { Place } from "./place.ts";
-import { type PostgresTimeouts, postgresDriver } from "./postgres.ts";
+import { type PostgresTimeouts, postgresDriver, TIMEOUTS } from "./postgres.ts";
 import { Process, Scheduler } from "./scheduler.ts";
 import { SimulatedServer } from "./server.ts";
 import { touchedRows, writtenTable } from "./touched-rows.ts";
@@ -83,6 +84,13 @@ function* locking(sessions: readonly string[], between: () => void = () => {}): 
     yield { steps: [{ kind: "lookup", sql: SESSION_LOOKUP, keys: [key], lock: true }], last: false };
     if (i === 0) between();
   }
+  yield { steps: [], last: true };
+}
+
+/** Writes to the table of events, and does something before it commits. */
+function* writing(between: () => void): Plan<void> {
+  yield { steps: [{ kind: "settle", table: "events", how: "beside" }], last: false };
+  between();
   yield { steps: [], last: true };
 }
 
@@ -215,6 +223,26 @@ describe("a simulated server", () => {
       expect([...seen].sort()).toEqual([0, 1]);
     },
   );
+
+  test("ST12 an index that waits for a table behind a frozen peer does not make others wait with it", async () => {
+    const bench = await Bench.make();
+    await withSessions(bench);
+    const [frozen, index, other] = [
+      await bench.client("frozen", TIMEOUTS),
+      await bench.client("index", TIMEOUTS),
+      await bench.client("other", TIMEOUTS),
+    ];
+    const writes = [{ op: "run", statement: "words.index", params: [1] }] as const;
+    const storage = new SqlStorage(index.driver, index.process.environment);
+    const wait = ({ process }: Client, ms: number) => process.environment.sleep(ms);
+    const ends = await bench.run(
+      ["frozen", frozen.driver.transact(() => writing(() => frozen.process.freeze(4000, "test")))],
+      ["index", wait(index, 1).then(() => storage.commit({ solo: true, settled: true, writes }))],
+      ["other", wait(other, 400).then(() => append(other, "b"))],
+    );
+    expect(ends).toEqual(["index StoreBusy at 0 s", "other done at 0 s", "frozen done at 4 s"]);
+    await bench.place.leave();
+  });
 
   test("writes commits one after the other on a slow disk", async () => {
     const slow: Fault = {
