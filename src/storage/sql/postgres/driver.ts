@@ -1,6 +1,5 @@
 // PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
 // that a plan of one trip is one round trip. Every handle has its own connections, whose search_path is the store's schema.
-import { createHash } from "node:crypto";
 import type { EngineReport } from "../../../contracts/engine-check.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
@@ -20,22 +19,17 @@ import type { Connection } from "./connection.ts";
 import { arrayLiteral, postgres } from "./dialect.ts";
 import { isFatal, isLocked, isRace, isStale, isTooMuch, postgresError, silentError, sqlState } from "./errors.ts";
 import { examinePostgres } from "./examiner.ts";
+import { Notifications } from "./notifications.ts";
 import { FIRST_LOCK_MS, localSettings, quoteIdentifier, settingsRefused, WORK_MS } from "./settings.ts";
 import { StatementTexts, settle } from "./statements.ts";
 import { type LockWait, PlanRunner } from "./transaction.ts";
 
 export type PostgresOptions = ConnectOptions;
 
-const ANNOUNCE_MS = 10;
 /** Races a plan may lose in a row before its caller is told. */
 const MOST_RACES = 100;
-const PAYLOAD_BYTES = 7000;
-/** A hint may be lost: it does not wait for the disk, where it would keep commits waiting. */
-const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 /** How long a statement that nobody needs may wait for a connection, and for its answer. */
 const HINT_MS = 1000;
-/** Behind a pooler there are no notifications: everything is looked at again this often. */
-const POLL_MS = 1000;
 /** A client that migrates or checks may think for so long between two statements. */
 const LONG_WORK_IDLE_MS = 60_000;
 /** Vacuuming, and rewriting a table, may take as long as it takes. */
@@ -48,15 +42,13 @@ class PostgresDriver implements Driver {
   readonly lanes;
   readonly #options: PostgresOptions;
   readonly #access: Access;
-  readonly #channel: string;
+  readonly #notifications: Notifications;
   readonly #texts = new StatementTexts();
   readonly #runner: PlanRunner;
   #vacuum: { readonly running: Promise<void> | null; readonly next: Promise<void> | null } = {
     running: null,
     next: null,
   };
-  #announced = new Set<string>();
-  #announcing = false;
 
   constructor(options: PostgresOptions, access: Access) {
     const { environment, busyMs, poolSize } = options;
@@ -64,7 +56,7 @@ class PostgresDriver implements Driver {
     this.#options = options;
     this.#access = access;
     this.lanes = { most: Math.max(1, poolSize - READERS), waitMs: busyMs };
-    this.#channel = `holdfast_${createHash("sha256").update(options.schema).digest("hex").slice(0, 32)}`;
+    this.#notifications = new Notifications(access, environment, options.schema, HINT_MS);
     this.#runner = new PlanRunner({ environment, texts: this.#texts, settings, isPooled, target: pool.target });
   }
 
@@ -225,63 +217,12 @@ class PostgresDriver implements Driver {
     if (row?.name !== schema && row?.name !== null) throw settingsRefused(this.#access.pool.target, ["search_path"]);
   }
 
-  /** After the commit, from one connection, many at a time: NOTIFY inside commits would queue them behind each other. */
   announce(sessions: Iterable<string>): void {
-    for (const session of sessions) this.#announced.add(session);
-    if (this.#announcing) return;
-    this.#announcing = true;
-    this.#options.environment.sleep(ANNOUNCE_MS).then(() => {
-      this.#announcing = false;
-      return this.#tell();
-    });
+    this.#notifications.announce(sessions);
   }
 
-  async #tell(): Promise<void> {
-    if (this.#announced.size === 0) return;
-    const payload = JSON.stringify([...this.#announced]);
-    this.#announced = new Set();
-    const text = Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload;
-    try {
-      const { pool } = this.#access;
-      await pool.shared(HINT_MS, WORK_MS, (connection) => connection.send(NOTIFY, [this.#channel, text]));
-    } catch (error) {
-      this.#options.environment.log("debug", "postgres.announce", { error: String(error) });
-    }
-  }
-
-  watch(heard: (sessions: readonly string[] | null) => void): () => void {
-    if (this.#access.isPooled) return this.#poll(heard);
-    const { client, end } = this.#access.listen();
-    let isOver = false;
-    client
-      .listen(
-        this.#channel,
-        (payload) => heard(payload === "*" ? null : JSON.parse(payload)),
-        // Also called after a reconnect: what was announced in between is lost, so everything is looked at again.
-        () => heard(null),
-      )
-      .catch((error) => {
-        if (!isOver) this.#options.environment.log("warn", "postgres.listen", { error: String(error) });
-      });
-    return () => {
-      isOver = true;
-      end();
-    };
-  }
-
-  /** A pooler lends a connection for a transaction; who listens on it would hear nothing. */
-  #poll(heard: (sessions: readonly string[] | null) => void): () => void {
-    const over = new AbortController();
-    const { environment } = this.#options;
-    const again = async () => {
-      for (;;) {
-        await environment.sleep(POLL_MS, over.signal);
-        if (over.signal.aborted) return;
-        heard(null);
-      }
-    };
-    void again();
-    return () => over.abort();
+  watch(hear: (sessions: readonly string[] | null) => void): () => void {
+    return this.#notifications.watch(hear);
   }
 
   /** Dead rows are removed at once instead of whenever autovacuum comes by. Those who ask meanwhile share the next one. */
@@ -377,7 +318,7 @@ class PostgresDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    await this.#tell();
+    await this.#notifications.flush();
     await this.#access.pool.end();
   }
 }

@@ -1,0 +1,90 @@
+// What handles on one PostgreSQL store tell each other after commits: which sessions changed. A notification is a hint. It
+// may be lost, so nothing relies on it.
+import { createHash } from "node:crypto";
+import type { Environment } from "../../../contracts/environment.ts";
+import type { Access } from "./connect.ts";
+import { WORK_MS } from "./settings.ts";
+
+const ANNOUNCE_MS = 10;
+const PAYLOAD_BYTES = 7000;
+/** It does not wait for the disk, where it would keep commits waiting. */
+const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+/** Behind a pooler nothing can be heard: everything is looked at so often. */
+const POLL_MS = 1000;
+
+/** Told the sessions that changed; null: any may have. */
+type Hear = (sessions: readonly string[] | null) => void;
+
+export class Notifications {
+  readonly #access: Access;
+  readonly #environment: Environment;
+  readonly #waitMs: number;
+  readonly #channel: string;
+  #announced = new Set<string>();
+  #isAnnouncing = false;
+
+  /** `waitMs`: how long a notification may wait for a connection. */
+  constructor(access: Access, environment: Environment, schema: string, waitMs: number) {
+    this.#access = access;
+    this.#environment = environment;
+    this.#waitMs = waitMs;
+    this.#channel = `holdfast_${createHash("sha256").update(schema).digest("hex").slice(0, 32)}`;
+  }
+
+  /** After the commit, from one connection, many at a time: NOTIFY inside commits would queue them behind each other. */
+  announce(sessions: Iterable<string>): void {
+    for (const session of sessions) this.#announced.add(session);
+    if (this.#isAnnouncing) return;
+    this.#isAnnouncing = true;
+    this.#environment.sleep(ANNOUNCE_MS).then(() => {
+      this.#isAnnouncing = false;
+      return this.flush();
+    });
+  }
+
+  async flush(): Promise<void> {
+    if (this.#announced.size === 0) return;
+    const payload = JSON.stringify([...this.#announced]);
+    this.#announced = new Set();
+    const text = Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload;
+    try {
+      const { pool } = this.#access;
+      await pool.shared(this.#waitMs, WORK_MS, (connection) => connection.send(NOTIFY, [this.#channel, text]));
+    } catch (error) {
+      this.#environment.log("debug", "postgres.announce", { error: String(error) });
+    }
+  }
+
+  watch(hear: Hear): () => void {
+    if (this.#access.isPooled) return this.#poll(hear);
+    const { client, end } = this.#access.listen();
+    let isOver = false;
+    client
+      .listen(
+        this.#channel,
+        (payload) => hear(payload === "*" ? null : JSON.parse(payload)),
+        // Also called after a reconnect: what was announced in between is lost, so everything is looked at again.
+        () => hear(null),
+      )
+      .catch((error) => {
+        if (!isOver) this.#environment.log("warn", "postgres.listen", { error: String(error) });
+      });
+    return () => {
+      isOver = true;
+      end();
+    };
+  }
+
+  #poll(hear: Hear): () => void {
+    const over = new AbortController();
+    const again = async () => {
+      for (;;) {
+        await this.#environment.sleep(POLL_MS, over.signal);
+        if (over.signal.aborted) return;
+        hear(null);
+      }
+    };
+    void again();
+    return () => over.abort();
+  }
+}
