@@ -57,9 +57,9 @@ function busy(): HoldfastError {
 export function onDisk(driver: Driver, process: Process, disk: Disk, busyMs: number): Driver {
   return {
     ...bound(driver),
-    transact: async (plan, waitMs) => {
+    transact: async (plan, options) => {
       await disk.locked(process, busyMs);
-      return driver.transact(plan, waitMs);
+      return driver.transact(plan, options);
     },
   };
 }

@@ -1,6 +1,6 @@
 // A driver that fails: around a real one, for one process. Before every commit and every read the process waits for its
 // turn, so that processes interleave there; what then goes wrong is for the faults to say.
-import type { Driver, Param, Plan, Row, Step, Trip } from "../../storage/sql/driver.ts";
+import type { Driver, Param, Plan, Row, Step, TransactOptions, Trip } from "../../storage/sql/driver.ts";
 import { type Fault, type FaultKind, type Faults, full, unreachable } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
 import { writtenTable } from "./touched-rows.ts";
@@ -71,9 +71,9 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
   return {
     dialect: driver.dialect,
     ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
-    transact: async (plan, waitMs) => {
+    transact: async (plan, options) => {
       await late("commit");
-      const result = await transact(driver, plan, waitMs, process, faults, notes);
+      const result = await transact(driver, plan, options, process, faults, notes);
       await late("acknowledge");
       return result;
     },
@@ -101,7 +101,7 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
 async function transact<T>(
   driver: Driver,
   plan: () => Plan<T>,
-  waitMs: number | undefined,
+  options: TransactOptions | undefined,
   process: Process,
   faults: Faults,
   notes: DriverNotes,
@@ -131,7 +131,7 @@ async function transact<T>(
   };
   let result: T;
   try {
-    result = await driver.transact(watched, waitMs);
+    result = await driver.transact(watched, options);
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
     return failed(struck, process, events);

@@ -46,7 +46,7 @@ export function postgresDriver(
     // Its SQL is SQLite's, but for the guards whose rows are locked.
     dialect: { ...sqlite, lockRow: LOCK_ROW },
     lanes: { most: LANES, waitMs: timeouts.busyMs },
-    transact: (plan, waitMs) => client.transact(plan, waitMs),
+    transact: (plan, options) => client.transact(plan, options?.waitMs),
     read: (sql, params) => client.read(() => server.read(sql, params)),
   };
 }
