@@ -80,14 +80,16 @@ describe("a batch that is stuck behind somebody else's lock", () => {
 
   test("ST12 keeps the order of commits to one session", async () => {
     const environment = realEnvironment();
-    const written: number[] = [];
+    const written = { s: [] as number[], other: [] as number[], free: [] as number[] };
     const release = Promise.withResolvers<void>();
     const at = (id: string, n: number): Commit => ({ sessions: [{ id, mode: "ensure", at: n }] });
     const queue = new CommitQueue(
       environment,
       async (batch) => {
         if (batch[0]?.sessions?.[0]?.at === 0) await release.promise;
-        for (const { sessions } of batch) if (sessions?.[0]?.id === "s") written.push(sessions[0].at);
+        for (const { id, at } of batch.flatMap(({ sessions }) => sessions ?? [])) {
+          written[id as keyof typeof written].push(at);
+        }
         return batch.map(() => DONE);
       },
       LANES,
@@ -99,10 +101,10 @@ describe("a batch that is stuck behind somebody else's lock", () => {
     const both = queue.push({ sessions: [...(at("s", 4).sessions ?? []), ...(at("other", 4).sessions ?? [])] });
     const behind = queue.push(at("other", 5));
     expect(await queue.push(at("free", 1))).toEqual(DONE);
-    expect(written).toEqual([]);
+    expect(written).toEqual({ s: [], other: [], free: [1] });
     release.resolve();
     await Promise.all([first, ...rest, both, behind]);
-    expect(written).toEqual([0, 1, 2, 3, 4]);
+    expect(written).toEqual({ s: [0, 1, 2, 3, 4], other: [4, 5], free: [1] });
   });
 
   test("ST2 is not tried again when it may have happened, however many lanes there are", async () => {

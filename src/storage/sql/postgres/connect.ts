@@ -12,7 +12,6 @@ import {
   localSettings,
   READ_SETTINGS,
   type Settings,
-  serverState,
   settingsFor,
   settingsRefused,
 } from "./settings.ts";
@@ -34,8 +33,6 @@ export interface Access {
   readonly isPooled: boolean;
   /** The URL names a lock_timeout, which is then not lengthened. */
   readonly hasOwnLockTimeout: boolean;
-  /** The server is a standby, as far as was seen. */
-  isStandby(): boolean;
   /** A client of its own to listen with, which reconnects by itself. */
   listen(): Listener;
 }
@@ -128,7 +125,6 @@ async function openAccess(
   const settings = settingsFor(options, given);
   const common = clientOptions(parsed, isPooled ? parsed.start : { ...parsed.start, ...settings, ...KEEPALIVE });
   const makeOne = (own: ClientOptions) => make({ ...common, ...own });
-  let isStandby = false;
   let isOpened = false;
   const pool = new Pool({
     ...{ size: options.poolSize, idleMs, lifeMs, environment, target },
@@ -136,7 +132,7 @@ async function openAccess(
       for (let cuts = 0; ; cuts++) {
         const connection = new Connection(makeOne, environment, !isPooled, onClose);
         try {
-          isStandby = await (isPooled ? verifyPooled : verifyDirect)(connection, settings, target);
+          await (isPooled ? verifyPooled : verifyDirect)(connection, settings, target);
           return connection;
         } catch (error) {
           connection.destroy();
@@ -159,19 +155,16 @@ async function openAccess(
   }
   return {
     ...{ pool, settings, isPooled, hasOwnLockTimeout: given.lock_timeout !== undefined },
-    isStandby: () => isStandby,
     listen: () => listener(makeOne),
   };
 }
 
-/** Whether it is a standby. */
-async function verifyDirect(connection: Connection, settings: Settings): Promise<boolean> {
+async function verifyDirect(connection: Connection, settings: Settings): Promise<void> {
   try {
     const rows = await connection.open(READ_SETTINGS);
-    const { pid, isStandby } = serverState(rows[0]);
+    const pid = Number(rows[0]?.pid);
     if (rows.state?.pid !== pid || differingSettings(rows[0], settings).length > 0) throw new PoolerFound();
     connection.pid = pid;
-    return isStandby;
   } catch (error) {
     // What a pooler says to a setting at the start that it does not know.
     if (sqlState(error) === "08P01") throw new PoolerFound();
@@ -179,7 +172,7 @@ async function verifyDirect(connection: Connection, settings: Settings): Promise
   }
 }
 
-async function verifyPooled(connection: Connection, settings: Settings, target: string): Promise<boolean> {
+async function verifyPooled(connection: Connection, settings: Settings, target: string): Promise<void> {
   await connection.open("SELECT 1");
   try {
     await connection.run("BEGIN");
@@ -190,7 +183,6 @@ async function verifyPooled(connection: Connection, settings: Settings, target: 
   const [, rows] = await settle([localSettings(settings), READ_SETTINGS, "COMMIT"].map((one) => connection.run(one)));
   const differing = differingSettings(rows?.[0], settings);
   if (differing.length > 0) throw settingsRefused(target, differing);
-  return serverState(rows?.[0]).isStandby;
 }
 
 function clientOptions(

@@ -102,7 +102,7 @@ class PostgresDriver implements Driver {
   }
 
   #error(error: unknown): unknown {
-    return postgresError(error, this.#access.pool.target, this.#access.isStandby());
+    return postgresError(error, this.#access.pool.target);
   }
 
   read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {

@@ -80,7 +80,7 @@ export function silentError(target: string, isOpen: boolean, cause: unknown): Ho
 }
 
 /** `target` names server and schema, never a password. */
-export function postgresError(error: unknown, target: string, isStandby = false): unknown {
+export function postgresError(error: unknown, target: string): unknown {
   if (error instanceof HoldfastError) return error;
   if (error instanceof LostRace) return busyError(target, error);
   const code = sqlState(error);
@@ -100,8 +100,7 @@ export function postgresError(error: unknown, target: string, isStandby = false)
     });
   }
   if (code === null) return error;
-  // A standby refuses the locks of a writer with a code of its own.
-  if (code === "25006" || (code === "55000" && isStandby)) return readOnlyError(error, target);
+  if (code === "25006") return readOnlyError(error, target);
   return refusedError(error, code, target);
 }
 

@@ -75,17 +75,7 @@ function literal(text: string): string {
 }
 
 export const READ_SETTINGS =
-  "SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby, " +
-  VERIFIED.map((name) => `current_setting('${name}') AS ${name}`).join(", ");
-
-export interface ServerState {
-  readonly pid: number;
-  readonly isStandby: boolean;
-}
-
-export function serverState(row: Readonly<Record<string, unknown>> | undefined): ServerState {
-  return { pid: Number(row?.pid ?? 0), isStandby: row?.standby === true };
-}
+  "SELECT pg_backend_pid() AS pid, " + VERIFIED.map((name) => `current_setting('${name}') AS ${name}`).join(", ");
 
 /** Names of settings that are not as they were asked for. */
 export function differingSettings(
