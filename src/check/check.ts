@@ -1,6 +1,7 @@
 // The checker (rule SE10): the store's rows session by session, then what belongs to none of them. It reads and never
 // mends; every issue says what to do.
 import type { Checking, CheckKind, CheckMode, CheckOptions, CheckProgress, CheckReport } from "../contracts/check.ts";
+import type { CheckedSessionRow } from "../contracts/check-queries.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex, toRef } from "../core/bytes.ts";
@@ -69,7 +70,10 @@ export async function runCheck(
     counts: progress.counts,
     engine,
     issueCount: findings.count,
-    issues: await withReferrers(storage, findings.issues),
+    issues: await withReferrers(storage, findings.issues).catch((error: unknown) => {
+      if (damageOf(error, findings) === null) throw error;
+      return findings.issues;
+    }),
   };
 }
 
@@ -144,7 +148,7 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
   const said = outcome === null ? null : { check: outcome.check, notRun: outcome.notRun };
   if (outcome?.isUnreadable) return said;
   const survey = surveyOf(run, false, {});
-  await eachSession(storage, (id) => checkOne(run, survey, id));
+  await eachSession(run, (id) => checkOne(run, survey, id));
   progress.begin("rows");
   progress.tell();
   for (const look of [checkStrays, checkNames, checkTasks, checkAgents, checkBlocks]) {
@@ -163,9 +167,13 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
   return said;
 }
 
-async function eachSession(storage: Storage, visit: (id: string) => Promise<void>): Promise<void> {
+/** Where the table of sessions itself cannot be read, those before the damage are checked. */
+async function eachSession(run: Run, visit: (id: string) => Promise<void>): Promise<void> {
   for (let after = 0; ; ) {
-    const rows = await storage.query("check.sessions", after, PAGE);
+    let rows: readonly CheckedSessionRow[] = [];
+    await checkPart(run, ["sessions"], async () => {
+      rows = await run.storage.query("check.sessions", after, PAGE);
+    });
     for (const row of rows) {
       await visit(row.id);
       after = row.no;

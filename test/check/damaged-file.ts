@@ -24,7 +24,7 @@ export type Verdict =
   | { readonly outcome: "named"; readonly issues: readonly CheckIssue[] }
   | { readonly outcome: "silent"; readonly changed: readonly string[] };
 
-/** Every cell of every table, read from the tables and from no index. */
+/** Every cell of every table, read from the tables and from no index; and the entries of every index. */
 type Cells = ReadonlyMap<string, string>;
 
 export class DamagedFile {
@@ -112,10 +112,29 @@ function cellsOf(path: string): Cells {
         }
       }
     }
+    for (const index of db.prepare("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index'").all()) {
+      const entries = JSON.stringify(entriesOf(db, index), (_, value) =>
+        typeof value === "bigint" ? `${value}` : value,
+      );
+      cells.set(`index.${index.name} `, entries);
+    }
     return cells;
   } finally {
     db.close();
   }
+}
+
+/** What an index holds, read from it alone. */
+function entriesOf(db: DatabaseSync, { name, tbl_name, sql }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  const columns = db
+    .prepare(`SELECT name FROM pragma_index_info('${name}')`)
+    .all()
+    .map((column) => column.name);
+  const where = /\bWHERE\b[\s\S]*$/i.exec(String(sql ?? ""))?.[0] ?? "";
+  const list = columns.join(", ");
+  const statement = db.prepare(`SELECT ${list}, rowid FROM ${tbl_name} INDEXED BY ${name} ${where} ORDER BY ${list}`);
+  statement.setReadBigInts(true);
+  return statement.all();
 }
 
 /** What the verbs answer, in one text. */

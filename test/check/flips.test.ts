@@ -124,6 +124,15 @@ describe("a changed bit", () => {
     expect(counts.blobs).toBeGreaterThan(0);
   });
 
+  test("SE10 a damaged table of sessions is named, and not an error of the check", async () => {
+    const [page = 0] = pagesOf("sessions");
+    file.write([{ at: (page - 1) * 4096, bit: 3 }]);
+    const hf = await open(file.path, { create: false });
+    const { issues } = await hf.check();
+    await hf.close();
+    expect(issues.map(({ kind, rows }) => [kind, rows])).toContainEqual(["page-damaged", ["sessions"]]);
+  });
+
   test("SE10 docs/checker.md lists every column that is compared with nothing", () => {
     const page = readFileSync(new URL("../../docs/checker.md", import.meta.url), "utf8");
     for (const column of UNPROVEN) expect(page).toContain(`\`${column}\``);

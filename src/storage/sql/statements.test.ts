@@ -143,6 +143,9 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["what a run asks", QUERIES["decisions.openByRun"]],
   ["what people are asked", QUERIES["decisions.open"]],
   ["what people decided", QUERIES["decisions.answered"]],
+  ["a page of events that name blobs", QUERIES["check.refs.events"]],
+  ["a page of calls that name blobs", QUERIES["check.refs.calls"]],
+  ["a page of state that names blobs", QUERIES["check.refs.state"]],
 ];
 
 describe("ST10 promised lookups use an index", () => {
