@@ -1,8 +1,8 @@
-// How many rows a page of a long read has. Short rows come a thousand at a time; where they carry long contents, a page
+// How many rows a page of a long read has. Short rows come five hundred at a time; where they carry long contents, a page
 // has fewer, so that one statement neither holds the event loop for long nor fills the memory.
 
 const FIRST_ROWS = 250;
-const MOST_ROWS = 1000;
+const MOST_ROWS = 500;
 const LEAST_ROWS = 10;
 const PAGE_BYTES = 1024 * 1024;
 
