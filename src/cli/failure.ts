@@ -4,7 +4,7 @@ import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import { EXIT, exitOf } from "./exit.ts";
 import { commandHint } from "./hints.ts";
 import type { Output } from "./output.ts";
-import { safeLine } from "./terminal.ts";
+import { safeJson, safeLine } from "./terminal.ts";
 
 /** The command line itself is wrong. Told in one line, so the message says everything. */
 export class UsageError extends Error {
@@ -27,7 +27,7 @@ export async function report(error: unknown, output: Output, debug: boolean): Pr
   const facts = describe(error, (text) => output.withCommands(text));
   if (output.json) {
     const { exit, ...rest } = facts;
-    await output.error(JSON.stringify({ ...rest, exit }, null, 2));
+    await output.error(safeJson({ ...rest, exit }, 2));
   } else {
     const { bad, faint } = output.errorStyle;
     await output.complaint("holdfast:", bad, safeLine(facts.message));

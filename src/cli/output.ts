@@ -6,7 +6,7 @@ import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
-import { wrapWhole } from "./terminal.ts";
+import { safeJson, wrapWhole } from "./terminal.ts";
 
 /** Text is not broken into narrower lines than that, and no table is made narrower. */
 const NARROWEST = 40;
@@ -73,12 +73,12 @@ export class Output {
   }
 
   async document(value: unknown): Promise<void> {
-    await this.bytes(`${JSON.stringify(value, null, 2)}\n`);
+    await this.bytes(`${safeJson(value, 2)}\n`);
   }
 
   /** For what never ends: one JSON document a line. */
   async record(value: unknown): Promise<void> {
-    await this.bytes(`${JSON.stringify(value)}\n`);
+    await this.bytes(`${safeJson(value)}\n`);
   }
 
   async line(text = ""): Promise<void> {

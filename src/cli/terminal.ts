@@ -15,6 +15,22 @@ export function safeLine(text: string): string {
   return text.replace(UNSAFE, escapeCharacter);
 }
 
+/**
+ * JSON in which no character steers a terminal, is invisible or turns text around: C1 controls and DEL among them, which
+ * JSON.stringify leaves as they are. Whoever parses it gets the same value.
+ */
+export function safeJson(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, null, indent) ?? "null";
+  // Line breaks and tabs in texts are escaped by then: those that are left were made by the indent.
+  return text.replace(UNSAFE, (c) => (c === "\n" || HARMLESS_FORMATS.includes(c) ? c : escapeUnits(c)));
+}
+
+function escapeUnits(character: string): string {
+  return Array.from({ length: character.length }, (_, i) => {
+    return `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`;
+  }).join("");
+}
+
 /** safe`erased session ${id}`: our own words as they are, values as one safe line. */
 export function safe(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return words.map((word, i) => word + (i < values.length ? safeLine(String(values[i])) : "")).join("");
@@ -108,9 +124,9 @@ export function wrapWords(text: string, width: number): string[] {
 
 /** JSON in one line; with spaces where it may be broken if it is longer than that. */
 export function jsonLine(value: unknown, width: number): string {
-  const text = JSON.stringify(value) ?? "null";
+  const text = safeJson(value);
   // A line break is never part of a text in it: that is escaped.
-  return text.length <= width ? text : JSON.stringify(value, null, 1).replace(/\n */g, " ");
+  return text.length <= width ? text : safeJson(value, 1).replace(/\n */g, " ");
 }
 
 /** What is quoted for the shell may hold backticks itself. */

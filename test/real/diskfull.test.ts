@@ -145,6 +145,28 @@ describe.skipIf(!mayMount)(mayMount ? "a full disk" : "a full disk (skipped: thi
     await store.close();
   });
 
+  test("ST7 whatever little is left of the disk, gc is done or refused with StoreFull", async () => {
+    const folder = disk("8m");
+    const store = await open(path.join(folder, "store.db"), { blobTtlMs: 0 });
+    let messages = 0;
+    const codes = new Set<string>();
+    for (let leave = 0; leave < 24 * 4096; leave += 4096) {
+      for (let i = 0; i < 3; i++) await store.blobs.store(`${leave} ${i} ${"x".repeat(20_000)}${Math.sqrt(leave + i)}`);
+      await append(store, messages++);
+      const ballast = fill(folder, leave);
+      for (const vacuum of [false, true]) {
+        const code = await codeOf(() => store.blobs.gc({ vacuum }));
+        expect(["done", "StoreFull"], `${leave} bytes left: ${code}`).toContain(code);
+        codes.add(code);
+      }
+      fs.rmSync(ballast);
+    }
+    expect(codes).toContain("StoreFull");
+    expect(await codeOf(() => store.blobs.gc({ vacuum: true }))).toBe("done");
+    await expectExactly(store, messages);
+    await store.close();
+  });
+
   test("ST7 a store on a disk mounted read-only is refused with PermissionDenied", async () => {
     const folder = disk("4m");
     const url = path.join(folder, "store.db");

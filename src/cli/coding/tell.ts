@@ -2,6 +2,7 @@
 import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Context } from "../command.ts";
+import { safeJson } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
 import type { Follower } from "./follow.ts";
 import type { Bundled } from "./out.ts";
@@ -27,7 +28,7 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const restored = start.how === "resumed" ? start.restored : null;
     const error = problem === null ? null : wordsOf(problem);
     await output.error(
-      JSON.stringify({ start: start.how, why, restored, sessionId, saved, bundle, secrets: secrets.length, error }),
+      safeJson({ start: start.how, why, restored, sessionId, saved, bundle, secrets: secrets.length, error }),
     );
     return;
   }

@@ -9,7 +9,7 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
 import { type Column, table } from "../table.ts";
-import { safeText } from "../terminal.ts";
+import { safeJson, safeText } from "../terminal.ts";
 import { formatCount } from "../units.ts";
 
 /** Rows of a table for people; a program asks for all. */
@@ -145,7 +145,7 @@ function explanationLines({ sql, params, plan }: Explanation, { output: { style 
     "",
     ...(params.length === 0
       ? []
-      : [style.faint("PARAMETERS"), ...params.map((one, i) => `${i + 1}  ${JSON.stringify(one)}`), ""]),
+      : [style.faint("PARAMETERS"), ...params.map((one, i) => `${i + 1}  ${safeJson(one)}`), ""]),
     style.faint("PLAN"),
     ...plan,
   ];

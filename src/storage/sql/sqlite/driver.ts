@@ -312,11 +312,20 @@ class SqliteDriver implements Driver {
   }
 
   reclaim(): Promise<void> {
-    return reclaim(this.#space());
+    return this.#typed(() => reclaim(this.#space()));
   }
 
   rewrite(): Promise<void> {
-    return rewrite(this.#space());
+    return this.#typed(() => rewrite(this.#space()));
+  }
+
+  /** A checkpoint writes to the file outside of any transaction: what SQLite says of that is told like all else. */
+  async #typed<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw sqliteError(error, this.#options.path);
+    }
   }
 
   #space(): Space {
