@@ -12,6 +12,8 @@ const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /** Beside its wait for locks, a trip of ordinary size is answered within that time unless the server hangs. */
 const ANSWER_MS = 10_000;
 const ANSWER_MS_PER_ROW = 5;
+/** Reads, and changes of single rows: those of runs, their leases among them, must not wait long for a hung connection. */
+const QUICK = /^\s*(SELECT|UPDATE (runs|signals|decisions|sessions|agents|captures|counters|segments|state) SET)\b/i;
 
 export interface RunnerOptions {
   readonly environment: Environment;
@@ -125,7 +127,7 @@ export class PlanRunner {
     for (const step of steps) {
       if (step.kind === "bulk") rows += step.rows.length;
       // An erasure is one short text and may be much work.
-      else if (step.kind === "query" && !/^\s*SELECT/i.test(step.sql)) isHeavy = true;
+      else if (step.kind === "query" && !QUICK.test(step.sql)) isHeavy = true;
     }
     const now = this.#options.environment.monotonic();
     connection.sentAt = now;
