@@ -74,8 +74,8 @@ function literal(text: string): string {
   return text.includes("\\") ? `E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
-export const READ_SETTINGS =
-  "SELECT pg_backend_pid() AS pid, " + VERIFIED.map((name) => `current_setting('${name}') AS ${name}`).join(", ");
+const READS = VERIFIED.map((name) => `current_setting('${name}') AS ${name}`);
+export const READ_SETTINGS = `SELECT pg_backend_pid() AS pid, ${READS.join(", ")}`;
 
 /** Names of settings that are not as they were asked for. */
 export function differingSettings(
