@@ -1,7 +1,6 @@
 // What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
-import { HoldfastError } from "../../contracts/errors.ts";
 import type { QueryName } from "../../contracts/queries.ts";
 import type { InspectLimits, SqlWords } from "../../contracts/storage.ts";
 
@@ -64,16 +63,13 @@ export class StaleFence extends Error {}
 /** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
 export class LostRace extends Error {}
 
-/** Of a store that was closed before the call, or while it waited. */
-export function closedError(): HoldfastError {
-  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
-}
-
 /** One after the other, in one round trip; the rows are those of the last. */
 export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;
 
 export interface Driver {
   readonly dialect: Dialect;
+  /** The rows of a read are there when it returns: to await them is no pause for the event loop. */
+  readonly answersAtOnce: boolean;
   /**
    * Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold.
    * `prepared`: steps that the plan will run, known before it begins. Such a plan is large: it may take seconds, during

@@ -1,5 +1,6 @@
 // Storage over an engine's driver: the commit queue, the named reads, and the hint that a session has changed.
 import type { Environment } from "../../contracts/environment.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
 import type { Queries, QueryName } from "../../contracts/queries.ts";
 import {
   type Commit,
@@ -10,8 +11,9 @@ import {
   type Outcome,
   type Storage,
 } from "../../contracts/storage.ts";
+import { TimeSlice } from "../../core/time-slice.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
-import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
+import { type Driver, type Param, StaleFence } from "./driver.ts";
 import { prepareLarge } from "./large.ts";
 import { Memory } from "./memory.ts";
 import { CommitQueue } from "./queue.ts";
@@ -26,6 +28,7 @@ export class SqlStorage implements Storage {
   readonly environment: Environment;
   readonly #driver: Driver;
   readonly #queue: CommitQueue;
+  readonly #slice: TimeSlice;
   readonly #memory = new Memory();
   readonly #listeners = new Map<string, Set<() => void>>();
   #unwatch: (() => void) | null = null;
@@ -36,11 +39,12 @@ export class SqlStorage implements Storage {
     this.words = driver.dialect.words;
     this.environment = environment;
     this.#driver = driver;
+    this.#slice = new TimeSlice(environment);
     this.#queue = new CommitQueue(environment, (batch) => this.#write(batch));
   }
 
   commit(commit: Commit): Promise<Outcome> {
-    if (this.#closing !== null) return Promise.reject(closedError());
+    if (this.#closing !== null) return Promise.reject(closed());
     return this.#queue.push(commit);
   }
 
@@ -75,13 +79,15 @@ export class SqlStorage implements Storage {
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
-    if (this.#closing !== null) throw closedError();
+    // A caller that reads page after page would keep the event loop until its last one, where reads are answered at once.
+    if (this.#driver.answersAtOnce && this.#slice.isSpent) await this.#slice.pause();
+    if (this.#closing !== null) throw closed();
     const rows = await this.#driver.read(QUERIES[name], params as readonly Param[]);
     return rows as readonly Queries[N]["row"][];
   }
 
   async inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]> {
-    if (this.#closing !== null) throw closedError();
+    if (this.#closing !== null) throw closed();
     return this.#driver.inspect(sql, params, limits);
   }
 
@@ -147,4 +153,8 @@ export class SqlStorage implements Storage {
     this.#unwatch = null;
     await this.#driver.close();
   }
+}
+
+function closed(): HoldfastError {
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
 }

@@ -36,7 +36,7 @@ class Interrupted extends Error {}
 /** Its methods, for whoever spreads it. */
 export function bound(driver: Driver): Driver {
   return {
-    dialect: driver.dialect,
+    ...{ dialect: driver.dialect, answersAtOnce: driver.answersAtOnce },
     transact: (plan) => driver.transact(plan),
     read: (sql, params) => driver.read(sql, params),
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
@@ -66,6 +66,8 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
   };
   return {
     dialect: driver.dialect,
+    // Each read has its turn among all that are ready.
+    answersAtOnce: false,
     transact: async (plan) => {
       await late("commit");
       const result = await transact(driver, plan, process, faults, notes);

@@ -43,6 +43,7 @@ const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(
 
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
+  readonly answersAtOnce = false;
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
   readonly #channel: string;
