@@ -67,7 +67,6 @@ export class StaleFence extends Error {}
 /** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
 export class LostRace extends Error {}
 
-/** Of a store that was closed before the call, or while it waited. */
 export function closedError(): HoldfastError {
   return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
 }
@@ -95,6 +94,8 @@ export interface Driver {
   readonly dialect: Dialect;
   /** Not given: one transaction at a time. */
   readonly lanes?: CommitLanes;
+  /** The rows of a read are there when it returns: to await them is no pause for the event loop. */
+  readonly answersAtOnce: boolean;
   /**
    * Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. StoreBusy
    * when others held its rows for too long: nothing was written then.

@@ -12,6 +12,7 @@ import {
   type Outcome,
   type Storage,
 } from "../../contracts/storage.ts";
+import { TimeSlice } from "../../core/time-slice.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
 import { prepareLarge } from "./large.ts";
@@ -28,6 +29,7 @@ export class SqlStorage implements Storage {
   readonly #driver: Driver;
   readonly #queue: CommitQueue;
   readonly #schema: SchemaWatch;
+  readonly #slice: TimeSlice;
   readonly #memory = new Memory();
   readonly #waker: SessionWaker;
   #closing: Promise<void> | null = null;
@@ -40,6 +42,7 @@ export class SqlStorage implements Storage {
     this.#schema = new SchemaWatch(driver, environment);
     this.#waker = new SessionWaker(driver, environment);
     this.#queue = new CommitQueue(environment, (batch, waitMs) => this.#write(batch, waitMs), driver.lanes);
+    this.#slice = new TimeSlice(environment);
   }
 
   commit(commit: Commit): Promise<Outcome> {
@@ -77,6 +80,8 @@ export class SqlStorage implements Storage {
   }
 
   async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
+    // A caller that reads page after page would keep the event loop until its last one, where reads are answered at once.
+    if (this.#driver.answersAtOnce && this.#slice.isSpent) await this.#slice.pause();
     if (this.#closing !== null) throw closedError();
     const rows = await this.#read(() => this.#driver.read(QUERIES[name], params as readonly Param[]));
     return rows as readonly Queries[N]["row"][];

@@ -37,7 +37,7 @@ class Interrupted extends Error {}
 /** Its methods, for whoever spreads it. */
 export function bound(driver: Driver): Driver {
   return {
-    dialect: driver.dialect,
+    ...{ dialect: driver.dialect, answersAtOnce: driver.answersAtOnce },
     ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
     transact: (plan, options) => driver.transact(plan, options),
     read: (sql, params) => driver.read(sql, params),
@@ -70,6 +70,8 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
   };
   return {
     dialect: driver.dialect,
+    // Each read has its turn among all that are ready.
+    answersAtOnce: false,
     ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
     transact: async (plan, options) => {
       await late("commit");

@@ -39,6 +39,7 @@ const READERS = 2;
 
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
+  readonly answersAtOnce = false;
   readonly lanes;
   readonly #options: PostgresOptions;
   readonly #access: Access;

@@ -40,12 +40,12 @@ const FRAMES_PER_BODY = 8;
 
 class SqliteDriver implements Driver {
   readonly dialect = sqlite;
+  readonly answersAtOnce = true;
   readonly #options: SqliteOptions;
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #checkpoints: Checkpoints;
   readonly #inspector: Inspector;
-  readonly #slice: TimeSlice;
   /** Written by the transaction under way. */
   #rows = 0;
   readonly #lookups = new Map<string, string>();
@@ -60,7 +60,6 @@ class SqliteDriver implements Driver {
     this.#writer = writer;
     this.#reader = reader;
     this.#inspector = new Inspector(options.environment);
-    this.#slice = new TimeSlice(options.environment);
     this.#file = options.path === ":memory:" ? null : openFile(options.path);
     const setAuto = (frames: number) => writer.db.exec(`PRAGMA wal_autocheckpoint = ${frames}`);
     this.#checkpoints = new Checkpoints(options.path, options.environment, setAuto);
@@ -95,7 +94,8 @@ class SqliteDriver implements Driver {
   /** Of a store in memory. */
   async #transactInSlices<T>(plan: () => Plan<T>): Promise<T> {
     this.#writer.run("BEGIN IMMEDIATE", []);
-    const running = driveInSlices(plan(), this.#slice, (step) => this.#step(step));
+    const slice = new TimeSlice(this.#options.environment);
+    const running = driveInSlices(plan(), slice, (step) => this.#step(step));
     this.#exclusive = running;
     try {
       const result = await running;
@@ -219,15 +219,9 @@ class SqliteDriver implements Driver {
     this.#options.environment.log("debug", "sqlite.rollback", { path: this.#options.path, error: String(error) });
   }
 
-  /**
-   * The rows are there at once, so that awaiting them is no pause: a caller that reads page after page would keep the
-   * event loop until its last one. Here every caller gives it up in time, whatever it does between its reads.
-   */
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
-    if (this.#slice.isSpent) await this.#slice.pause();
     if (this.#exclusive !== null) await this.#whenWhole();
     try {
-      if (!this.#reader.db.isOpen) throw closedError();
       return this.#reader.rows(sql, params);
     } catch (error) {
       throw sqliteError(error, this.#options.path);
