@@ -16,14 +16,17 @@ const ROUNDS = 5;
 async function follow(hf: Holdfast, sessions: readonly string[]) {
   const stop = new AbortController();
   let delivered = 0;
-  const read = async (session: string) => {
-    for await (const _ of hf.log.tail(session, { after: "end", signal: stop.signal })) delivered++;
+  const read = async (session: string, after: number) => {
+    for await (const _ of hf.log.tail(session, { after, signal: stop.signal })) delivered++;
   };
-  const tails = Array.from({ length: TAILS }, (_, i) => read(sessions[i % sessions.length] ?? ""));
+  const ends = await Promise.all(sessions.map(async (session) => (await hf.log.anchor(session)).seq));
+  const tails = Array.from({ length: TAILS }, (_, i) =>
+    read(sessions[i % sessions.length] ?? "", ends[i % sessions.length] ?? 0),
+  );
   // A tail has no word for "I wait": an event that all have seen says it.
   const first = messageSource();
   for (const session of sessions) await hf.history.append({ session, agent: AGENT }, first());
-  await new Promise((later) => setTimeout(later, 500));
+  while (delivered < TAILS) await new Promise((later) => setTimeout(later, 5));
   delivered = 0;
   return {
     async all(count: number) {
