@@ -6,16 +6,18 @@ import { blocks } from "./blocks.ts";
 import { PRAGMAS } from "./floor.ts";
 import { growth } from "./growth.ts";
 import { concurrentOn, growthOn, SharedServer, sequentialOn } from "./postgres.ts";
+import { fanout, fanoutOn } from "./tails.ts";
 
 export function foundation(): Suite {
   const server = new SharedServer();
   return {
-    about: "appends, reads, blocks and blobs on SQLite; appends on PostgreSQL",
+    about: "appends, tails, reads, blocks and blobs on SQLite; appends and tails on PostgreSQL",
     benches: [
       sequential,
       concurrent,
       loopDelay,
       growth,
+      fanout,
       blocks,
       growing,
       growingRepetitive,
@@ -23,6 +25,7 @@ export function foundation(): Suite {
       sequentialOn(server),
       concurrentOn(server),
       growthOn(server),
+      fanoutOn(server),
     ],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,

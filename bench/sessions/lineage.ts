@@ -52,6 +52,48 @@ async function measureForks(metric: string, hf: Holdfast): Promise<Result> {
   };
 }
 
+const PER_BRANCH = 10;
+
+/** A session at that depth: forks of forks, each with messages of its own. */
+async function forkedDeep(hf: Holdfast, name: string, depth: number): Promise<string> {
+  const next = messageSource();
+  await fill(hf, `${name}-0`, PER_BRANCH, next);
+  for (let at = 1; at <= depth; at++) {
+    await hf.sessions.fork(`${name}-${at - 1}`, { id: `${name}-${at}` });
+    await fill(hf, `${name}-${at}`, PER_BRANCH, next);
+  }
+  return `${name}-${depth}`;
+}
+
+async function measureBranchDepth(metric: string, url: string, seconds: number): Promise<Result> {
+  const building = await open(url, { durability: "normal" });
+  const deep = await forkedDeep(building, "depth1000", 1000);
+  const flat = await forkedDeep(building, "depth10", 10);
+  await building.close();
+  // Another handle: PostgreSQL keeps the plans of a connection, and those of the first were made for an empty store.
+  const hf = await open(url);
+  try {
+    const turnMs = (seconds * 1000) / ROUNDS;
+    const readLast = async (session: string) => {
+      const found = await hf.history.get({ session, agent: AGENT }, { last: 100 });
+      if (found.length !== 100) throw new Error(`${found.length} messages instead of 100`);
+    };
+    const [atDeep = [], atFlat = []] = await alternate(
+      ROUNDS,
+      [deep, flat].map((session) => async () => percentile(await sample(turnMs, () => readLast(session)), 0.5)),
+    );
+    return {
+      metric,
+      unit: "ms",
+      ...compare(atDeep, atFlat),
+      targets: [{ of: "ratio", must: "atMost", limit: 1.5 }],
+      note: "p50 of the last 100 messages of a session at branch depth 1,000, 10 messages a branch; baseline: at depth 10",
+    };
+  } finally {
+    await hf.close();
+  }
+}
+
 const HEADS = 10_000;
 
 async function measureDepth(hf: Holdfast, seconds: number): Promise<Result> {
@@ -154,7 +196,7 @@ async function measureChain(hf: Holdfast): Promise<Result> {
 }
 
 export const lineage: Bench = {
-  metrics: ["fork.flat", "head.depth", "disk.turns500", "chain.verify"],
+  metrics: ["fork.flat", "head.depth", "lineage.depth", "disk.turns500", "chain.verify"],
   async run({ folder, seconds, wants }) {
     const results: Result[] = [];
     const hf = await open(path.join(folder, "lineage.db"));
@@ -162,6 +204,9 @@ export const lineage: Bench = {
     try {
       if (wants("fork.flat")) results.push(await measureForks("fork.flat", hf));
       if (wants("head.depth")) results.push(await measureDepth(quick, seconds));
+      if (wants("lineage.depth")) {
+        results.push(await measureBranchDepth("lineage.depth", path.join(folder, "depth.db"), seconds));
+      }
       if (wants("disk.turns500")) results.push(await measureDisk(folder));
       if (wants("chain.verify")) results.push(await measureChain(quick));
       return results;
@@ -174,16 +219,27 @@ export const lineage: Bench = {
 
 export function lineageOn(server: SharedServer): Bench {
   return {
-    metrics: ["pg.fork.flat"],
-    async run({ say }) {
-      return withSchema(await server.url(say), async (url) => {
-        const hf = await open(url);
-        try {
-          return [await measureForks("pg.fork.flat", hf)];
-        } finally {
-          await hf.close();
-        }
-      });
+    metrics: ["pg.fork.flat", "pg.lineage.depth"],
+    async run({ say, seconds, wants }) {
+      const serverUrl = await server.url(say);
+      const results: Result[] = [];
+      if (wants("pg.fork.flat")) {
+        results.push(
+          await withSchema(serverUrl, async (url) => {
+            const hf = await open(url);
+            try {
+              return await measureForks("pg.fork.flat", hf);
+            } finally {
+              await hf.close();
+            }
+          }),
+        );
+      }
+      if (wants("pg.lineage.depth")) {
+        const measure = (url: string) => measureBranchDepth("pg.lineage.depth", url, seconds);
+        results.push(await withSchema(serverUrl, measure));
+      }
+      return results;
     },
   };
 }

@@ -5,11 +5,21 @@ import type { DiscardedRow, ErasableRow, MessageRow, Read } from "./queries.ts";
 
 /** A stretch of a session's log on one branch, up to and with a seq. */
 export interface SegmentOfLogRow {
-  readonly session: string;
+  /** null: the row of the session is not there. */
+  readonly session: string | null;
   readonly session_no: number;
   readonly branch: number;
   readonly upto: number;
   /** How many clears it holds that hide what its branch inherited from other sessions. */
+  readonly clears: number;
+}
+
+type Position = [session: number, branch: number, upTo: number];
+
+export type StatedRow = Pick<SegmentOfLogRow, "session_no" | "branch" | "upto">;
+
+export interface LineMessagesRow {
+  readonly n: number;
   readonly clears: number;
 }
 
@@ -195,9 +205,20 @@ export interface LineageQueries extends ArchiveQueries {
   "calls.spending": Read<[session: string | null, sameSession: string | null], SpendingRow>;
   /** Blobs a payload names, in the order of the names. */
   "blob.names": Read<[sha256: Uint8Array], { readonly sha256: Uint8Array }>;
-  /** From the newest to the oldest. */
-  "lineage.current": Read<[session: string], SegmentOfLogRow>;
-  "lineage.at": Read<[session: number, branch: number, upTo: number], SegmentOfLogRow>;
+  /** From the newest to the oldest, down to a depth; the first is at depth 0. */
+  "lineage.current": Read<[session: string, deepest: number], SegmentOfLogRow>;
+  "lineage.at": Read<[...Position, deepest: number], SegmentOfLogRow>;
+  /** The newest head of the lineage, of whichever session, and how many rows begin behind it. */
+  "lineage.newestHead": Read<Position, HeadRow>;
+  "lineage.countsSince": Read<Position, Counts>;
+  /** Stretches that hold values of the state, newest first; the newest that says something of a key. */
+  "lineage.stated": Read<[session: string], StatedRow>;
+  "lineage.statedAt": Read<Position, StatedRow>;
+  "lineage.statedKey": Read<[session: string, key: string], StatedRow>;
+  /** Live messages of a session and of what it inherits, those included that its clears hide. */
+  "lineage.messages": Read<[session: string], LineMessagesRow>;
+  "lineage.agentMessages": Read<[session: string, agent: string], LineMessagesRow>;
+  "lineage.runMessages": Read<[session: string, agent: string, run: string], LineMessagesRow>;
   "lineage.clears": Read<[session: number, branch: number, upTo: number], ClearRow>;
   "messages.at": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;
   "messages.lastAt": Read<[...Stretch, erasedAfter: number, limit: number], MessageAtRow>;

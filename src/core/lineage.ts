@@ -25,30 +25,92 @@ export interface Clear {
 
 export const NOW = Number.MAX_SAFE_INTEGER;
 
-/** Empty when there is no such session. */
-export async function currentLineage(storage: Storage, session: string): Promise<readonly Segment[]> {
-  return segmentsOf(storage, await storage.query("lineage.current", session));
+export interface LinePosition {
+  readonly no: number;
+  readonly branch: number;
+  readonly seq: number;
 }
 
-export async function lineageAt(
-  storage: Storage,
-  at: { readonly no: number; readonly branch: number; readonly seq: number },
-): Promise<readonly Segment[]> {
-  return segmentsOf(storage, await storage.query("lineage.at", at.no, at.branch, at.seq));
-}
+/** Segments that are read together at first; later more, for those who go far back. */
+const FIRST_PAGE = 16;
+const PAGE_GROWTH = 4;
 
-async function segmentsOf(storage: Storage, rows: readonly SegmentOfLogRow[]): Promise<readonly Segment[]> {
-  let younger: readonly (Clear & { readonly by: number })[] = [];
-  const segments: Segment[] = [];
-  for (const { session, session_no: no, branch, upto, clears } of rows) {
-    // A clear erases what its own session holds; of others it only hides.
-    const horizon = segments.find((one) => one.no === no)?.horizon ?? upto;
-    segments.push({ session, no, branch, upTo: upto, horizon, hides: younger.filter(({ by }) => by !== no) });
-    if (clears === 0) continue;
-    const found = await storage.query("lineage.clears", no, branch, upto);
-    younger = [...younger, ...found.map((clear) => ({ ...clear, by: no }))];
+type ReadDown = (deepest: number) => Promise<readonly SegmentOfLogRow[]>;
+
+/** Reads a lineage from the newest stretch on, as far as it is needed. */
+export class LineageReader {
+  readonly #storage: Storage;
+  readonly #horizons = new Map<number, number>();
+  #younger: readonly (Clear & { readonly by: number })[] = [];
+  /** null: the oldest stretch was read. */
+  #readDown: ReadDown | null;
+  #page = FIRST_PAGE;
+  #read: Segment[] = [];
+
+  constructor(storage: Storage, readDown: ReadDown) {
+    this.#storage = storage;
+    this.#readDown = readDown;
   }
-  return segments;
+
+  /** The next stretches, fewer only at the end. */
+  async take(count: number): Promise<readonly Segment[]> {
+    while (this.#read.length < count && this.#readDown !== null) {
+      await this.#readPage(this.#readDown, Math.max(this.#page, count - this.#read.length));
+      this.#page *= PAGE_GROWTH;
+    }
+    return this.#read.splice(0, count);
+  }
+
+  async #readPage(readDown: ReadDown, size: number): Promise<void> {
+    const rows = await readDown(size);
+    // The one below the page is where the next page begins.
+    const below = rows.length > size ? rows[size] : undefined;
+    this.#readDown =
+      below === undefined
+        ? null
+        : (deepest) => this.#storage.query("lineage.at", below.session_no, below.branch, below.upto, deepest);
+    for (const row of rows.slice(0, size)) await this.#add(row);
+  }
+
+  async #add({ session, session_no: no, branch, upto, clears }: SegmentOfLogRow): Promise<void> {
+    if (session === null) return;
+    const horizon = this.#horizons.get(no) ?? upto;
+    this.#horizons.set(no, horizon);
+    // A clear erases what its own session holds; of others it only hides.
+    const hides = this.#younger.filter(({ by }) => by !== no);
+    this.#read.push({ session, no, branch, upTo: upto, horizon, hides });
+    if (clears === 0) return;
+    const found = await this.#storage.query("lineage.clears", no, branch, upto);
+    this.#younger = [...this.#younger, ...found.map((clear) => ({ ...clear, by: no }))];
+  }
+}
+
+/** Stretches that are read at once, at most. */
+const WIDEST = 256;
+
+/** How many stretches to read next of which the last `wanted` rows are wanted, after so many stretches that held `found`. */
+export function nextWidth(wanted: number, found: number, stretches: number, width: number): number {
+  if (stretches === 0) return 1;
+  const likely = found === 0 ? 0 : Math.ceil(((wanted - found) * stretches) / found);
+  return Math.min(WIDEST, Math.max(likely, width * 2));
+}
+
+/** Nothing comes of it when there is no such session. */
+export function readCurrentLineage(storage: Storage, session: string): LineageReader {
+  return new LineageReader(storage, (deepest) => storage.query("lineage.current", session, deepest));
+}
+
+export function readLineageAt(storage: Storage, { no, branch, seq }: LinePosition): LineageReader {
+  return new LineageReader(storage, (deepest) => storage.query("lineage.at", no, branch, seq, deepest));
+}
+
+/** Empty when there is no such session. */
+export function currentLineage(storage: Storage, session: string): Promise<readonly Segment[]> {
+  return readCurrentLineage(storage, session).take(NOW);
+}
+
+export function lineageAt(storage: Storage, at: LinePosition): Promise<readonly Segment[]> {
+  return readLineageAt(storage, at).take(NOW);
 }
 
 /** A segment, and the seq behind which its rows are asked for. */
@@ -78,7 +140,7 @@ export function stretchesBehind(
 /** Whether an event of a session's own log lies on the line that leads to this point of it. */
 export async function lineTo(
   storage: Storage,
-  at: { readonly no: number; readonly branch: number; readonly seq: number },
+  at: LinePosition,
 ): Promise<(event: { readonly branch: number; readonly seq: number }) => boolean> {
   const own = (await lineageAt(storage, at)).filter(({ no }) => no === at.no);
   return ({ branch, seq }) => own.some((one) => one.branch === branch && seq <= one.upTo);

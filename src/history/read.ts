@@ -7,7 +7,15 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
-import { currentLineage, isHidden, type Segment, type Stretch, stretchesBehind } from "../core/lineage.ts";
+import {
+  currentLineage,
+  isHidden,
+  nextWidth,
+  readCurrentLineage,
+  type Segment,
+  type Stretch,
+  stretchesBehind,
+} from "../core/lineage.ts";
 import { PageSize } from "../core/page-size.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { readRows } from "./messages.ts";
@@ -58,12 +66,14 @@ export async function readHistory(
   asked: HistoryRange | undefined,
 ): Promise<readonly Message[]> {
   const range = checkHistoryRange(asked);
-  const stretches = begin(await currentLineage(storage, scope.session), scope, range);
   const read = (stretch: Stretch, back: boolean, limit: number, offset: number) =>
     readStretch(storage, scope, range, stretch, back, limit, offset);
   const slice = new TimeSlice(storage.environment);
-  if (range.last !== undefined) return readRows(await readLast(stretches, range.last, read), payloads, slice);
-  return readForward(stretches.reverse(), range, payloads, read, slice);
+  if (range.last === undefined) {
+    const stretches = begin(await currentLineage(storage, scope.session), scope, range);
+    return readForward(stretches.reverse(), range, payloads, read, slice);
+  }
+  return readRows(await readLast(await stretchesBack(storage, scope, range), range.last, read), payloads, slice);
 }
 
 type Read = (stretch: Stretch, back: boolean, limit: number, offset: number) => Promise<readonly MessageRow[]>;
@@ -76,14 +86,28 @@ function begin(lineage: readonly Segment[], scope: Scope, { after, run }: Checke
   });
 }
 
-/** How many stretches are read at once: more and more, for those that hold few messages. */
-const WINDOWS = [1, 4, 16, 64];
+/** The next stretches from the newest on; null at the end. */
+type NextStretches = (width: number) => Promise<readonly Stretch[] | null>;
 
-async function readLast(stretches: readonly Stretch[], last: number, read: Read): Promise<readonly MessageRow[]> {
+/** A lineage is read no further than it is asked for, but for one thing: only all of it tells whether a point is on it. */
+async function stretchesBack(storage: Storage, scope: Scope, range: CheckedRange): Promise<NextStretches> {
+  const lineage = readCurrentLineage(storage, scope.session);
+  if (range.after === 0) {
+    return async (width) => {
+      const segments = await lineage.take(width);
+      return segments.length === 0 ? null : begin(segments, scope, range);
+    };
+  }
+  const known = begin(await lineage.take(FOREVER), scope, range);
+  return async (width) => (known.length === 0 ? null : known.splice(0, width));
+}
+
+async function readLast(next: NextStretches, last: number, read: Read): Promise<readonly MessageRow[]> {
   let found: readonly MessageRow[] = [];
-  for (let next = 0, step = 0; next < stretches.length && found.length < last; step++) {
-    const window = stretches.slice(next, next + (WINDOWS[step] ?? 256));
-    next += window.length;
+  for (let width = 1, stretches = 0; found.length < last; stretches += width) {
+    width = nextWidth(last, found.length, stretches, width);
+    const window = await next(width);
+    if (window === null) break;
     const older = await Promise.all(window.map((stretch) => read(stretch, true, last - found.length, 0)));
     found = [...older.reverse().flat(), ...found];
   }
@@ -193,6 +217,11 @@ export async function countMessages(
   storage: Storage,
   { session, agent, run }: { readonly session: string; readonly agent: string; readonly run: string | undefined },
 ): Promise<number> {
+  const [counted] =
+    run === undefined
+      ? await storage.query("lineage.agentMessages", session, agent)
+      : await storage.query("lineage.runMessages", session, agent, run);
+  if (counted === undefined || counted.clears === 0) return counted?.n ?? 0;
   let n = 0;
   const range: CheckedRange = { limit: FOREVER, offset: 0, after: 0, since: 0, last: undefined, run };
   for (const { segment } of begin(await currentLineage(storage, session), { session, agent }, range)) {

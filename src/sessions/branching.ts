@@ -11,7 +11,7 @@ import { checkOptionalId, checkRecord } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/environment.ts";
 import { headOf, rootOf } from "../core/head.ts";
-import { currentLineage, lineageAt } from "../core/lineage.ts";
+import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { countMessages, standing } from "./counts.ts";
 import { type Birth, checkDescribed, createCommit, createdSession, type Described } from "./describe.ts";
@@ -58,8 +58,7 @@ export function branchEvent(
 /** Nothing came after the head that a continuation would have to leave out. */
 export async function standsAt(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
   if (session.branch !== head.branch || session.state_seq > head.seq) return false;
-  const stretch = { no: session.no, branch: session.branch, seq: session.seq };
-  const { head: newest, since } = await standing(storage, await lineageAt(storage, stretch));
+  const { head: newest, since } = await standing(storage, session);
   if (newest?.id !== head.id || Object.values(since).some((n) => n > 0)) return false;
   const clears = await storage.query("lineage.clears", session.no, session.branch, session.seq);
   return clears.every(({ seq }) => seq <= head.seq);
@@ -190,9 +189,15 @@ const SHORT = 1000;
 
 async function countShort(storage: Storage, from: Position): Promise<number> {
   if (from.seq > SHORT) return 0;
-  const lineage = await lineageAt(storage, from);
-  const events = lineage.reduce((sum, { upTo }) => sum + upTo, 0);
-  return events > SHORT ? 0 : countMessages(storage, lineage);
+  const reader = readLineageAt(storage, from);
+  const lineage: Segment[] = [];
+  let events = 0;
+  for (let next = await reader.take(1); next.length > 0; next = await reader.take(1)) {
+    lineage.push(...next);
+    for (const { upTo } of next) events += upTo;
+    if (events > SHORT) return 0;
+  }
+  return countMessages(storage, lineage);
 }
 
 /** The edge to what a session was made from: a row of the branch it begins with, and an event with a row of its own. */

@@ -65,9 +65,14 @@ async function rowAt(storage: Storage, asked: Behind, id: string): Promise<Messa
 /** Oldest first. */
 export async function allRows(storage: Storage, asked: Behind): Promise<readonly MessageAtRow[]> {
   const slice = new TimeSlice(storage.environment);
+  const newestFirst: (readonly MessageAtRow[])[] = [];
+  for (const window of windowsOf(asked)) {
+    const read = await Promise.all(window.map(({ segment, after }) => readAll(storage, segment, after)));
+    for (const rows of read) newestFirst.push(rows);
+  }
   const wanted: MessageAtRow[] = [];
-  for (const { segment, after } of asked.stretches.toReversed()) {
-    for (const row of await readAll(storage, segment, after)) {
+  for (const rows of newestFirst.reverse()) {
+    for (const row of rows) {
       if (slice.isSpent) await slice.pause();
       if (isWanted(asked, row)) wanted.push(row);
     }
@@ -90,25 +95,43 @@ export async function* pagesBack(storage: Storage, asked: Behind): AsyncGenerato
   }
 }
 
+/** Stretches that are read at once, where there are many. */
+const WINDOW = 64;
+
+function* windowsOf({ stretches }: Behind): Generator<Behind["stretches"], void> {
+  for (let next = 0; next < stretches.length; next += WINDOW) yield stretches.slice(next, next + WINDOW);
+}
+
 /** How many there are, without reading them. */
 export async function countRows(storage: Storage, asked: Behind): Promise<number> {
   let count = 0;
-  for (const { segment, after } of asked.stretches) {
-    const { no, branch, upTo, hides } = segment;
-    const erasedAfter = asked.keepsErased ? segment.horizon : NOW;
-    // Runs matter only where somebody cleared what this stretch holds.
-    const groups =
-      hides.length === 0
-        ? await storage.query("messages.count", no, branch, after, upTo, erasedAfter)
-        : await storage.query("messages.countRuns", no, branch, after, upTo, erasedAfter);
-    for (const { agent, run, n } of groups) {
-      const isAsked = asked.agent === undefined || asked.agent === agent;
-      if (isAsked && !isHidden(segment, { agent, run })) count += n;
-    }
+  for (const window of windowsOf(asked)) {
+    const counts = await Promise.all(window.map((stretch) => countStretch(storage, asked, stretch)));
+    for (const n of counts) count += n;
   }
   for (const id of [...(asked.summary === undefined ? [] : [asked.summary]), ...asked.over]) {
     const by = (await rowAt(storage, asked, id))?.agent;
     if (by !== undefined && (asked.agent === undefined || asked.agent === by)) count--;
+  }
+  return count;
+}
+
+async function countStretch(
+  storage: Storage,
+  asked: Behind,
+  { segment, after }: Behind["stretches"][number],
+): Promise<number> {
+  const { no, branch, upTo, hides } = segment;
+  const erasedAfter = asked.keepsErased ? segment.horizon : NOW;
+  // Runs matter only where somebody cleared what this stretch holds.
+  const groups =
+    hides.length === 0
+      ? await storage.query("messages.count", no, branch, after, upTo, erasedAfter)
+      : await storage.query("messages.countRuns", no, branch, after, upTo, erasedAfter);
+  let count = 0;
+  for (const { agent, run, n } of groups) {
+    const isAsked = asked.agent === undefined || asked.agent === agent;
+    if (isAsked && !isHidden(segment, { agent, run })) count += n;
   }
   return count;
 }

@@ -101,11 +101,10 @@ async function contextOf(
 }
 
 export async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {
-  for (const { no, branch, upTo } of lineage) {
-    const [head] = await storage.query("head.before", no, branch, upTo);
-    if (head !== undefined) return rootOf(head).compaction;
-  }
-  return null;
+  const [end] = lineage;
+  if (end === undefined) return null;
+  const [head] = await storage.query("lineage.newestHead", end.no, end.branch, end.upTo);
+  return head === undefined ? null : rootOf(head).compaction;
 }
 
 async function readMessages(

@@ -5,7 +5,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { rootOf } from "../core/head.ts";
-import { currentLineage, type Segment } from "../core/lineage.ts";
+import { currentLineage, type LinePosition, readCurrentLineage, type Segment } from "../core/lineage.ts";
 import { countRows } from "./context-read.ts";
 
 export interface Standing {
@@ -16,23 +16,21 @@ export interface Standing {
   readonly counts: Counts;
 }
 
-/** Where a lineage stands, given from its newest stretch on. */
-export async function standing(storage: Storage, lineage: readonly Segment[]): Promise<Standing> {
-  let since = NONE;
-  for (const { no, branch, upTo } of lineage) {
-    const [head] = await storage.query("head.before", no, branch, upTo);
-    const [counted] = await storage.query("lineage.counts", no, branch, head?.seq ?? 0, upTo);
-    since = addCounts(since, counted ?? NONE);
-    if (head !== undefined) return { head, since, counts: addCounts(rootOf(head).counts, since) };
-  }
-  return { head: null, since, counts: since };
+/** Where the lineage stands that ends at a position. No head is added behind a position: both reads see the same one. */
+export async function standing(storage: Storage, { no, branch, seq }: LinePosition): Promise<Standing> {
+  const [head = null] = await storage.query("lineage.newestHead", no, branch, seq);
+  const [counted = NONE] = await storage.query("lineage.countsSince", no, branch, seq);
+  const since = addCounts(NONE, counted);
+  return { head, since, counts: head === null ? since : addCounts(rootOf(head).counts, since) };
 }
 
 /** Messages that the session shows where it stands: of its line and of what it inherits, without what was cleared. */
 export async function shownMessages(storage: Storage, { id, messages }: SessionRow): Promise<number> {
-  const lineage = await currentLineage(storage, id);
   // One that never branched shows all that it has.
-  return lineage.length <= 1 ? messages : countMessages(storage, lineage);
+  if ((await readCurrentLineage(storage, id).take(2)).length <= 1) return messages;
+  const [counted] = await storage.query("lineage.messages", id);
+  if (counted !== undefined && counted.clears === 0) return counted.n;
+  return countMessages(storage, await currentLineage(storage, id));
 }
 
 /** Those of a lineage that are still there. */

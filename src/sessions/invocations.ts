@@ -8,10 +8,11 @@ import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.t
 import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Guard, SessionUse, Storage } from "../contracts/storage.ts";
 import { checkArray, checkOneOf, checkRecord, encodeJson } from "../core/check.ts";
+import { NONE } from "../core/counts.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
-import { currentLineage, lineOf } from "../core/lineage.ts";
+import { lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { checkAttach, checkSpawn, startAttach, startSpawn } from "./attach.ts";
 import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
@@ -123,7 +124,9 @@ async function runInvocation<T>(
 }
 
 async function metaOf(storage: Storage, { id, type, mode, label, callee }: Invocation): Promise<InvocationMeta> {
-  const { counts } = await standing(storage, await currentLineage(storage, callee ?? ""));
+  const [session] = callee === null ? [] : await storage.query("session.get", callee);
+  const counts =
+    session === undefined || session.deleted_at !== null ? NONE : (await standing(storage, session)).counts;
   return { invocation: id, type, mode, label, counts };
 }
 

@@ -8,9 +8,10 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Commit, EventDraft, Guard, HeadDraft, Storage, Write } from "../contracts/storage.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { checkOptionalId, checkRecord, checkText } from "../core/check.ts";
+import { NONE } from "../core/counts.ts";
 import type { Decision } from "../core/decide.ts";
 import { committed, headOf, rootOf } from "../core/head.ts";
-import { lineageAt } from "../core/lineage.ts";
+import { type LinePosition, readLineageAt, type Segment } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { standing } from "./counts.ts";
 import { onBranch, onHead, whileIdle } from "./guards.ts";
@@ -108,17 +109,26 @@ export async function inheritedBy(storage: Storage, session: SessionRow): Promis
   const { no, branch, seq } = session;
   const [own] = await storage.query("head.before", no, branch, seq);
   if (own !== undefined) return null;
-  const [, ...older] = await lineageAt(storage, { no, branch, seq });
-  const { head, counts } = await standing(storage, older);
+  const [, parent] = await readLineageAt(storage, session).take(2);
+  if (parent === undefined) return { basis: null, counts: NONE, compaction: null, source: null };
+  const before = { no: parent.no, branch: parent.branch, seq: parent.upTo };
+  const { head, counts } = await standing(storage, before);
   const basis = head !== null && head.session_no === no ? { id: head.id } : null;
-  const source = older.find((segment) => segment.no !== no);
+  const source = basis === null ? await firstOther(storage, before, no) : undefined;
   return {
     ...{ basis, counts, compaction: head === null ? null : rootOf(head).compaction },
-    source:
-      basis !== null || source === undefined
-        ? null
-        : { session: source.session, branch: source.branch, seq: source.upTo },
+    source: source === undefined ? null : { session: source.session, branch: source.branch, seq: source.upTo },
   };
+}
+
+/** The newest stretch of another session. */
+async function firstOther(storage: Storage, at: LinePosition, no: number): Promise<Segment | undefined> {
+  const lineage = readLineageAt(storage, at);
+  for (let next = await lineage.take(1); next.length > 0; next = await lineage.take(1)) {
+    const [segment] = next;
+    if (segment !== undefined && segment.no !== no) return segment;
+  }
+  return undefined;
 }
 
 function snapshotEvents({ session, prepared, at, turnSeq }: Plan): readonly EventDraft[] {

@@ -7,47 +7,52 @@ import type { MessageRow, SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
-import { isHidden, lineageAt, type Segment, stretchesBehind } from "../core/lineage.ts";
+import {
+  isHidden,
+  type LinePosition,
+  lineageAt,
+  nextWidth,
+  readLineageAt,
+  type Segment,
+  stretchesBehind,
+} from "../core/lineage.ts";
 import { PageSize } from "../core/page-size.ts";
 import { rowId } from "../core/row-id.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
 import { ROLES } from "../history/content.ts";
 import { readRows } from "../history/messages.ts";
 
-/** How many stretches are read at once for the last messages: more and more, for those that hold few. */
-const WINDOWS = [1, 4, 16, 64];
+/** All of them, oldest first. */
+export async function messageRowsAt(storage: Storage, lineage: readonly Segment[]): Promise<readonly MessageAtRow[]> {
+  const all: MessageAtRow[] = [];
+  for (const segment of lineage.toReversed()) for (const row of await readAll(storage, segment)) all.push(row);
+  return all;
+}
 
-/** Oldest first; all of them unless `last` says how many. */
-export async function messageRowsAt(
-  storage: Storage,
-  lineage: readonly Segment[],
-  last?: number,
-): Promise<readonly MessageAtRow[]> {
-  if (last === undefined) {
-    const all: MessageAtRow[] = [];
-    for (const segment of lineage.toReversed()) for (const row of await readAll(storage, segment)) all.push(row);
-    return all;
-  }
+/** The last ones, oldest first; the lineage is read no further than to the first of them. */
+async function lastRowsAt(storage: Storage, at: LinePosition, last: number): Promise<readonly MessageAtRow[]> {
+  const lineage = readLineageAt(storage, at);
   let found: readonly MessageAtRow[] = [];
-  for (let next = 0, step = 0; next < lineage.length && found.length < last; step++) {
-    const window = lineage.slice(next, next + (WINDOWS[step] ?? 256));
-    next += window.length;
+  for (let width = 1, stretches = 0; found.length < last; stretches += width) {
+    width = nextWidth(last, found.length, stretches, width);
+    const window = await lineage.take(width);
+    if (window.length === 0) break;
     const older = await Promise.all(window.map((segment) => readLast(storage, segment, last - found.length)));
     found = [...older.reverse().flat(), ...found];
   }
   return found.slice(-last);
 }
 
-/** Of some messages of a lineage, whose `session` stands at its end: the rows, nothing of them resolved. */
+/** Of some messages of the lineage that ends at a position of `session`: the rows, nothing of them resolved. */
 export async function messageRowsIn(
   storage: Storage,
-  lineage: readonly Segment[],
+  at: LinePosition,
   session: string,
   range: ViewRange | undefined,
 ): Promise<readonly MessageAtRow[]> {
   const { agent, after, limit, offset, last } = checkRange(range);
-  const stretches = stretchesBehind(lineage, session, after);
-  if (last !== undefined && after === 0 && agent === undefined) return messageRowsAt(storage, lineage, last);
+  if (last !== undefined && after === 0 && agent === undefined) return lastRowsAt(storage, at, last);
+  const stretches = stretchesBehind(await lineageAt(storage, at), session, after);
   const found: MessageAtRow[] = [];
   for (const stretch of stretches.toReversed()) {
     const isAll = agent === undefined && last === undefined && stretch.segment.hides.length === 0;
@@ -127,9 +132,8 @@ export async function lastMessageRows(
   session: SessionRow,
   last: number,
 ): Promise<readonly MessageAtRow[]> {
-  const lineage = await lineageAt(storage, { no: session.no, branch: session.branch, seq: session.seq });
   for (let asked = last; ; asked *= 2) {
-    const rows = await messageRowsAt(storage, lineage, asked);
+    const rows = await lastRowsAt(storage, session, asked);
     const live = rows.filter((row) => row.erased_seq === null);
     if (live.length >= last || rows.length < asked) return live.slice(-last);
   }

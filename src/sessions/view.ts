@@ -12,7 +12,7 @@ import { headOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { decodeValue, readHeld, readValue } from "../state/rows.ts";
+import { decodeValue, readHeldAt, readValue } from "../state/rows.ts";
 import { callOf } from "./calls.ts";
 import { standing } from "./counts.ts";
 import { evalOf } from "./evals.ts";
@@ -28,29 +28,36 @@ export async function viewAt(
   { session: row, head }: Found,
 ): Promise<View> {
   const at = head === null ? row : { no: row.no, branch: head.branch, seq: head.seq };
-  const lineage = await lineageAt(storage, at);
+  // Read when it is asked for: a lineage never changes.
+  let found: Promise<readonly Segment[]> | undefined;
+  const lineage = () => {
+    found ??= lineageAt(storage, at);
+    return found;
+  };
   return {
     session,
     head: head === null ? null : headOf(head),
     branch: at.branch,
     seq: at.seq,
-    counts: async (): Promise<Counts> => (await standing(storage, lineage)).counts,
+    counts: async (): Promise<Counts> => (await standing(storage, at)).counts,
     messages: async (range) =>
-      messagesOf(await messageRowsIn(storage, lineage, row.id, range), payloads, new TimeSlice(storage.environment)),
-    turns: async () => (await versions(lineage, (...s) => storage.query("turns.at", ...s))).map(turnOf),
-    evals: async () => (await versions(lineage, (...s) => storage.query("evals.at", ...s))).map(evalOf),
-    calls: async () => (await versions(lineage, (...s) => storage.query("calls.at", ...s))).map(callOf),
+      messagesOf(await messageRowsIn(storage, at, row.id, range), payloads, new TimeSlice(storage.environment)),
+    turns: async () => (await versions(await lineage(), (...s) => storage.query("turns.at", ...s))).map(turnOf),
+    evals: async () => (await versions(await lineage(), (...s) => storage.query("evals.at", ...s))).map(evalOf),
+    calls: async () => (await versions(await lineage(), (...s) => storage.query("calls.at", ...s))).map(callOf),
     invocations: async () =>
-      (await versions(lineage, (...s) => storage.query("invocations.at", ...s))).map(invocationOf),
+      (await versions(await lineage(), (...s) => storage.query("invocations.at", ...s))).map(invocationOf),
     snapshots: async () =>
-      (await stretches(lineage, (no, branch, upTo) => storage.query("snapshots.at", no, branch, 0, upTo))).map(
+      (await stretches(await lineage(), (no, branch, upTo) => storage.query("snapshots.at", no, branch, 0, upTo))).map(
         snapshotOf,
       ),
     heads: async () =>
-      (await stretches(lineage, (no, branch, upTo) => storage.query("heads.at", no, branch, 0, upTo))).map(headOf),
+      (await stretches(await lineage(), (no, branch, upTo) => storage.query("heads.at", no, branch, 0, upTo))).map(
+        headOf,
+      ),
     async state(): Promise<JsonObject> {
       const entries: [string, JsonObject[string]][] = [];
-      for (const held of await readHeld(storage, lineage)) {
+      for (const held of await readHeldAt(storage, at)) {
         entries.push([held.key, decodeValue(await readValue(payloads, row.id, held))]);
       }
       return Object.fromEntries(entries);

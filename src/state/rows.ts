@@ -1,10 +1,11 @@
 // A session's state as it is stored: the rows that hold, the version they belong to, and their values.
 import type { Json } from "../contracts/json.ts";
+import type { StatedRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { decodeRow, json, type RowName, whole, withBlob } from "../core/decode.ts";
-import { currentLineage, NOW, type Segment } from "../core/lineage.ts";
+import { type LinePosition, NOW } from "../core/lineage.ts";
 
 export interface Snapshot {
   readonly rows: readonly StateRow[];
@@ -17,19 +18,24 @@ export async function readSnapshot(storage: Storage, session: string): Promise<S
   const [row] = await storage.query("session.get", session);
   if (row === undefined || row.deleted_at !== null) return { rows: [], version: null };
   const { state_seq: version } = decodeRow({ kind: "session", session }, row, { state_seq: whole });
-  return { rows: await readHeld(storage, await currentLineage(storage, session)), version };
+  return { rows: await readHeld(storage, await storage.query("lineage.stated", session)), version };
 }
 
-/** What holds at the end of a lineage, in the order in which it was set; the youngest branch that says something decides. */
-export async function readHeld(storage: Storage, lineage: readonly Segment[]): Promise<readonly StateRow[]> {
+/** What held at a position. */
+export async function readHeldAt(storage: Storage, { no, branch, seq }: LinePosition): Promise<readonly StateRow[]> {
+  return readHeld(storage, await storage.query("lineage.statedAt", no, branch, seq));
+}
+
+/** Newest stretch first, in each the order in which it was set; the youngest branch that says something decides. */
+async function readHeld(storage: Storage, stretches: readonly StatedRow[]): Promise<readonly StateRow[]> {
   const now = storage.environment.now();
   const said = new Set<string>();
   const held: StateRow[][] = [];
-  for (const { no, branch, upTo } of lineage) {
+  for (const { session_no: no, branch, upto } of stretches) {
     const rows =
-      upTo === NOW
+      upto === NOW
         ? await storage.query("state.current", no, branch)
-        : await storage.query("state.at", no, branch, upTo, upTo);
+        : await storage.query("state.at", no, branch, upto, upto);
     held.push(rows.filter((row) => !said.has(row.key) && isAlive(row, now)));
     for (const { key } of rows) said.add(key);
     // Everything older was taken away.
@@ -40,15 +46,18 @@ export async function readHeld(storage: Storage, lineage: readonly Segment[]): P
 
 /** The one value of a key that holds now. */
 export async function readKey(storage: Storage, session: string, key: string): Promise<StateRow | undefined> {
-  for (const { no, branch, upTo } of await currentLineage(storage, session)) {
+  for (;;) {
+    const [stretch] = await storage.query("lineage.statedKey", session, key);
+    if (stretch === undefined) return undefined;
+    const { session_no: no, branch, upto } = stretch;
     const rows =
-      upTo === NOW
+      upto === NOW
         ? await storage.query("state.key", no, branch, key)
-        : await storage.query("state.keyAt", no, branch, upTo, upTo, key);
+        : await storage.query("state.keyAt", no, branch, upto, upto, key);
     const row = rows.find((one) => one.key === key) ?? rows[0];
     if (row !== undefined) return row.key === key && isAlive(row, storage.environment.now()) ? row : undefined;
+    // Taken away since the stretch was found, by its session or with it.
   }
-  return undefined;
 }
 
 export function isAlive({ given, expires_at }: StateRow, now: number): boolean {

@@ -2,16 +2,55 @@
 // was visible at a point is, of each, the newest version up to there.
 
 const NOW = "9007199254740991";
+const AGENT = "(SELECT no FROM agents WHERE id = ?)";
 const CLEARS =
   "(SELECT count(*) FROM clears c WHERE c.session_no = l.session_no AND c.branch = l.branch AND c.seq <= l.upto) AS clears";
 
-/** From a start (depth, session_no, branch, upto) on through the parents, newest first. */
-function lineage(start: string): string {
+/**
+ * The stretches l from a start (depth, session_no, branch, upto) on through the parents, as long as a condition holds; behind
+ * the oldest comes one without a session. Each parent is looked up by a subquery: for a join PostgreSQL, which cannot know
+ * that there is one parent only, reads all branches again for every step.
+ */
+function line(start: string, goesOn: string): string {
+  const parent = (column: string) =>
+    `(SELECT b.${column} FROM branches b WHERE b.session_no = l.session_no AND b.branch = l.branch)`;
   return (
     `WITH RECURSIVE l (depth, session_no, branch, upto) AS (${start} UNION ALL ` +
-    "SELECT l.depth + 1, b.parent_session_no, b.parent_branch, b.cut_seq FROM l " +
-    "JOIN branches b ON b.session_no = l.session_no AND b.branch = l.branch) " +
-    `SELECT s.id AS session, l.session_no, l.branch, l.upto, ${CLEARS} FROM l JOIN sessions s ON s.no = l.session_no ORDER BY l.depth`
+    `SELECT l.depth + 1, ${parent("parent_session_no")}, ${parent("parent_branch")}, ${parent("cut_seq")} FROM l ` +
+    `WHERE l.session_no IS NOT NULL AND ${goesOn}) `
+  );
+}
+
+const AT = "SELECT CAST(0 AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)";
+const CURRENT = `SELECT CAST(0 AS BIGINT), c.no, c.branch, CAST(${NOW} AS BIGINT) FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL`;
+const ALL = "l.depth >= 0";
+
+/** Down to a depth, newest first. */
+function lineage(start: string): string {
+  return (
+    `${line(start, "l.depth < ?")}SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS session, ` +
+    `l.session_no, l.branch, l.upto, ${CLEARS} FROM l WHERE l.session_no IS NOT NULL ORDER BY l.depth`
+  );
+}
+
+/**
+ * Live messages of a lineage, and how many clears it holds. The agent's number is compared so that no index is used for it:
+ * for every stretch, all messages of the agent would be read.
+ */
+function countedOver(condition: string): string {
+  return (
+    `${line(CURRENT, ALL)}SELECT CAST(coalesce(sum(c.n), 0) AS BIGINT) AS n, CAST(coalesce(sum(c.clears), 0) AS BIGINT) AS clears ` +
+    "FROM (SELECT (SELECT count(*) FROM events e WHERE e.session_no = l.session_no AND e.branch = l.branch AND e.seq <= l.upto " +
+    `AND e.erased_seq IS NULL AND ${condition}) AS n, ${CLEARS} FROM l WHERE l.session_no IS NOT NULL) c`
+  );
+}
+
+/** Stretches that hold a value of the state, newest first. */
+function statedIn(start: string, condition: string, end: string): string {
+  return (
+    `${line(start, ALL)}SELECT l.session_no, l.branch, l.upto FROM l WHERE l.session_no IS NOT NULL AND ` +
+    "(SELECT st.seq FROM state st WHERE st.session_no = l.session_no AND st.branch = l.branch AND st.seq <= l.upto " +
+    `AND (st.until_seq IS NULL OR st.until_seq > l.upto)${condition} LIMIT 1) IS NOT NULL ORDER BY l.depth${end}`
   );
 }
 
@@ -48,11 +87,18 @@ const HEAD_COLUMNS =
 const HEADS =
   "FROM heads h JOIN sessions s ON s.no = h.session_no LEFT JOIN heads p ON p.no = h.basis_no LEFT JOIN blobs f ON f.no = h.final";
 
+/** The newest head in the stretch l. No head of a branch is older than the branch. */
+const headIn = (column: string) =>
+  `(SELECT n.${column} FROM heads n WHERE n.session_no = l.session_no AND n.branch = l.branch AND n.seq >= l.branch ` +
+  "AND n.seq <= l.upto ORDER BY n.seq DESC LIMIT 1)";
+
 /** Rows of each kind that begin in the stretch w: session_no, branch, after, upto. */
 const count = (name: string) =>
   `(SELECT count(*) FROM ${name} r WHERE r.session_no = w.session_no AND r.first_seq = r.seq AND r.branch = w.branch ` +
   `AND r.first_seq > w.after AND r.first_seq <= w.upto) AS ${name}`;
 
+const COUNTED = ["messages", "turns", "evals", "calls", "invocations", "snapshots"];
+const SUMS = COUNTED.map((name) => `CAST(coalesce(sum(c.${name}), 0) AS BIGINT) AS ${name}`).join(", ");
 const COUNTS =
   "(SELECT count(*) FROM events e WHERE e.session_no = w.session_no AND e.branch = w.branch AND e.seq > w.after " +
   `AND e.seq <= w.upto AND e.agent_no IS NOT NULL) AS messages, ${["turns", "evals", "calls", "invocations"].map(count).join(", ")}, ` +
@@ -140,10 +186,21 @@ const SNAPSHOTS =
   "JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b ON b.no = r.vars";
 
 export const queries = {
-  "lineage.current": lineage(
-    `SELECT 0, c.no, c.branch, CAST(${NOW} AS BIGINT) FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL`,
-  ),
-  "lineage.at": lineage("SELECT 0, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"),
+  "lineage.current": lineage(CURRENT),
+  "lineage.at": lineage(AT),
+  "lineage.newestHead":
+    `${line(AT, `${headIn("no")} IS NULL`)}SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = ` +
+    `(SELECT ${headIn("no")} FROM l WHERE l.session_no IS NOT NULL ORDER BY l.depth DESC LIMIT 1)`,
+  "lineage.countsSince":
+    `${line(AT, `${headIn("no")} IS NULL`)}SELECT ${SUMS} ` +
+    `FROM (SELECT ${COUNTS} FROM (SELECT l.session_no, l.branch, coalesce(${headIn("seq")}, 0) AS after, l.upto ` +
+    "FROM l WHERE l.session_no IS NOT NULL) w) c",
+  "lineage.stated": statedIn(CURRENT, "", ""),
+  "lineage.statedAt": statedIn(AT, "", ""),
+  "lineage.statedKey": statedIn(CURRENT, " AND st.key IN (?, '')", " LIMIT 1"),
+  "lineage.messages": countedOver("e.agent_no IS NOT NULL"),
+  "lineage.agentMessages": countedOver(`e.agent_no + 0 = ${AGENT}`),
+  "lineage.runMessages": countedOver(`e.agent_no + 0 = ${AGENT} AND e.run = ?`),
   "lineage.clears":
     "SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
     "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
