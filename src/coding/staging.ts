@@ -79,7 +79,8 @@ export class Staging {
       const opened = await OpenDirectory.open(root, byDescriptor);
       try {
         const { name, directory } = await opened.makeTemporary(TEMPORARY_PREFIX);
-        if (made === undefined) await removeLeft(opened, name);
+        // What others left is not worth failing for; the next restore tries again.
+        if (made === undefined) await removeLeft(opened, name).catch(() => undefined);
         return new Staging(root, made, new DirectoryTree(opened, root), name, directory);
       } catch (error) {
         await opened.close();

@@ -12,7 +12,8 @@ export const init: Command = {
   usage: ["init [--store URL]"],
   description:
     "Creates an empty store: one SQLite file (with -wal and -shm beside it while it is open), or the tables of a " +
-    "PostgreSQL schema. A store that is there already is left as it is. Other commands never create one, so that a " +
+    "PostgreSQL schema. The file can be read by its owner only; HOLDFAST_FILE_MODE=660 gives its group access. " +
+    "A store that is there already is left as it is. Other commands never create one, so that a " +
     "slip in --store leaves nothing behind. In your program, open(url) creates it by itself.",
   options: {},
   tellsExposure: true,
