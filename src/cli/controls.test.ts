@@ -51,7 +51,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 test.each(COMMANDS.map((argv) => [argv[0], argv] as const))(
-  "ST13 %s lets no control character through",
+  "ST17 %s lets no control character through",
   async (_, argv) => {
     for (const options of [["--json"], []]) {
       for (const columns of [undefined, 80]) {
@@ -69,7 +69,7 @@ test.each(COMMANDS.map((argv) => [argv[0], argv] as const))(
   },
 );
 
-test("ST13 JSON is the same value for whoever parses it", async () => {
+test("ST17 JSON is the same value for whoever parses it", async () => {
   const { stdout } = await capture(main, ["messages", HOSTILE, "--json"], { cwd });
   expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(HOSTILE).slice(1, -1));
   const value = { [HOSTILE]: [HOSTILE, "👩‍👩‍👧 ok\n\t"] };

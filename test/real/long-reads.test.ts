@@ -18,7 +18,7 @@ const places = new Places();
 afterAll(() => places.remove());
 
 describe.each(ENGINES)("a run beside long work on %s", (engine) => {
-  testLong("ST12 RU3 keeps its lease", { timeout: 600_000 }, async () => {
+  testLong("ST15 RU3 keeps its lease", { timeout: 600_000 }, async () => {
     const url = await places.fresh(engine);
     const store = await open(url);
     for (let done = 0; done < EVENTS; done += 5000) {
