@@ -145,17 +145,18 @@ async function begin(
         const [known] = await storage.query("run.get", id);
         // The commit that was lost with its connection had happened after all.
         if (known !== undefined) return { answer: (await writer.findStep(identity.path))?.seq ?? 0 };
-        await writer.reload();
+        // The row that was looked at: should the run end during the reads below, the writer knows a newer one.
+        const row = await writer.reload();
         const at = storage.environment.now();
         const begun = beginRun(birth, at);
         const draft = steps.draft("step/started", data);
-        const { sessions, guards = [], events = [] } = await invoking(storage, writer.row, birth, past, at);
+        const { sessions, guards = [], events = [] } = await invoking(storage, row, birth, past, at);
         return {
           commit: {
             ...begun.commit,
             sessions: sessions ?? [],
             // At its version: a child that begins beside its parent's end would be nobody's.
-            guards: [...[atEpoch(writer.row), atVersion(writer.row)], ...[...guards, ...(begun.commit.guards ?? [])]],
+            guards: [...[atEpoch(row), atVersion(row)], ...[...guards, ...(begun.commit.guards ?? [])]],
             // The invocation's event comes right before the intent.
             events: [...held, ...events, draft, ...begun.events],
           },
