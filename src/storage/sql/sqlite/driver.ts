@@ -8,7 +8,6 @@ import { FILE_MODE } from "../../../core/file-mode.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import {
   type BulkSpec,
-  closedError,
   type Driver,
   type Execute,
   type Param,
@@ -232,7 +231,6 @@ class SqliteDriver implements Driver {
     const text = this.#lookupText(sql);
     if (this.#exclusive !== null) await this.#whenWhole();
     try {
-      if (!this.#reader.db.isOpen) throw closedError();
       return keys.flatMap((key) => this.#reader.rows(text, [key]));
     } catch (error) {
       throw sqliteError(error, this.#options.path);
