@@ -4,7 +4,7 @@ import type { StatedRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
-import { decodeRow, json, type RowName, whole, withBlob } from "../core/decode.ts";
+import { damagedRow, decodeRow, json, type RowName, whole, withBlob } from "../core/decode.ts";
 import { type LinePosition, NOW } from "../core/lineage.ts";
 
 export interface Snapshot {
@@ -44,9 +44,12 @@ async function readHeld(storage: Storage, stretches: readonly StatedRow[]): Prom
   return held.reverse().flat();
 }
 
+/** Times that a value may be taken away between two reads of it; the rows contradict each other when it is more. */
+const MOST_LOOKS = 64;
+
 /** The one value of a key that holds now. */
 export async function readKey(storage: Storage, session: string, key: string): Promise<StateRow | undefined> {
-  for (;;) {
+  for (let look = 0; look < MOST_LOOKS; look++) {
     const [stretch] = await storage.query("lineage.statedKey", session, key);
     if (stretch === undefined) return undefined;
     const { session_no: no, branch, upto } = stretch;
@@ -58,6 +61,7 @@ export async function readKey(storage: Storage, session: string, key: string): P
     if (row !== undefined) return row.key === key && isAlive(row, storage.environment.now()) ? row : undefined;
     // Taken away since the stretch was found, by its session or with it.
   }
+  throw damagedRow({ kind: "state", session, key }, "its until_seq contradicts the session's other rows", "until_seq");
 }
 
 export function isAlive({ given, expires_at }: StateRow, now: number): boolean {
