@@ -1,7 +1,7 @@
 // A small `opencode` for tests: the commands that Holdfast uses, over an SQLite file in the data directory, with the
 // behaviour that was seen in 1.18.33: imports that are no transaction and change nothing that is there, only the first
 // statement of a query, children that stay when a parent goes. FAKE_* variables make it fail as the real one does.
-import { appendFileSync, mkdirSync, readFileSync, writeSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
@@ -22,6 +22,11 @@ const SCHEMA = `
 const env = process.env;
 const [command, ...args] = process.argv.slice(2);
 if (env.FAKE_LOG) appendFileSync(env.FAKE_LOG, `${command} ${args.at(-1)?.split(/\s/)[0]}\n`);
+if (env.FAKE_LOCKED_ONCE && command === "export" && !existsSync(env.FAKE_LOCKED_ONCE)) {
+  writeFileSync(env.FAKE_LOCKED_ONCE, "");
+  process.stderr.write("Error: database is locked\n");
+  process.exit(1);
+}
 if (env.FAKE_HANGS === command) setInterval(() => {}, 1000);
 else process.exitCode = main();
 

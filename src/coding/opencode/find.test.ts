@@ -78,6 +78,14 @@ describe("a session that is found", () => {
     expect(machine.commands().toSorted()).toEqual([...each, ...each, "--version undefined"].toSorted());
   });
 
+  test("is exported although the database was locked for a moment", async () => {
+    const machine = newMachine();
+    await put(machine, exported("ses_root", 2));
+    const runner = machine.with({ FAKE_LOCKED_ONCE: path.join(machine.root, "locked") });
+    const { files } = await find({ ...machine, runner });
+    expect(files.map(({ role }) => role)).toEqual(["export"]);
+  });
+
   test("is exported to files that only their owner can read, with nothing beside them", async () => {
     const machine = newMachine();
     await family(machine);

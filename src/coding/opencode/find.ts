@@ -4,7 +4,7 @@ import { lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { CaptureRole } from "../../contracts/captures.ts";
 import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
-import { HoldfastError } from "../../contracts/errors.ts";
+import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import { type ExportedSession, parse, readExport, withoutShareSecret } from "./export.ts";
 import { hasDatabase, listOldSessions, readOldSessions, type Unreadable } from "./old.ts";
@@ -15,6 +15,8 @@ import { checkSessionId, isSessionId, SELECT_ALL, selectTree, type TodoRow } fro
 const AT_ONCE = 2;
 /** A session that is being worked on gets new sessions below it while it is read. */
 const ROUNDS = 5;
+/** Before an export that failed is tried once more. */
+const RETRY_MS = 500;
 
 export interface FindOpenCode {
   readonly sessionId: string;
@@ -128,7 +130,12 @@ function isQuiet(sessions: readonly ExportedSession[], counts: ReadonlyMap<strin
 async function exportOne({ runner, folder }: FindOpenCode, id: string): Promise<ExportedSession> {
   if (!isSessionId(id)) throw failed(["db"], "a session has an id that is none");
   const file = path.join(folder, "export", `${id}.json`);
-  await runner.toFile(["export", id], file);
+  await runner.toFile(["export", id], file).catch(async (error: unknown) => {
+    if (!isHoldfastError(error) || error.code !== "AgentFailed") throw error;
+    // Its database may have been locked for a moment, as when the agent just ends.
+    await runner.options.environment.sleep(RETRY_MS);
+    await runner.toFile(["export", id], file);
+  });
   const session = readExport(await readFile(file, "utf8"), id);
   if ("wrong" in session) throw failed(["export", id], session.wrong);
   return session;
