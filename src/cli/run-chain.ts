@@ -56,14 +56,37 @@ async function runsIn({ runs }: Holdfast, session: string): Promise<readonly Run
 
 /**
  * What a run that goes on after that iteration does again although it is not declared safe to do twice: tools that have, or
- * may have, done their work, and children. Runs that it retries count too: their steps are part of it.
+ * may have, done their work, and children. The steps of the runs that it retries count too, and those of every retry or
+ * rewind that continued one of them: the work was done once, whichever run did it. A place that several runs did is named
+ * once, as the last of them did it.
  */
 export async function findRepeatedSteps(holdfast: Holdfast, run: RunName, iteration: number): Promise<readonly Step[]> {
-  const steps = await holdfast.runs.steps(run.id);
-  const repeated = steps.filter((step) => step.iteration > iteration && isEffect(step));
-  const earlier = await findPredecessor(holdfast, run);
-  if (earlier?.how !== "retry" || (await holdfast.runs.get(earlier.run)) === null) return repeated;
-  return [...(await findRepeatedSteps(holdfast, { id: earlier.run, session: run.session }, iteration)), ...repeated];
+  const repeated = new Map<string, Step>();
+  for (const id of await findChain(holdfast, run)) {
+    for (const step of await holdfast.runs.steps(id)) {
+      if (step.iteration <= iteration || !isEffect(step)) continue;
+      repeated.set([step.iteration, step.path, step.kind, step.name].join("/"), step);
+    }
+  }
+  return [...repeated.values()];
+}
+
+/** The runs it retries, itself, and the retries and rewinds that continue any of these; the oldest first. */
+async function findChain(holdfast: Holdfast, run: RunName): Promise<readonly string[]> {
+  const inSession = (await runsIn(holdfast, run.session)).toSorted((a, b) => a.createdAt - b.createdAt);
+  const links = new Map<string, RunLink | null>();
+  for (const one of inSession) links.set(one.id, await findPredecessor(holdfast, one));
+  let first = run.id;
+  for (let link = links.get(first); link?.how === "retry" && links.has(link.run); link = links.get(first)) {
+    first = link.run;
+  }
+  const chain = [first];
+  for (const id of chain) {
+    for (const [later, link] of links) {
+      if (link !== null && link.run === id && link.how !== "fork") chain.push(later);
+    }
+  }
+  return chain;
 }
 
 /** A failed or unanswered step has done nothing that anybody relies on. */

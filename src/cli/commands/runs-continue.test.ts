@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Step } from "../../contracts/steps.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { defineAgent, open } from "../../index.ts";
 import { type CaptureOptions, capture } from "../capture.ts";
@@ -127,6 +128,38 @@ test("RU8 what a retried run had done counts as done again, too", async () => {
   await hf.runs.resume(agent, again.id);
   const answer = await cli(["runs", "fork", again.id, "--iteration", "0"]);
   expect(answer.stderr).toContain("does again: tool pay (1/1), tool mail (2/2).");
+});
+
+test("RU8 what the runs that continue a run did counts as done again, too", async () => {
+  let isMended = false;
+  const payer = defineAgent({
+    ...{ id: "payer", version: "1", tools: { pay: { execute: () => "paid" } } },
+    initial: () => ({ n: 1 }),
+    iterate: async (it, { n }: { n: number }) => {
+      if (n === 2 && !isMended) return it.fail(new Error("broken"));
+      await it.tool("pay", { n });
+      return n === 3 ? it.done("all") : it.next({ n: n + 1 });
+    },
+  });
+  await hf.runs.execute(payer, { session: "a", id: "ch1" });
+  await hf.runs.retry("ch1", { id: "ch2" });
+  isMended = true;
+  await hf.runs.execute(payer, { session: "a", id: "ch1" });
+  for (const verb of ["fork", "rewind"]) {
+    const later = await cli(["runs", verb, "ch1", "--iteration", "1"]);
+    expect([later.code, later.stdout]).toEqual([2, ""]);
+    expect(later.stderr).toContain("does again: tool pay (2/1), tool pay (3/1). Say so with --yes");
+    const all = await cli(["runs", verb, "ch1", "--iteration", "0"]);
+    expect(all.stderr).toContain("does again: tool pay (1/1), tool pay (2/1), tool pay (3/1). Say so with --yes");
+  }
+  await hf.runs.rewind("ch2", { iteration: 2, id: "ch3" });
+  await hf.runs.resume(payer, "ch3");
+  // Each place once, however often it was done; of what only the rewound run knows, too.
+  const { repeats } = JSON.parse(await run("runs", "fork", "ch1", "--iteration", "1", "--yes", "--json"));
+  expect(repeats.map(({ iteration, run: by }: Step) => [iteration, by])).toEqual([
+    [2, "ch2"],
+    [3, "ch3"],
+  ]);
 });
 
 test("RU11 runs show names the run that a run continues, and those that continue it", async () => {
