@@ -162,6 +162,21 @@ test("RU8 what the runs that continue a run did counts as done again, too", asyn
   ]);
 });
 
+test("RU8 retry, fork and rewind say what continues the run", async () => {
+  const { run: failed } = await hf.runs.execute(clerk({ isMended: false }), { session: "a" });
+  for (const [verb, ...more] of [["retry"], ["fork"], ["rewind", "--iteration", "2"]]) {
+    const { id } = JSON.parse(await run("runs", String(verb), failed.id, ...more, "--json"));
+    await hf.runs.cancel(id);
+    const { stdout } = await cli(["runs", String(verb), verb === "retry" ? id : failed.id, ...more]);
+    const [said, how] = stdout.split("\n");
+    const made = /^run (\S+) in session/.exec(said ?? "")?.[1];
+    expect(how).toBe(
+      `continue it in a program with runs.resume(agent, "${made}"), or with \`holdfast worker --agents FILE\``,
+    );
+    await hf.runs.cancel(made ?? "");
+  }
+});
+
 test("RU11 runs show names the run that a run continues, and those that continue it", async () => {
   const state = { isMended: false };
   const agent = clerk(state);
