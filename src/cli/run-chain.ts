@@ -1,7 +1,7 @@
 // How runs continue one another: a retry, a rewind or a fork names the run it continues in its first event.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Run } from "../contracts/runs.ts";
+import type { Run, RunStatus } from "../contracts/runs.ts";
 import type { Step } from "../contracts/steps.ts";
 import { plainObject } from "../core/decode.ts";
 
@@ -12,6 +12,11 @@ export interface RunLink {
   readonly how: "retry" | "rewind" | "fork";
   /** The later run goes on after this iteration of the earlier one; 0: from its beginning. */
   readonly iteration: number;
+}
+
+/** A run that continues another, and how it stands. */
+export interface LaterRun extends RunLink {
+  readonly status: RunStatus;
 }
 
 type RunName = Pick<Run, "id" | "session">;
@@ -30,15 +35,15 @@ const FORKS_QUERY =
   "[?d :derivation/target-session ?t] [?t :session/id ?id]]";
 
 /** The runs that continue it, oldest first: retries and rewinds in its own session, forks in those forked from it. */
-export async function findSuccessors(holdfast: Holdfast, run: RunName): Promise<readonly RunLink[]> {
+export async function findSuccessors(holdfast: Holdfast, run: RunName): Promise<readonly LaterRun[]> {
   const forks = await holdfast.query(FORKS_QUERY, [run.session]);
   const sessions = new Set([run.session, ...(Array.isArray(forks) ? forks.map(String) : [])]);
-  const found: (RunLink & { readonly createdAt: number })[] = [];
+  const found: (LaterRun & { readonly createdAt: number })[] = [];
   for (const session of sessions) {
     for (const later of await runsIn(holdfast, session)) {
       const link = later.id === run.id ? null : await findPredecessor(holdfast, later);
       if (link?.run !== run.id) continue;
-      found.push({ ...link, run: later.id, session, createdAt: later.createdAt });
+      found.push({ ...link, run: later.id, session, status: later.status, createdAt: later.createdAt });
     }
   }
   return found.toSorted((a, b) => a.createdAt - b.createdAt).map(({ createdAt: _, ...link }) => link);

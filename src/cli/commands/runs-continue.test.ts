@@ -186,16 +186,16 @@ test("RU11 runs show names the run that a run continues, and those that continue
   await hf.runs.execute(agent, { session: "a", id: "retried" });
   await hf.runs.rewind("retried", { iteration: 0, id: "rewound" });
   const shown = await run("runs", "show", "first");
-  expect(shown).toContain("continued by forked after iteration 1 (fork, session b)\n");
-  expect(shown).toContain("continued by retried (retry)\n");
+  expect(shown).toContain("continued by forked after iteration 1 (fork, session b), running\n");
+  expect(shown).toContain("continued by retried (retry), failed\n");
   expect(shown).not.toContain("continues");
   expect(await run("runs", "show", "retried")).toContain("continues first (retry)\n");
-  expect(await run("runs", "show", "retried")).toContain("continued by rewound from its beginning (rewind)\n");
+  expect(await run("runs", "show", "retried")).toContain("continued by rewound from its beginning (rewind), running\n");
   expect(await run("runs", "show", "rewound")).toContain("continues retried from its beginning (rewind)\n");
   expect(await run("runs", "show", "forked")).toContain("continues first after iteration 1 (fork, session a)\n");
   const { continues, continuedBy } = JSON.parse(await run("runs", "show", "retried", "--json"));
   expect(continues).toEqual({ run: "first", session: "a", how: "retry", iteration: 2 });
-  expect(continuedBy).toEqual([{ run: "rewound", session: "a", how: "rewind", iteration: 0 }]);
+  expect(continuedBy).toEqual([{ run: "rewound", session: "a", how: "rewind", iteration: 0, status: "running" }]);
 });
 
 test("RU13 a module that does not finish loading is named", async () => {
