@@ -390,7 +390,10 @@ describe("people", () => {
     const { id } = await inDoubt();
     const { decisions } = await json("runs", "pending");
     await refused(2, "runs", "approve", id, "--retry", "--result", "1");
-    expect(await refused(2, "runs", "approve", id, "--result", "{")).toContain("--result is not JSON");
+    expect(await refused(2, "runs", "approve", id, "--result", "{")).toBe("holdfast: --result is not JSON: {\n");
+    expect(await refused(2, "runs", "approve", id, "--result", "it's ok")).toBe(
+      `holdfast: --result is not JSON: it's ok; a text is written '"it'\\''s ok"'\n`,
+    );
     expect(await refused(3, "runs", "approve", "desk#1")).toContain("`holdfast runs pending` lists");
     await run("runs", "deny", decisions[0].id);
     expect(await refused(4, "runs", "approve", decisions[0].id, "--retry")).toMatch(
