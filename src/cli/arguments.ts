@@ -60,11 +60,20 @@ export function readRequest(argv: readonly string[], commands: readonly AnyComma
   // Told first: the value of an option nobody knows looks like the name of a command.
   const stranger = given.find((one) => all[one.name] === undefined);
   if (stranger !== undefined) {
-    const named = commands.filter((command) => command.name === names[0]);
-    const path = ["holdfast", ...named.map(({ name }) => name)].join(" ");
-    throw unknownOption(stranger, named.length === 0 ? all : allOptions(named), path);
+    const meant = commandsNamed(names, commands);
+    const last = meant.at(-1);
+    const path = ["holdfast", ...meant.map(({ name }) => name)].join(" ");
+    throw unknownOption(stranger, last === undefined ? all : allOptions([last]), path);
   }
   return resolve(names, given, commands);
+}
+
+/** The command or group that the words begin with, and the command of the group, if they name one. */
+function commandsNamed([name, second]: readonly string[], commands: readonly AnyCommand[]): readonly AnyCommand[] {
+  const named = commands.find((command) => command.name === name);
+  if (named === undefined) return [];
+  const sub = isGroup(named) ? subcommandOf(named, second) : undefined;
+  return sub === undefined ? [named] : [named, sub];
 }
 
 /** What people look for under a name of its own. */

@@ -1,8 +1,10 @@
 // The modes of what commands write, and the warning of a store that every user of the machine can read.
+import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { open } from "../index.ts";
 import { capture } from "./capture.ts";
 import { main } from "./main.ts";
 
@@ -49,5 +51,23 @@ describe("ST16 files of the command line", () => {
     expect((await run("sessions")).stderr).not.toContain("chmod");
     fs.chmodSync(path.join(cwd, "holdfast.db"), 0o600);
     expect((await run("check")).stderr).not.toContain("chmod");
+  });
+
+  test("the command that it prints works when the store is closed, and while another process has it open", async () => {
+    await run("init");
+    const file = path.join(cwd, "holdfast.db");
+    const mend = async () => {
+      const command = /`(chmod [^`]+)`/.exec((await run("check")).stderr.replaceAll("\n", " "))?.[1] ?? "";
+      const { status, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
+      expect([command, status, stderr]).toEqual([expect.stringContaining("holdfast.db"), 0, ""]);
+      return command;
+    };
+    fs.chmodSync(file, 0o644);
+    expect(await mend()).toBe(`chmod o-rwx ${file}`);
+    fs.chmodSync(file, 0o644);
+    const other = await open(file);
+    expect(await mend()).toBe(`chmod o-rwx ${file} ${file}-wal ${file}-shm`);
+    for (const name of ["", "-wal", "-shm"]) expect(modeOf(`holdfast.db${name}`), name).toBe("640");
+    await other.close();
   });
 });

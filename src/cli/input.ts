@@ -4,6 +4,7 @@ import * as path from "node:path";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { fileFailure, UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { quoted } from "./terminal.ts";
 
 /** The text itself, or standard input for "-": that there is nothing in it is a mistake, such as a command that failed. */
 export async function readTextOperand(operand: string, io: Io): Promise<string> {
@@ -32,16 +33,27 @@ function decode(bytes: Uint8Array, what: string): string {
   }
 }
 
-export function readJson(text: string, what: string): Json {
+/** `example` says how it is written by whoever got it wrong. */
+export function parseJson(text: string, what: string, example = ""): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new UsageError(`${what} is not JSON: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`);
+    throw new UsageError(`${what} is not JSON: ${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}${example}`);
   }
 }
 
+/** So much of what is not JSON is shown. */
+const SHOWN = 40;
+
+/** Any value; a text without its quotes is the usual mistake. */
+export function readJson(text: string, what: string): Json {
+  // What begins like an object, a list or a text is one that has a mistake in it.
+  const isBare = text.length <= SHOWN && !/^\s*[[{"]/.test(text);
+  return parseJson(text, what, isBare ? `; a text is written ${quoted(JSON.stringify(text))}` : "");
+}
+
 export function readObject(text: string, what: string): JsonObject {
-  const value = readJson(text, what);
+  const value = parseJson(text, what, `; it takes an object, such as '{"key": "value"}'`);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
   throw new UsageError(`${what} must be a JSON object, such as '{"key": "value"}'`);
 }

@@ -80,13 +80,14 @@ async function execute(request: Request, command: Command, io: Io, output: Outpu
     },
     capture: (argv, options) => capture(main, argv, { cwd: io.cwd, env: io.env, ...options }),
   };
+  let code: number;
   try {
-    const code = (await command.run(context)) ?? EXIT.ok;
-    if (command.tellsExposure) await noteExposure(exposed, output);
-    return code;
+    code = (await command.run(context)) ?? EXIT.ok;
   } finally {
     for (const holdfast of opened) await holdfast.close();
   }
+  if (command.tellsExposure) await noteExposure(exposed, output);
+  return code;
 }
 
 /** From src/cli and from dist/cli it is the same way up. */

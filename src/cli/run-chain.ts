@@ -1,7 +1,7 @@
 // How runs continue one another: a retry, a rewind or a fork names the run it continues in its first event.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Run } from "../contracts/runs.ts";
+import type { Run, RunStatus } from "../contracts/runs.ts";
 import type { Step } from "../contracts/steps.ts";
 import { plainObject } from "../core/decode.ts";
 
@@ -12,6 +12,11 @@ export interface RunLink {
   readonly how: "retry" | "rewind" | "fork";
   /** The later run goes on after this iteration of the earlier one; 0: from its beginning. */
   readonly iteration: number;
+}
+
+/** A run that continues another, and how it stands. */
+export interface LaterRun extends RunLink {
+  readonly status: RunStatus;
 }
 
 type RunName = Pick<Run, "id" | "session">;
@@ -30,15 +35,15 @@ const FORKS_QUERY =
   "[?d :derivation/target-session ?t] [?t :session/id ?id]]";
 
 /** The runs that continue it, oldest first: retries and rewinds in its own session, forks in those forked from it. */
-export async function findSuccessors(holdfast: Holdfast, run: RunName): Promise<readonly RunLink[]> {
+export async function findSuccessors(holdfast: Holdfast, run: RunName): Promise<readonly LaterRun[]> {
   const forks = await holdfast.query(FORKS_QUERY, [run.session]);
   const sessions = new Set([run.session, ...(Array.isArray(forks) ? forks.map(String) : [])]);
-  const found: (RunLink & { readonly createdAt: number })[] = [];
+  const found: (LaterRun & { readonly createdAt: number })[] = [];
   for (const session of sessions) {
     for (const later of await runsIn(holdfast, session)) {
       const link = later.id === run.id ? null : await findPredecessor(holdfast, later);
       if (link?.run !== run.id) continue;
-      found.push({ ...link, run: later.id, session, createdAt: later.createdAt });
+      found.push({ ...link, run: later.id, session, status: later.status, createdAt: later.createdAt });
     }
   }
   return found.toSorted((a, b) => a.createdAt - b.createdAt).map(({ createdAt: _, ...link }) => link);
@@ -56,14 +61,37 @@ async function runsIn({ runs }: Holdfast, session: string): Promise<readonly Run
 
 /**
  * What a run that goes on after that iteration does again although it is not declared safe to do twice: tools that have, or
- * may have, done their work, and children. Runs that it retries count too: their steps are part of it.
+ * may have, done their work, and children. The steps of the runs that it retries count too, and those of every retry or
+ * rewind that continued one of them: the work was done once, whichever run did it. A place that several runs did is named
+ * once, as the last of them did it.
  */
 export async function findRepeatedSteps(holdfast: Holdfast, run: RunName, iteration: number): Promise<readonly Step[]> {
-  const steps = await holdfast.runs.steps(run.id);
-  const repeated = steps.filter((step) => step.iteration > iteration && isEffect(step));
-  const earlier = await findPredecessor(holdfast, run);
-  if (earlier?.how !== "retry" || (await holdfast.runs.get(earlier.run)) === null) return repeated;
-  return [...(await findRepeatedSteps(holdfast, { id: earlier.run, session: run.session }, iteration)), ...repeated];
+  const repeated = new Map<string, Step>();
+  for (const id of await findChain(holdfast, run)) {
+    for (const step of await holdfast.runs.steps(id)) {
+      if (step.iteration <= iteration || !isEffect(step)) continue;
+      repeated.set([step.iteration, step.path, step.kind, step.name].join("/"), step);
+    }
+  }
+  return [...repeated.values()];
+}
+
+/** The runs it retries, itself, and the retries and rewinds that continue any of these; the oldest first. */
+async function findChain(holdfast: Holdfast, run: RunName): Promise<readonly string[]> {
+  const inSession = (await runsIn(holdfast, run.session)).toSorted((a, b) => a.createdAt - b.createdAt);
+  const links = new Map<string, RunLink | null>();
+  for (const one of inSession) links.set(one.id, await findPredecessor(holdfast, one));
+  let first = run.id;
+  for (let link = links.get(first); link?.how === "retry" && links.has(link.run); link = links.get(first)) {
+    first = link.run;
+  }
+  const chain = [first];
+  for (const id of chain) {
+    for (const [later, link] of links) {
+      if (link !== null && link.run === id && link.how !== "fork") chain.push(later);
+    }
+  }
+  return chain;
 }
 
 /** A failed or unanswered step has done nothing that anybody relies on. */

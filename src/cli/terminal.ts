@@ -1,5 +1,6 @@
 // Text on a terminal: what the store holds was written by models and tools, so control characters and escape sequences
 // are shown, never sent; and text is measured in columns, not in UTF-16 units.
+import { quoteArgument } from "../core/shell.ts";
 
 /** ZWNJ and ZWJ shape ordinary words and emoji, and do nothing else. */
 const HARMLESS_FORMATS = ["\u200c", "\u200d"];
@@ -38,7 +39,7 @@ export function safe(words: TemplateStringsArray, ...values: readonly (string | 
 
 /** As a word of a shell command that can be copied. */
 export function quoted(argument: string): string {
-  return /^[\w./:=@-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+  return quoteArgument(argument);
 }
 
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

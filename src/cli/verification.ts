@@ -5,7 +5,7 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Locator } from "../contracts/lineage.ts";
 import type { Anchor } from "../contracts/log.ts";
 import { UsageError } from "./failure.ts";
-import { readJson, readTextFile } from "./input.ts";
+import { parseJson, readTextFile } from "./input.ts";
 import type { Io } from "./io.ts";
 import { locate, shortHead } from "./locate.ts";
 import { damagedSession, eachSession } from "./pages.ts";
@@ -191,7 +191,7 @@ const MEANING: Readonly<Partial<Record<CheckKind, string>>> = {
 /** One anchor or a list of them, as `holdfast log anchor` prints them. */
 export async function readAnchors(file: string | undefined, io: Io): Promise<Anchors> {
   if (file === undefined) return new Map();
-  const value = readJson(await readTextFile(file, io), file);
+  const value = parseJson(await readTextFile(file, io), file);
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const anchors = list.map((one) => {
     if (!isAnchor(one)) throw new UsageError(`${file} is not what holdfast log anchor prints`);

@@ -11,6 +11,7 @@ import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson, invali
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { eventOf } from "./checkpoints.ts";
+import { decisionReason } from "./decision-reason.ts";
 import { type Entry, entryOf, lastOf, payloadOf, recordsOf, stepOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 import { refuseEnded } from "./rows.ts";
@@ -54,7 +55,8 @@ export async function answerDecision(
       const [asked = known] = await storage.query("decision.get", session, seq);
       refuseEnded(row, "there is nothing to decide any more");
       if (asked.answered_seq !== null) throw answered(decision);
-      if (reason !== null && reason !== reasonOf(asked)) throw otherQuestion(decision, reason, reasonOf(asked));
+      if (reason !== null && reason !== decisionReason(asked))
+        throw otherQuestion(decision, reason, decisionReason(asked));
       const wakes = waitsFor(row, { kind: "decision", decision: rowId(session, seq) });
       return {
         ...{ type: "run/answered", at },
@@ -85,14 +87,9 @@ function endOf(
   const step = asked.step_seq;
   if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
   if (verdict === "retry") return [];
-  const said = DENIED[reasonOf(asked)];
+  const said = DENIED[decisionReason(asked)];
   const error = { code: "Denied", message: note === null ? said : `${said}: ${note}` };
   return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
-}
-
-/** The intent of a step that asks for approval is the question itself. */
-function reasonOf({ seq, step_seq }: DecisionRow): DecisionReason {
-  return seq === step_seq ? "approval" : "in-doubt";
 }
 
 function otherQuestion(id: string, answered: DecisionReason, open: DecisionReason): HoldfastError {
@@ -146,12 +143,12 @@ export async function decisionOf(storage: Storage, payloads: Payloads, asked: De
   const record = recordsOf(row.session, [intent, ...later]).get(asked.step_seq);
   if (record === undefined) throw notAsSaid(asked);
   // In doubt: it was permitted and begun, between its intent and this question.
-  if (record.status === "asked" && reasonOf(asked) === "in-doubt") record.status = "started";
+  if (record.status === "asked" && decisionReason(asked) === "in-doubt") record.status = "started";
   return {
     id: rowId(asked.session, asked.step_seq),
     run: row.id,
     session: row.session,
-    reason: reasonOf(asked),
+    reason: decisionReason(asked),
     step: stepOf(row.session, row.id, record),
     input: await payloadOf(payloads, row.session, intent),
     askedAt: (await eventOf(storage, row.session, asked.seq)).at,

@@ -9,6 +9,7 @@ import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkBoolean, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { isHeld } from "../core/held.ts";
+import { quoteArgument } from "../core/shell.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { admitRun } from "./admit.ts";
 import { checkAgent, checkSame } from "./agents.ts";
@@ -21,6 +22,7 @@ import { LeaseWatch } from "./lease-watch.ts";
 import type { LocalWorkers } from "./local-workers.ts";
 import { namedRun } from "./naming.ts";
 import { ownerLiveness } from "./owner.ts";
+import { QuestionCache } from "./questions.ts";
 import { resultOf } from "./results.ts";
 import { existingRun, refuseEnded } from "./rows.ts";
 import { type Verified, verifyRun } from "./verify.ts";
@@ -135,7 +137,7 @@ async function follow(
   claimed: RunRow | null,
 ): Promise<RunResult> {
   const { storage } = workers.host;
-  const leases = new LeaseWatch(storage.environment);
+  const watch = { leases: new LeaseWatch(storage.environment), questions: new QuestionCache(storage) };
   const { signal: stop } = ownerWaiting(workers, options);
   let waited = "";
   for (let lease = claimed; ; ) {
@@ -149,8 +151,8 @@ async function follow(
     refuseClosed(workers, row, options);
     const isLeft = lease !== null && !options.wait;
     if (row.ended_at !== null || isLeft) return resultNow(workers, run);
-    lease = await tryClaim(workers, agent, row, leases, options);
-    if (lease === null) await waitForChange(storage, await existingRun(storage, run), leases, options, stop);
+    lease = await tryClaim(workers, agent, row, watch.leases, options);
+    if (lease === null) await waitForChange(storage, await existingRun(storage, run), watch, options, stop);
   }
 }
 
@@ -192,10 +194,16 @@ function isLeaseLost(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "LeaseLost";
 }
 
+/** What a call knows of the run that it waits for, from one look to the next. */
+interface RunWatch {
+  readonly leases: LeaseWatch;
+  readonly questions: QuestionCache;
+}
+
 async function waitForChange(
   storage: Storage,
   row: RunRow,
-  leases: LeaseWatch,
+  { leases, questions }: RunWatch,
   { onWait }: CheckedOptions,
   stop: AbortSignal,
 ): Promise<void> {
@@ -210,7 +218,7 @@ async function waitForChange(
     return;
   }
   if (row.status !== "waiting" && row.status !== "paused") return;
-  onWait(sleepWait(row, now));
+  onWait(sleepWait(row, now, await questions.read(row)));
   const waitsForRun = waitsOf(row).some(({ kind }) => kind === "run");
   const left = row.wake_at === null ? LOOK_MS : Math.max(0, row.wake_at - now);
   await storage.changed(row.session, Math.min(left, waitsForRun ? NEAR_LOOK_MS : LOOK_MS), stop);
@@ -236,7 +244,8 @@ async function resultNow({ host }: LocalWorkers, run: string): Promise<RunResult
   const result = await resultOf(storage, payloads, row);
   if (result.error === null || row.ended_at === null || row.parent !== null) return result;
   const id = JSON.stringify(run);
-  const hint = `runs.retry(${id}) continues it from the step it ended at; execute it again after that.`;
+  const retry = `\`npx holdfast runs retry ${quoteArgument(run)}\` or runs.retry(${id})`;
+  const hint = `${retry} continues it from the step it ended at; execute it again after that.`;
   const known = result.error.hint === undefined ? "" : `${result.error.hint} `;
   return { ...result, error: { ...result.error, hint: `${known}${hint}` } };
 }

@@ -4,15 +4,22 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunIdle, RunWait, Waits } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
 import { isHeld } from "../core/held.ts";
+import { quoteArgument } from "../core/shell.ts";
 import { printInstant } from "../query/instant.ts";
 import { isOwnerGone } from "./lease-watch.ts";
 import { describeOwner, ownerWords } from "./owner.ts";
+import type { OpenQuestion, OpenQuestions } from "./questions.ts";
 import { waitsOf } from "./waits.ts";
 
 const SECOND = 1000;
 
-/** Without an environment, an owner counts as alive. */
-export function idleReason(row: RunRow, error: RunError | null, environment?: Environment): RunIdle | null {
+/** Without an environment, an owner counts as alive. `questions` says what a person is asked. */
+export function idleReason(
+  row: RunRow,
+  error: RunError | null,
+  environment?: Environment,
+  questions?: OpenQuestions,
+): RunIdle | null {
   if (row.ended_at !== null) return null;
   const id = JSON.stringify(row.id);
   if (isHeld(row)) {
@@ -25,7 +32,7 @@ export function idleReason(row: RunRow, error: RunError | null, environment?: En
   if (row.owner !== null) return environment === undefined ? null : goneReason(row, row.owner, environment);
   if (row.status === "waiting") {
     const waits = waitsOf(row);
-    const message = `Run ${id} waits for ${waits.map(waitWords).join(", ")}.`;
+    const message = `Run ${id} waits for ${waits.map((wait) => waitWords(wait, questions)).join(", ")}.`;
     return { reason: "waiting", message, hint: waitHint(row.id, waits[0]) };
   }
   if (row.status === "paused") {
@@ -57,9 +64,16 @@ function continueHint(id: string): string {
   return `Execute it again, start a worker, or call runs.resume(agent, ${id}).`;
 }
 
-function waitWords(wait: Waits): string {
+function waitWords(wait: Waits, questions: OpenQuestions | undefined): string {
   if (wait.kind === "signal") return `the signal ${JSON.stringify(wait.name)}`;
-  return wait.kind === "decision" ? `a person's decision on ${wait.decision}` : `the run ${JSON.stringify(wait.run)}`;
+  if (wait.kind === "run") return `the run ${JSON.stringify(wait.run)}`;
+  const question = questions?.get(wait.decision);
+  return `a person's decision on ${wait.decision}${question === undefined ? "" : ` (${questionWords(question)})`}`;
+}
+
+function questionWords({ reason, tool }: OpenQuestion): string {
+  const name = `the tool ${JSON.stringify(tool)}`;
+  return reason === "approval" ? `approval: may ${name} be done?` : `in doubt: did ${name} happen?`;
 }
 
 function clock(at: number | null, word: "until" | "at"): string {
@@ -80,11 +94,11 @@ export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): Run
 }
 
 /** Of a run that waits by itself, or is paused. */
-export function sleepWait(row: RunRow, now: number): RunWait {
+export function sleepWait(row: RunRow, now: number, questions: OpenQuestions): RunWait {
   const { id, session, status, wake_at } = row;
   const waitsFor = status === "waiting" ? waitsOf(row) : [];
   const [first] = waitsFor;
-  const idle = idleReason(row, null);
+  const idle = idleReason(row, null, undefined, questions);
   const atMostMs = wake_at === null ? null : Math.max(0, wake_at - now);
   return {
     ...{ run: id, session, reason: first?.kind ?? "paused", owner: null, waitsFor, atMostMs },
@@ -95,6 +109,10 @@ export function sleepWait(row: RunRow, now: number): RunWait {
 function waitHint(run: string, wait: Waits | undefined): string {
   if (wait?.kind === "signal")
     return `Deliver it with runs.signal(${JSON.stringify(run)}, ${JSON.stringify(wait.name)}, …).`;
-  if (wait?.kind === "decision") return `Answer with runs.answer(${JSON.stringify(wait.decision)}, …).`;
+  if (wait?.kind === "decision") {
+    const command = `\`npx holdfast runs pending ${quoteArgument(run)}\``;
+    const call = `runs.answer(${JSON.stringify(wait.decision)}, …)`;
+    return `${command} shows the question and the commands that answer it; a program calls ${call}.`;
+  }
   return "It goes on when that run has ended.";
 }

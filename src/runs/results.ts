@@ -7,11 +7,12 @@ import type { Storage } from "../contracts/storage.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import { loadEventPayload } from "./checkpoints.ts";
 import { errorIn } from "./journal.ts";
+import { readQuestions } from "./questions.ts";
 import { runOf } from "./rows.ts";
 
 export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
   const error = await errorOf(storage, row);
-  const run = runOf(row, error, storage.environment);
+  const run = runOf(row, error, storage.environment, await readQuestions(storage, row));
   if (run.status !== "completed") return { run, status: run.status, value: null, error };
   const value = await loadEventPayload(storage, payloads, row.session, row.seq);
   return { run, status: run.status, value, error: null };

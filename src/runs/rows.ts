@@ -9,6 +9,7 @@ import { decodeRow, digest, jsonObject, oneOf, optional, text, whole } from "../
 import { isHeld } from "../core/held.ts";
 import { idleReason } from "./idle.ts";
 import { describeOwner } from "./owner.ts";
+import type { OpenQuestions } from "./questions.ts";
 import { waitsOf } from "./waits.ts";
 
 export const STATUSES: readonly RunStatus[] = [
@@ -22,8 +23,16 @@ const RUN = {
   ...{ created_at: whole, updated_at: whole, parent: optional(text), owner: optional(text), stop: optional(text) },
 };
 
-/** `error` stands in the log, with the event that ended it. `environment` tells whether its owner's process is gone. */
-export function runOf(row: RunRow, error: RunError | null = null, environment?: Environment): Run {
+/**
+ * `error` stands in the log, with the event that ended it. `environment` tells whether its owner's process is gone, `questions`
+ * what a person is asked.
+ */
+export function runOf(
+  row: RunRow,
+  error: RunError | null = null,
+  environment?: Environment,
+  questions?: OpenQuestions,
+): Run {
   const found = decodeRow({ kind: "run", id: row.id }, row, RUN);
   const owner = found.owner === null ? null : describeOwner(found.owner);
   return {
@@ -38,7 +47,7 @@ export function runOf(row: RunRow, error: RunError | null = null, environment?: 
     epoch: found.epoch,
     owner: owner?.worker ?? null,
     process: owner === null || owner.host === null || owner.pid === null ? null : { host: owner.host, pid: owner.pid },
-    idle: idleReason(row, error, environment),
+    idle: idleReason(row, error, environment, questions),
     iteration: found.iteration,
     pausedUntil: found.status === "paused" ? row.wake_at : null,
     waitsFor: found.status === "waiting" ? waitsOf(row) : [],

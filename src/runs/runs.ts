@@ -32,6 +32,7 @@ import { checkErased, checkVerify, executeRun, resumeRun } from "./execute.ts";
 import { lastOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { namedRun } from "./naming.ts";
+import { readQuestions } from "./questions.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
 import { endingOf, errorOf, resultOf } from "./results.ts";
 import { existingRun, runOf, STATUSES } from "./rows.ts";
@@ -57,7 +58,9 @@ export function createRuns(
     resume: (agent, id, options) => resumeRun(workers, agent, id, options) as Promise<RunResult<never>>,
     async get(id) {
       const [row] = await storage.query("run.get", await named(id));
-      return row === undefined ? null : runOf(row, await errorOf(storage, row), storage.environment);
+      if (row === undefined) return null;
+      const [error, questions] = [await errorOf(storage, row), await readQuestions(storage, row)];
+      return runOf(row, error, storage.environment, questions);
     },
     list: (filter) => list(storage, filter),
     async steps(id, range) {

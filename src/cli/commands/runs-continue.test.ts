@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Step } from "../../contracts/steps.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { defineAgent, open } from "../../index.ts";
 import { type CaptureOptions, capture } from "../capture.ts";
@@ -129,6 +130,53 @@ test("RU8 what a retried run had done counts as done again, too", async () => {
   expect(answer.stderr).toContain("does again: tool pay (1/1), tool mail (2/2).");
 });
 
+test("RU8 what the runs that continue a run did counts as done again, too", async () => {
+  let isMended = false;
+  const payer = defineAgent({
+    ...{ id: "payer", version: "1", tools: { pay: { execute: () => "paid" } } },
+    initial: () => ({ n: 1 }),
+    iterate: async (it, { n }: { n: number }) => {
+      if (n === 2 && !isMended) return it.fail(new Error("broken"));
+      await it.tool("pay", { n });
+      return n === 3 ? it.done("all") : it.next({ n: n + 1 });
+    },
+  });
+  await hf.runs.execute(payer, { session: "a", id: "ch1" });
+  await hf.runs.retry("ch1", { id: "ch2" });
+  isMended = true;
+  await hf.runs.execute(payer, { session: "a", id: "ch1" });
+  for (const verb of ["fork", "rewind"]) {
+    const later = await cli(["runs", verb, "ch1", "--iteration", "1"]);
+    expect([later.code, later.stdout]).toEqual([2, ""]);
+    expect(later.stderr).toContain("does again: tool pay (2/1), tool pay (3/1). Say so with --yes");
+    const all = await cli(["runs", verb, "ch1", "--iteration", "0"]);
+    expect(all.stderr).toContain("does again: tool pay (1/1), tool pay (2/1), tool pay (3/1). Say so with --yes");
+  }
+  await hf.runs.rewind("ch2", { iteration: 2, id: "ch3" });
+  await hf.runs.resume(payer, "ch3");
+  // Each place once, however often it was done; of what only the rewound run knows, too.
+  const { repeats } = JSON.parse(await run("runs", "fork", "ch1", "--iteration", "1", "--yes", "--json"));
+  expect(repeats.map(({ iteration, run: by }: Step) => [iteration, by])).toEqual([
+    [2, "ch2"],
+    [3, "ch3"],
+  ]);
+});
+
+test("RU8 retry, fork and rewind say what continues the run", async () => {
+  const { run: failed } = await hf.runs.execute(clerk({ isMended: false }), { session: "a" });
+  for (const [verb, ...more] of [["retry"], ["fork"], ["rewind", "--iteration", "2"]]) {
+    const { id } = JSON.parse(await run("runs", String(verb), failed.id, ...more, "--json"));
+    await hf.runs.cancel(id);
+    const { stdout } = await cli(["runs", String(verb), verb === "retry" ? id : failed.id, ...more]);
+    const [said, how] = stdout.split("\n");
+    const made = /^run (\S+) in session/.exec(said ?? "")?.[1];
+    expect(how).toBe(
+      `continue it in a program with runs.resume(agent, "${made}"), or with \`holdfast worker --agents FILE\``,
+    );
+    await hf.runs.cancel(made ?? "");
+  }
+});
+
 test("RU11 runs show names the run that a run continues, and those that continue it", async () => {
   const state = { isMended: false };
   const agent = clerk(state);
@@ -138,16 +186,16 @@ test("RU11 runs show names the run that a run continues, and those that continue
   await hf.runs.execute(agent, { session: "a", id: "retried" });
   await hf.runs.rewind("retried", { iteration: 0, id: "rewound" });
   const shown = await run("runs", "show", "first");
-  expect(shown).toContain("continued by forked after iteration 1 (fork, session b)\n");
-  expect(shown).toContain("continued by retried (retry)\n");
+  expect(shown).toContain("continued by forked after iteration 1 (fork, session b), running\n");
+  expect(shown).toContain("continued by retried (retry), failed\n");
   expect(shown).not.toContain("continues");
   expect(await run("runs", "show", "retried")).toContain("continues first (retry)\n");
-  expect(await run("runs", "show", "retried")).toContain("continued by rewound from its beginning (rewind)\n");
+  expect(await run("runs", "show", "retried")).toContain("continued by rewound from its beginning (rewind), running\n");
   expect(await run("runs", "show", "rewound")).toContain("continues retried from its beginning (rewind)\n");
   expect(await run("runs", "show", "forked")).toContain("continues first after iteration 1 (fork, session a)\n");
   const { continues, continuedBy } = JSON.parse(await run("runs", "show", "retried", "--json"));
   expect(continues).toEqual({ run: "first", session: "a", how: "retry", iteration: 2 });
-  expect(continuedBy).toEqual([{ run: "rewound", session: "a", how: "rewind", iteration: 0 }]);
+  expect(continuedBy).toEqual([{ run: "rewound", session: "a", how: "rewind", iteration: 0, status: "running" }]);
 });
 
 test("RU13 a module that does not finish loading is named", async () => {

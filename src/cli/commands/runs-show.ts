@@ -10,7 +10,7 @@ import type { Step, StepContent } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
-import { findPredecessor, findSuccessors, type RunLink } from "../run-chain.ts";
+import { findPredecessor, findSuccessors, type LaterRun, type RunLink } from "../run-chain.ts";
 import { iterationWords, needRun, type Placed, placed, RUN_HELP, stepName, whyOf } from "../runs.ts";
 import { formatUsd } from "../spending.ts";
 import { facts } from "../table.ts";
@@ -122,7 +122,7 @@ const MOST_DECISIONS = 10;
 
 interface RunLinks {
   readonly continues: RunLink | null;
-  readonly continuedBy: readonly RunLink[];
+  readonly continuedBy: readonly LaterRun[];
 }
 
 /** "run_1 (retry)", "run_1 after iteration 2 (fork in session b)". */
@@ -149,7 +149,7 @@ function describe(
       ["agent", `${run.agent} ${run.agentVersion}`],
       ["parent", run.parent ?? ""],
       ["continues", continues === null ? "" : linkWords(continues, run.session)],
-      ...continuedBy.map((link) => ["continued by", linkWords(link, run.session)] as const),
+      ...continuedBy.map((link) => ["continued by", `${linkWords(link, run.session)}, ${link.status}`] as const),
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
       ["hint", run.error?.hint ?? ""],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],

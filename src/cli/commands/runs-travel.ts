@@ -8,9 +8,10 @@ import type { Command, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject } from "../input.ts";
+import type { Output } from "../output.ts";
 import { findRepeatedSteps } from "../run-chain.ts";
 import { NEXT_WORKER, needRun, RUN_HELP, stepName } from "../runs.ts";
-import { safe, wrap } from "../terminal.ts";
+import { safe, wrap, wrapWhole } from "../terminal.ts";
 
 const LIMITS_OPTION = {
   limits: {
@@ -61,13 +62,20 @@ function stepWords(step: Step): string {
 
 async function told({ output }: Context, run: Run, from: string, repeats: readonly Step[]): Promise<undefined> {
   const place = run.iteration === 0 ? "from the beginning" : `after iteration ${run.iteration}`;
-  await output.answer({ ...run, repeats }, () =>
-    wrap(
-      safe`run ${run.id} in session ${run.session} goes on from ${from}, ${place}, as soon as a worker takes it`,
-      output.width,
-    ),
-  );
+  await output.answer({ ...run, repeats }, () => [
+    ...wrap(safe`run ${run.id} in session ${run.session} goes on from ${from}, ${place}`, output.width),
+    ...continueLines(run, output),
+  ]);
   return undefined;
+}
+
+/** execute() with the id of a completed run returns its result: the new run is continued by its own id. */
+function continueLines({ id }: Run, output: Output): string[] {
+  const call = safe`runs.resume(agent, ${JSON.stringify(id)})`;
+  return wrapWhole(
+    output.withCommands(`continue it in a program with ${call}, or with \`holdfast worker --agents FILE\``),
+    output.width,
+  );
 }
 
 /** The step whose failure ended it, and that is tried again; null: something else did. */
@@ -116,8 +124,10 @@ export const retry: Command = {
     const step = await failedAt(holdfast, failed);
     const place = `in iteration ${run.iteration + 1}${step === null ? "" : `, at ${step}`}`;
     const said = safe`run ${run.id} in session ${run.session} takes up ${failed.id}: it goes on ${place}`;
-    const how = "as soon as a worker takes it; what was done before is not done again";
-    await context.output.answer(run, () => wrap(`${said}, ${how}`, context.output.width));
+    await context.output.answer(run, () => [
+      ...wrap(`${said}; what was done before is not done again`, context.output.width),
+      ...continueLines(run, context.output),
+    ]);
     return undefined;
   },
 };

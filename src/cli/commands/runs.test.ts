@@ -390,7 +390,10 @@ describe("people", () => {
     const { id } = await inDoubt();
     const { decisions } = await json("runs", "pending");
     await refused(2, "runs", "approve", id, "--retry", "--result", "1");
-    expect(await refused(2, "runs", "approve", id, "--result", "{")).toContain("--result is not JSON");
+    expect(await refused(2, "runs", "approve", id, "--result", "{")).toBe("holdfast: --result is not JSON: {\n");
+    expect(await refused(2, "runs", "approve", id, "--result", "it's ok")).toBe(
+      `holdfast: --result is not JSON: it's ok; a text is written '"it'\\''s ok"'\n`,
+    );
     expect(await refused(3, "runs", "approve", "desk#1")).toContain("`holdfast runs pending` lists");
     await run("runs", "deny", decisions[0].id);
     expect(await refused(4, "runs", "approve", decisions[0].id, "--retry")).toMatch(
@@ -449,12 +452,12 @@ describe("verbs", () => {
     });
     const { run: failed } = await hf.runs.execute(mails, { session: "a" });
     const said = (await run("runs", "retry", failed.id)).replaceAll("\n", " ");
-    expect(said).toContain(`takes up ${failed.id}: it goes on in iteration 1, at tool mail, as soon as`);
+    expect(said).toContain(`takes up ${failed.id}: it goes on in iteration 1, at tool mail;`);
     expect(said).toContain("what was done before is not done again");
     isDown = false;
     const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
     expect((await cli(["runs", "retry", stopped.run.id, "--limits", '{"iterations": 9}'])).stdout).toContain(
-      "it goes on in iteration 3, as soon as",
+      "it goes on in iteration 3; what",
     );
   });
 
