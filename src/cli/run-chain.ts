@@ -94,9 +94,9 @@ async function findChain(holdfast: Holdfast, run: RunName): Promise<readonly str
   return chain;
 }
 
-/** A failed or unanswered step has done nothing that anybody relies on. */
-function isEffect({ kind, status, idempotent }: Step): boolean {
-  if (status !== "done" && status !== "started") return false;
+/** A failed or unanswered step has done nothing that anybody relies on, unless only its result was lost. */
+function isEffect({ kind, status, idempotent, effectDone }: Step): boolean {
+  if (status !== "done" && status !== "started" && effectDone !== true) return false;
   return kind === "spawn" || (kind === "tool" && idempotent === false);
 }
 

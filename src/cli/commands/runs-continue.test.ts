@@ -119,6 +119,18 @@ test("RU8 fork and rewind list what they do again, and ask first", async () => {
   expect(repeats).toMatchObject([{ name: "mail", iteration: 2, idempotent: false }]);
 });
 
+test("RU8 a tool that did its work and lost its result counts among what is done again", async () => {
+  const loses = defineAgent({
+    ...{ id: "clerk", version: "1", tools: { pay: { execute: () => new Date(0) as never } } },
+    iterate: async (it) => it.done(await it.tool("pay")),
+  });
+  await hf.runs.execute(loses, { id: "r1", session: "s1" });
+  const { code, stderr } = await cli(["runs", "rewind", "r1", "--iteration", "0"]);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("pay");
+  expect((await hf.runs.list()).items).toHaveLength(1);
+});
+
 test("RU8 what a retried run had done counts as done again, too", async () => {
   const state = { isMended: false };
   const agent = clerk(state);
