@@ -21,7 +21,7 @@ import { Progress } from "./progress.ts";
 import { checkReferences } from "./references.ts";
 import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
-import { checkNames, checkStrays, checkTasks } from "./store.ts";
+import { checkCounters, checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./subject.ts";
 
 export function createChecking(storage: Storage, blobs: Reading, locate: Locate): Checking {
@@ -151,7 +151,7 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
   await eachSession(run, (id) => checkOne(run, survey, id));
   progress.begin("rows");
   progress.tell();
-  for (const look of [checkStrays, checkNames, checkTasks, checkAgents, checkBlocks]) {
+  for (const look of [checkCounters, checkStrays, checkNames, checkTasks, checkAgents, checkBlocks]) {
     await checkPart(run, [], (found) => look(storage, found));
   }
   progress.begin("blobs");

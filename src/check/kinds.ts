@@ -227,6 +227,13 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning: "a column cannot be decoded, so that reading the row fails",
     hint: "Keep a copy of the store; restore the row from a backup, or set the column to NULL where it may be (details.column).",
   },
+  "counter-missing": {
+    mode: "quick",
+    meaning: "the store has lost a counter: without it, no blob can be stored and none deleted",
+    hint:
+      "Keep a copy of the store, then make the row again: `INSERT INTO counters (name, n) VALUES ('gc', (SELECT " +
+      "coalesce(max(epoch), 1) FROM blobs))`, or `('word_refs', 0)`.",
+  },
   "agent-tags-wrong": {
     mode: "quick",
     meaning: "an agent's tags and the rows by which agents are found by tag differ, or these name no agent",

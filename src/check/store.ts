@@ -41,6 +41,14 @@ export async function checkStrays(storage: Storage, look: Look): Promise<void> {
   }
 }
 
+/** Every store has them from its first migration on. */
+const COUNTERS = ["gc", "word_refs"];
+
+export async function checkCounters(storage: Storage, look: Look): Promise<void> {
+  const found = new Set((await storage.query("check.counters")).map(({ name }) => name));
+  for (const name of COUNTERS) if (!found.has(name)) look.report("counter-missing", [name], {});
+}
+
 export async function checkNames(storage: Storage, look: Look): Promise<void> {
   for await (const { name, there, deleted_at } of rowsOf<Alias>((last) =>
     storage.query("check.aliases", last?.name ?? "", PAGE),

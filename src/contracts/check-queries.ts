@@ -340,6 +340,7 @@ export interface CheckQueries extends Strays, StoreCheckQueries {
     [session: number, after: number, upTo: number],
     { readonly seq: number; readonly content_no: number }
   >;
+  "check.counters": Read<[], { readonly name: string; readonly n: number }>;
   "check.aliases": Read<
     [after: string, limit: number],
     { readonly name: string; readonly there: number | null; readonly deleted_at: number | null }

@@ -78,6 +78,7 @@ export type CheckKind =
   // columns, and what belongs to no session
   | "column-unreadable"
   | "agent-tags-wrong"
+  | "counter-missing"
   | "block-wrong"
   // the engine
   | "index-damaged"

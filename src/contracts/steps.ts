@@ -26,6 +26,8 @@ export interface Step {
   readonly error: RunError | null;
   /** Of a tool: whether it was declared safe to do twice when the step was intended. */
   readonly idempotent?: boolean;
+  /** Of a tool that failed: it has returned, so its effect happened, and only its result could not be recorded. */
+  readonly effectDone?: boolean;
   /** Of a recorded read: where in the session's log it read. */
   readonly position?: ReadPosition;
   /** Only where steps() was asked for it with `io`, and the step has one. A message step is given its content. */

@@ -52,7 +52,13 @@ function unknownTool(name: string, names: readonly string[]): string {
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof StepFailed && error.code === "Denied") return `Denied by a person, and not done: ${message}`;
+  if (error instanceof StepFailed && error.effectDone) return describeLostResult(message);
   return error instanceof StepFailed ? `${error.code}: ${message}` : message;
+}
+
+/** A model that reads only of an error would call the tool again. */
+export function describeLostResult(reason: string): string {
+  return `The tool has done its work, but its result cannot be stored: ${reason}`;
 }
 
 /** A text as it is, content blocks as blocks, anything else as JSON. */

@@ -7,7 +7,7 @@ import type { ContentBlock } from "../contracts/messages.ts";
 import { readyMessage } from "../history/content.ts";
 import { StepFailed } from "../runs/errors.ts";
 import { isMistakeOfCaller } from "../runs/refusals.ts";
-import type { ToolResult } from "./tool-calls.ts";
+import { describeLostResult, type ToolResult } from "./tool-calls.ts";
 import type { LoopIteration } from "./tool-loop.ts";
 
 /** For the names of the message's fields and the commas between its blocks. */
@@ -85,6 +85,5 @@ function refsIn({ content }: ToolResult): readonly string[] {
 }
 
 function failedResult({ toolUseId }: ToolResult, reason: string): ToolResult {
-  const content = `The tool has done its work, but its result cannot be stored: ${reason}`;
-  return { type: "tool_result", toolUseId, content, isError: true };
+  return { type: "tool_result", toolUseId, content: describeLostResult(reason), isError: true };
 }

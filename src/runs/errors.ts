@@ -47,12 +47,15 @@ export class StepFailed extends Error {
   readonly code: string;
   /** Iteration and place. */
   readonly step: string;
+  /** The tool has returned: its effect happened, and only its result could not be recorded. */
+  readonly effectDone: boolean;
 
-  constructor({ code, message }: RunError, step: string) {
+  constructor({ code, message }: RunError, step: string, effectDone = false) {
     super(message);
     this.name = "StepFailed";
     this.code = code;
     this.step = step;
+    this.effectDone = effectDone;
   }
 }
 

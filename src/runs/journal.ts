@@ -124,6 +124,8 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
       // One permission, one try.
       if (type === "step/again" || type === "step/begun") first.isAllowed = false;
       if (type === "step/begun") first.status = "started";
+      // Tried once more although it had failed: nothing is known of that try before its own end.
+      if (type === "step/again") Object.assign(first, { status: "started", end: null });
       if (BETWEEN.has(type)) continue;
       first.status = type === "step/failed" ? "failed" : "done";
       first.end = entry;
@@ -164,6 +166,7 @@ export function stepOf(session: string, run: string, record: Record): Step {
     endedAt: record.end?.at ?? null,
     error: record.end?.type === "step/failed" ? errorIn(record.end.data) : null,
     ...(record.kind === "tool" ? { idempotent: record.data.repeatable === true } : {}),
+    ...(record.end?.data.effectDone === true ? { effectDone: true } : {}),
     ...(record.kind === "read" ? { position: positionIn(session, record) } : {}),
   };
 }

@@ -31,7 +31,8 @@ export async function recordsFor(
   const own = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
   const past = retried === null || Number(retried.iteration) !== row.iteration ? [] : await pastOf(storage, retried);
   // What was asked there is asked anew, and what was allowed there was allowed there.
-  const done = past.filter(({ type }) => type !== "step/asked" && type !== "run/answered");
+  const told = past.filter(({ type }) => type !== "step/asked" && type !== "run/answered");
+  const done = withoutLostResult(row.session, told, past);
   const records = [...recordsOf(row.session, [...done, ...own]).values()];
   // As that run left them: what it had in doubt may have an end by now.
   const left = [...recordsOf(row.session, done).values()];
@@ -40,6 +41,15 @@ export async function recordsFor(
   // Nothing of a step that waited for its approval there has happened: this run begins it, and asks anew.
   const unbegun = new Set(left.filter(({ status }) => status === "asked").map(({ seq }) => seq));
   return records.filter((one) => one.iteration === iteration && !unbegun.has(one.seq));
+}
+
+/**
+ * A run that failed because a tool's result could not be recorded has done the effect. For the run that takes it up the step
+ * is in doubt: it has an intent and no result.
+ */
+function withoutLostResult(session: string, told: readonly Entry[], past: readonly Entry[]): readonly Entry[] {
+  const failed = failedAt([...recordsOf(session, told).values()], past);
+  return failed?.end?.data.effectDone === true ? told.filter(({ seq }) => seq !== failed.end?.seq) : told;
 }
 
 /** The step that the run taken up failed at: as its end says, or the last thing it did. Any other failure was lived with. */

@@ -6,8 +6,8 @@ import type { RetryPolicy, StepCall, StepKind } from "../contracts/steps.ts";
 import type { EventDraft, WrittenEvent } from "../contracts/storage.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
-import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
-import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
+import { encodeJson } from "../core/check.ts";
+import type { DirectRead } from "../core/direct-reads.ts";
 import { waitBefore } from "./agents.ts";
 import { insertDecision } from "./approval.ts";
 import type { Also, Around, Ending } from "./around.ts";
@@ -17,7 +17,7 @@ import { errorIn, payloadOf, type Record } from "./journal.ts";
 import type { Failure } from "./model-errors.ts";
 import { LOST } from "./model-errors.ts";
 import { carried, carriedBlobs, carryJson } from "./moves.ts";
-import { isNewStep, orNull, parseStepInput, stepWords } from "./step-values.ts";
+import { isNewStep, parseStepInput, resultOf, stepWords } from "./step-values.ts";
 import type { Beside, Writer } from "./writer.ts";
 
 /** A thing to be done at a place. */
@@ -211,7 +211,7 @@ export class Steps {
     if (record.isPast === true) return;
     const { data = {} } = record.end ?? {};
     if (record.attempt >= policy.attempts || data.final === true) {
-      throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`);
+      throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`, data.effectDone === true);
     }
     const { environment } = this.#writer.storage;
     const after = typeof data.retryAfterMs === "number" ? data.retryAfterMs : 0;
@@ -325,17 +325,14 @@ export class Steps {
       ...{ idempotencyKey: record.key, again, signal: this.#outside.signal },
     };
     if (this.#outside.isLeft()) return never();
-    let value: Json;
-    let bytes: Uint8Array;
-    try {
-      const asked = record.attempt === 1 && !again ? first : parseStepInput(input);
-      const what = `${kind} ${name}: result`;
-      value = copyJson(orNull(await allowDirectReads(() => effect(asked, call))), what, "payloadBytes");
-      bytes = encodeCopy(value, what, "payloadBytes");
-    } catch (error) {
-      const failure = judge?.(error, this.#writer.storage.environment.now());
-      return { record: await this.#failed(record, error, also, failure) };
+    const asked = record.attempt === 1 && !again ? first : parseStepInput(input);
+    const result = await resultOf(() => effect(asked, call), `${kind} ${name}: result`);
+    if ("thrown" in result) {
+      const failure = judge?.(result.thrown, this.#writer.storage.environment.now());
+      const effectDone = kind === "tool" && result.hasReturned;
+      return { record: await this.#failed(record, result.thrown, also, effectDone, failure) };
     }
+    const { value, bytes } = result;
     const [written] = await this.#guarded(() =>
       this.carry(bytes, (payload) =>
         this.#end(this.draft("step/done", { step: record.seq }, ["result", payload]), [payload], also, { value }),
@@ -368,11 +365,14 @@ export class Steps {
     record: Record,
     thrown: unknown,
     also: Also | undefined,
+    effectDone: boolean,
     { final, retryAfterMs }: Failure = { final: isFinal(thrown), retryAfterMs: null },
   ): Promise<Record> {
     const data = {
       ...{ step: record.seq, error: { ...errorOf(thrown) } },
       ...(final ? { final: true } : {}),
+      // The tool has returned, and only its result is no good: whoever tries again must know.
+      ...(effectDone ? { effectDone: true } : {}),
       ...(retryAfterMs === null ? {} : { retryAfterMs }),
     };
     return this.#guarded(async () => {

@@ -19,6 +19,11 @@ export class ValidationError extends Error {
   }
 }
 
+/** The tool has returned, and its validator refused what it gave. */
+export function isInvalidOutput(error: unknown): boolean {
+  return error instanceof ValidationError && error.code === "InvalidOutput";
+}
+
 const MOST_ISSUES = 10;
 
 /** Throws unless the value is a validator. Those of some libraries are functions. */

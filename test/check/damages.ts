@@ -143,6 +143,7 @@ export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, Plant>> 
     ),
   "blob-link-missing": sql("DELETE FROM blob_links WHERE ord < 0"),
   "column-unreadable": ({ run }) => run("UPDATE sessions SET metadata = ? WHERE id = 'chat'", Buffer.from('{"a":1')),
+  "counter-missing": sql("DELETE FROM counters WHERE name = 'gc'"),
   "agent-tags-wrong": sql("INSERT INTO agent_tags (tag, agent_no) SELECT 'stray', no FROM agents WHERE id = 'ada'"),
   "block-wrong": sql("UPDATE blocks SET version = version + 1"),
   "blob-refs-wrong": sql(`UPDATE blobs SET refs = refs + 1 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`),

@@ -26,7 +26,7 @@ export interface Damaged {
   readonly end: () => Promise<void>;
 }
 
-const KEPT = Object.keys(TABLES);
+const KEPT = [...Object.keys(TABLES), "counters"];
 
 export async function filledStore(engine: Engine, options: OpenOptions = {}): Promise<Damaged> {
   const ground = await engine.fresh();

@@ -33,6 +33,10 @@ const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, fol
     ({ run }, { rows, details: { table, column } }) =>
       run(`UPDATE ${table} SET ${column} = NULL WHERE id = ?`, rows[0] ?? ""),
   ],
+  "counter-missing": [
+    "coalesce(max(epoch), 1)",
+    ({ run }) => run("INSERT INTO counters (name, n) VALUES ('gc', (SELECT coalesce(max(epoch), 1) FROM blobs))"),
+  ],
   "agent-tags-wrong": ["agents.update()", ({ hf }, { rows }) => hf.agents.update(rows[0] ?? "", { tags: [] })],
   "state-held-twice": [
     "state.until_seq",

@@ -83,21 +83,24 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
     inStore(async (hf) => {
       const calls = [
         ...[use("t1", "lok"), use("t2", "look", { $invalid: '{"a' }), use("t3", "break"), use("t4", "look", { ok: 1 })],
+        use("t5", "date"),
       ];
       const broken = tool({
         inputSchema: OBJECT,
         execute: (_: Json): Json => Promise.reject(new TypeError("out of paper")) as never,
       });
+      const date = tool({ inputSchema: OBJECT, execute: (_: Json): Json => ({ at: new Date(0) }) as never });
       const model = scripted(calls, "sorry");
-      const loop = toolLoop({ ...base, model, tools: { look: look(), break: broken } });
+      const loop = toolLoop({ ...base, model, tools: { look: look(), break: broken, date } });
       const { value } = await hf.runs.execute(loop, { id: "r", session: "s", input: "go" });
       expect(value).toEqual({ text: "sorry", finish: "stop" });
       const [, , results] = await transcript(hf, "s");
       expect(results?.split(" | ")).toEqual([
-        'tool: ! There is no tool "lok". The tools are: look, break.',
+        'tool: ! There is no tool "lok". The tools are: look, break, date.',
         '! The arguments are not a JSON object: {"a',
         "! TypeError: out of paper",
         '= {"seen":{"ok":1}}',
+        expect.stringMatching(/^! The tool has done its work, but its result cannot be stored: .*JSON/),
       ]);
     }),
   );

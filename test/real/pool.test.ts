@@ -268,3 +268,14 @@ test("ST12 a server that falls silent is StoreUnreachable in bounded time, says 
   });
   await store.close();
 });
+
+test("ST12 close() ends soon when the server falls silent right after an acknowledged commit", {
+  timeout: 30_000,
+}, async () => {
+  const relay = await silentRelay(await places.schema());
+  const store = await open(relay.url, { busyMs: 500 });
+  // Its notification is not sent yet, and never answered.
+  await store.history.append(scope, { role: "user", content: "0" });
+  relay.fallSilent();
+  await store.close();
+});

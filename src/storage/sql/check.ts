@@ -259,6 +259,7 @@ export const queries = {
     "SELECT k.parent_no, k.ord, k.child_no, p.sha256 AS parent, c.no AS child FROM (SELECT parent_no, ord, child_no FROM blob_links " +
     "WHERE (parent_no, ord) > (?, ?) ORDER BY parent_no, ord LIMIT ?) k LEFT JOIN blobs p ON p.no = k.parent_no " +
     "LEFT JOIN blobs c ON c.no = k.child_no ORDER BY k.parent_no, k.ord",
+  "check.counters": "SELECT name, n FROM counters ORDER BY name",
   "check.aliases":
     "SELECT r.name, s.no AS there, s.deleted_at FROM aliases r LEFT JOIN sessions s ON s.no = r.session_no " +
     "WHERE r.name > ? ORDER BY r.name LIMIT ?",

@@ -615,6 +615,8 @@ SELECT l.ord, c.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no LEFT
 SELECT b.no, b.sha256, b.media, b.utf8, b.form, b.refs, b.pinned, b.expires_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM blobs b WHERE b.no > ? ORDER BY b.no LIMIT CAST(? AS INTEGER);
 -- check.parts
 SELECT k.parent_no, k.ord, k.child_no, p.sha256 AS parent, c.no AS child FROM (SELECT parent_no, ord, child_no FROM blob_links WHERE (parent_no, ord) > (?, ?) ORDER BY parent_no, ord LIMIT CAST(? AS INTEGER)) k LEFT JOIN blobs p ON p.no = k.parent_no LEFT JOIN blobs c ON c.no = k.child_no ORDER BY k.parent_no, k.ord;
+-- check.counters
+SELECT name, n FROM counters ORDER BY name;
 -- check.aliases
 SELECT r.name, s.no AS there, s.deleted_at FROM aliases r LEFT JOIN sessions s ON s.no = r.session_no WHERE r.name > ? ORDER BY r.name LIMIT CAST(? AS INTEGER);
 -- check.tasks

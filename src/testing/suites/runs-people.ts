@@ -1,6 +1,8 @@
 // Runs as people meet them: what they were asked and said, runs by the beginning of their ids, and what became of them.
 import assert from "node:assert/strict";
 import type { Decision } from "../../contracts/decisions.ts";
+import type { Tool } from "../../contracts/runs.ts";
+import type { StandardSchema } from "../../contracts/standard-schema.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";
@@ -21,7 +23,93 @@ async function asking({ runs }: Pick<Given, "runs">, session: string, id: string
 
 const told = ({ run, answer, step }: Decision) => [run, answer?.verdict, answer?.by, answer?.note, step.status];
 
+/** What tools give that cannot be recorded, though their work is done. */
+const LOST_RESULTS: readonly (readonly [string, Partial<Tool>, unknown])[] = [
+  ["a value that is no JSON", {}, { at: new Date(0) }],
+  ["too many bytes", {}, "x".repeat(70_000_000)],
+  ["what the validator refuses", { output: refusing() }, "paid"],
+];
+
+function refusing(): StandardSchema {
+  return { "~standard": { version: 1, vendor: "test", validate: () => ({ issues: [{ message: "no" }] }) } };
+}
+
+const lostResultCases = LOST_RESULTS.map(([what, more, result]) =>
+  prove(
+    `RU6 a tool has done its work and gives ${what}: a retry asks a person, and does not do it again`,
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      const pays = agent(async (it) => it.done(await it.tool("pay", 7)), {
+        tools: { pay: world.tool("pay", () => result, more) },
+      });
+      assert.equal((await runs.execute(pays, { session: "s", id: "r" })).status, "failed");
+      const [step] = await runs.steps("r");
+      assert.deepEqual([step?.status, step?.effectDone], ["failed", true]);
+      const { id } = await runs.retry("r");
+      await runs.execute(pays, { session: "s", id: "r" }, { wait: false });
+      assert.equal(world.count("pay"), 1);
+      const [asked] = await runs.pending({ run: id });
+      assert.equal(asked?.reason, "in-doubt");
+      assert.equal(asked?.step.idempotencyKey, world.effects[0]?.key);
+      await runs.answer(present(asked).id, { verdict: "result", result: "receipt 7" });
+      const { run, value } = await runs.execute(pays, { session: "s", id: "r" });
+      assert.equal(value, "receipt 7");
+      assert.equal(world.count("pay"), 1);
+      await endedOnce(given, run);
+    },
+  ),
+);
+
 export const peopleCases: readonly Case[] = [
+  ...lostResultCases,
+  prove(
+    "RU7 a tool that may be repeated and gives what cannot be recorded is done again under the same key",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      let result: unknown = new Date(0);
+      const notes = agent(async (it) => it.done(await it.tool("note", 7)), {
+        tools: { note: world.tool("note", () => result, { effect: "idempotent" }) },
+      });
+      assert.equal((await runs.execute(notes, { session: "s", id: "r" })).status, "failed");
+      await runs.retry("r");
+      result = "noted";
+      const { run, value } = await runs.execute(notes, { session: "s", id: "r" });
+      assert.equal(value, "noted");
+      assert.deepEqual(new Set(world.effects.map(({ key }) => key)).size, 1);
+      await endedOnce(given, run);
+    },
+  ),
+
+  prove("RU6 a lost result, allowed to be done again and left in that try, is in doubt again", NEEDS, async (given) => {
+    const { runs } = given;
+    const world = new World();
+    const held = gate();
+    let give: () => unknown = () => new Date(0);
+    const pays = agent(async (it) => it.done(await it.tool("pay", 7)), {
+      tools: { pay: world.tool("pay", () => give()) },
+    });
+    const work = { session: "s", id: "r" };
+    const pending = async (run: string) => present((await runs.pending({ run }))[0]).id;
+    await runs.execute(pays, work);
+    const second = (await runs.retry("r")).id;
+    await runs.execute(pays, work, { wait: false });
+    await runs.answer(await pending(second), { verdict: "retry" });
+    give = () => held.pass().then(() => "paid");
+    await cutOff(runs, pays, second, held.reached);
+    await runs.cancel(second);
+    const third = (await runs.retry(second)).id;
+    await runs.execute(pays, work, { wait: false });
+    assert.equal(world.count("pay"), 2);
+    await runs.answer(await pending(third), { verdict: "result", result: "receipt" });
+    const { run, value } = await runs.execute(pays, work);
+    assert.deepEqual([value, world.count("pay")], ["receipt", 2]);
+    await endedOnce(given, run);
+  }),
+
   prove("RU6 what people were asked and answered is told afterwards, as the log has it", NEEDS, async (given) => {
     const { runs, log } = given;
     const answers = {

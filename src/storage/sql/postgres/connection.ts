@@ -68,6 +68,8 @@ export class Connection {
   idleAt = 0;
   /** Statements under way of callers who share it. */
   sharers = 0;
+  /** When the answers of these are overdue. */
+  readonly answersDue = new Set<{ readonly at: number }>();
   /** Of the server process, where it is known to stay the same. */
   pid: number | null = null;
 

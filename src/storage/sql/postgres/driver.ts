@@ -94,7 +94,7 @@ class PostgresDriver implements Driver {
   /** Who holds what that server process waits for. */
   async blockersOf(pid: number): Promise<readonly Blocker[]> {
     const { pool } = this.#access;
-    const rows = await pool.shared(HINT_MS, HINT_MS, (connection) => connection.send(BLOCKERS, [pid]));
+    const rows = await pool.hint(HINT_MS, WORK_MS, (connection) => connection.send(BLOCKERS, [pid]));
     return rows.map(blockerOf);
   }
 

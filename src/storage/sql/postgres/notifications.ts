@@ -23,7 +23,7 @@ export class Notifications {
   #announced = new Set<string>();
   #isAnnouncing = false;
 
-  /** `waitMs`: how long a notification may wait for a connection. */
+  /** `waitMs`: how long a notification may take. */
   constructor(access: Access, environment: Environment, schema: string, waitMs: number) {
     this.#access = access;
     this.#environment = environment;
@@ -49,7 +49,7 @@ export class Notifications {
     const text = Buffer.byteLength(payload) > PAYLOAD_BYTES ? "*" : payload;
     try {
       const { pool } = this.#access;
-      await pool.shared(this.#waitMs, WORK_MS, (connection) => connection.send(NOTIFY, [this.#channel, text]));
+      await pool.hint(this.#waitMs, WORK_MS, (connection) => connection.send(NOTIFY, [this.#channel, text]));
     } catch (error) {
       this.#environment.log("debug", "postgres.announce", { error: String(error) });
     }

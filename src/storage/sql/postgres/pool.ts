@@ -72,18 +72,35 @@ export class Pool {
   /** Runs a single statement, perhaps on a connection that others read on. */
   async shared<T>(waitMs: number, answerMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#take("shared", waitMs);
-    connection.deadline = this.#options.environment.monotonic() + answerMs;
+    const due = { at: this.#options.environment.monotonic() + answerMs };
+    connection.answersDue.add(due);
+    connection.deadline = earliest(connection.answersDue);
     try {
       return await run(connection);
     } catch (error) {
       if (isFatal(error)) connection.destroy();
       throw error;
     } finally {
+      connection.answersDue.delete(due);
+      connection.deadline = earliest(connection.answersDue);
       connection.sharers--;
-      if (connection.sharers === 0) {
-        connection.deadline = null;
-        this.#put(connection);
-      }
+      if (connection.sharers === 0) this.#put(connection);
+    }
+  }
+
+  /** The same for a statement that nobody relies on: after `waitMs` the caller goes on without its answer. */
+  async hint<T>(waitMs: number, answerMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const late = this.#options.environment.sleep(waitMs, over.signal).then(() => {
+      throw Object.assign(new Error("no answer in time"), { code: "CONNECT_TIMEOUT" });
+    });
+    late.catch(() => {});
+    const answer = this.shared(waitMs, answerMs, run);
+    answer.catch(() => {});
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      over.abort();
     }
   }
 
@@ -243,6 +260,13 @@ export class Pool {
     this.#all.clear();
     await Promise.all(all.map(async (one) => (idle.has(one) ? one.end() : one.destroy())));
   }
+}
+
+/** Each statement that shares the connection has its own time: one that waits longer must not lengthen another's. */
+function earliest(due: ReadonlySet<{ readonly at: number }>): number | null {
+  let first: number | null = null;
+  for (const { at } of due) if (first === null || at < first) first = at;
+  return first;
 }
 
 function granted(connection: Connection, use: Use): Connection {
