@@ -8,7 +8,7 @@ type Say = (event: LogEvent) => string;
 const step = ({ session, data }: LogEvent) => `step ${session}#${data.step}`;
 const failure = ({ data }: LogEvent) => String(plainObject.read(data.error)?.code ?? "Error");
 /** Of a step's first event. */
-const begins = ({ data }: LogEvent) => `${data.kind} ${data.name}`;
+const begins = ({ data }: LogEvent) => (data.kind === data.name ? `${data.kind}` : `${data.kind} ${data.name}`);
 const place = ({ data }: LogEvent) =>
   `iteration ${data.iteration}${Number(data.attempt) > 1 ? `, try ${data.attempt}` : ""}`;
 /** Of a recorded read: where in the log it looked, and how much it gave. */
