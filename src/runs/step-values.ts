@@ -3,6 +3,7 @@ import type { Json } from "../contracts/json.ts";
 import { decodeText } from "../core/bytes.ts";
 import { copyJson, encodeCopy } from "../core/check.ts";
 import { allowDirectReads } from "../core/direct-reads.ts";
+import { looked } from "./errors.ts";
 import type { Record } from "./journal.ts";
 import { isInvalidOutput } from "./validation.ts";
 
@@ -20,7 +21,7 @@ export async function resultOf(effect: () => unknown, what: string): Promise<Eff
     const value = copyJson(orNull(given), what, "payloadBytes");
     return { value, bytes: encodeCopy(value, what, "payloadBytes") };
   } catch (thrown) {
-    return { thrown, hasReturned: hasReturned || isInvalidOutput(thrown) };
+    return { thrown, hasReturned: hasReturned || looked(() => isInvalidOutput(thrown), false) };
   }
 }
 
