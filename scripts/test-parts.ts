@@ -14,7 +14,8 @@ export const PARTS: readonly Part[] = [
   { name: "sim", about: "every simulator scenario with 200 seeds, at its own rate and at 50 %", tests: ["test/sim/"] },
   {
     name: "damage",
-    about: "damage to every column on both engines, and 10,000 random changes of what a run resumes from",
+    about:
+      "damage to every column on both engines, 2,000 changed bits of a whole file, and 10,000 random changes of what a run resumes from",
     tests: ["test/check/", "test/runs/"],
   },
   {

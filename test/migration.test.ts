@@ -40,6 +40,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   7: ["f611c0fdb416e6dfe3b2a1aa656fac51", "f611c0fdb416e6dfe3b2a1aa656fac51"],
   8: ["1114d4db2da57b8f351e07f339ae2ee1", "bbf6461529ec3faa889f4be1037af26d"],
   9: ["e3b0c44298fc1c149afbf4c8996fb924", "e3b0c44298fc1c149afbf4c8996fb924"],
+  10: ["4ca7812e11c6b5a7b7ef43ebed5b64cf", "78915b7e11b5b3ba3bd6efa26a207f95"],
 };
 
 const DIALECTS = [sqlite, postgres];

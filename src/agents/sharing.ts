@@ -43,7 +43,7 @@ export function join(users: readonly BlockUserRow[], at: number): Change {
 }
 
 export function touch(agent: string, at: number): Write {
-  return { op: "run", statement: "agent.touch", params: [at, agent] };
+  return { op: "run", statement: "agent.touch", params: [at, at, agent] };
 }
 
 export function userGuard(user: { readonly agent: string; readonly version: number | null }): Guard {

@@ -73,11 +73,14 @@ const COLUMNS = [
     "seq",
     "chain",
   ],
-  ...["messages", "state_seq", "kind", "origin", "cache_id", "head", "id"],
+  ...["messages", "state_seq", "kind", "origin", "cache_id", "head"],
 ];
+
+/** Again for the checksum of the row. */
+const CHECKED = ["title", "status", "metadata", "created_at", "version"];
 
 function sessionWrite(row: PortableRow): Write {
   const agent: Cell = row.agent == null ? null : { agent: String(row.agent) };
-  const params = [agent, ...COLUMNS.map((name) => row[name] ?? null)];
+  const params = [agent, ...[...COLUMNS, ...CHECKED, "id"].map((name) => row[name] ?? null)];
   return { op: "run", statement: "session.complete", params };
 }

@@ -134,7 +134,7 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
   const below = held.size === 0 ? Number.MAX_SAFE_INTEGER : Number(end.seq);
   const moved: Write = {
     ...{ op: "run", statement: "session.remainsTo" },
-    params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, id, below],
+    params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, created_at, id, below],
   };
   return { ...NOTHING, grown: [id], guards, restores, writes: [...erased.writes, moved], cleared: erased.cleared };
 }

@@ -6,6 +6,7 @@ import type { Storage } from "../contracts/storage.ts";
 import type { CheckedBlobRow } from "../contracts/store-check-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { text } from "../core/decode.ts";
+import { countChars } from "./char-count.ts";
 import type { Look } from "./findings.ts";
 import { compareLinks, namesIn } from "./links.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
@@ -50,7 +51,9 @@ export async function checkBytes(survey: Survey, blobs: Reading, look: Look, pro
     if (!isKept && !isInTime) continue;
     progress.count("blobs");
     const as = useOf(row.no);
-    const names = await readThrough(blobs, look, row.sha256, { progress, ...(as === null ? {} : { as }) });
+    const chars = contents.of(row.no);
+    const reading = { progress, ...(as === null ? {} : { as }), ...(chars === null ? {} : { chars }) };
+    const names = await readThrough(blobs, look, row.sha256, reading);
     if (names === null) continue;
     const links: (Uint8Array | null)[] = [];
     for await (const named of namedBy(storage, row.sha256)) links.push(named);
@@ -76,6 +79,8 @@ export interface BlobReading {
   readonly row?: string;
   /** Its bytes name other blobs. */
   readonly as?: BlobUse;
+  /** How many characters the messages whose content it is say that it has. */
+  readonly chars?: number;
 }
 
 /** Answers the blobs that its bytes name, when they name some; null where that was not asked or the bytes are damaged. */
@@ -83,7 +88,7 @@ export async function readThrough(
   blobs: Reading,
   look: Look,
   sha256: Uint8Array,
-  { progress, row, as }: BlobReading,
+  { progress, row, as, chars }: BlobReading,
 ): Promise<readonly Uint8Array[] | null> {
   const ref = toRef(sha256);
   const rows = row === undefined ? [ref] : [ref, row];
@@ -105,7 +110,11 @@ export async function readThrough(
     } else throw error;
     return null;
   }
-  return as === undefined ? null : namesIn(as, pieces);
+  if (as === undefined) return null;
+  if (chars !== undefined && (countChars(Buffer.concat(pieces)) ?? chars) !== chars) {
+    look.report("row-mismatch", rows, { table: "events", column: "chars" });
+  }
+  return namesIn(as, pieces);
 }
 
 /** What a blob names, as the content of a message its attachments; null where that is not there. */

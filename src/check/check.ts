@@ -9,8 +9,9 @@ import { checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { findSession } from "../sessions/find.ts";
 import { type Locate, withoutHead } from "../sessions/locate.ts";
 import { checkAgents, checkBlocks } from "./agents.ts";
-import { BlobSet } from "./blob-set.ts";
 import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./blobs.ts";
+import { checkStoreChecksums } from "./checksums.ts";
+import { ContentChars } from "./content-chars.ts";
 import { checkEngine, type EngineOutcome } from "./engine.ts";
 import { Findings, type Look } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
@@ -96,7 +97,7 @@ async function checkAlone(run: Run, mode: CheckMode, id: string): Promise<null> 
 function surveyOf({ storage, progress }: Run, alone: boolean, more: Pick<Survey, "blob">): Survey {
   return {
     ...{ storage, count: progress.count, sound: new Set(), cyclic: new Set(), recounted: new Map(), alone },
-    contents: new BlobSet(),
+    contents: new ContentChars(),
     ...more,
   };
 }
@@ -151,7 +152,15 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
   await eachSession(run, (id) => checkOne(run, survey, id));
   progress.begin("rows");
   progress.tell();
-  for (const look of [checkCounters, checkStrays, checkNames, checkTasks, checkAgents, checkBlocks]) {
+  for (const look of [
+    checkCounters,
+    checkStrays,
+    checkNames,
+    checkTasks,
+    checkAgents,
+    checkBlocks,
+    checkStoreChecksums,
+  ]) {
     await checkPart(run, [], (found) => look(storage, found));
   }
   progress.begin("blobs");

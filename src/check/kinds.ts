@@ -39,6 +39,11 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning: "an alias names a session that is not there",
     hint: "Give the name to a session with sessions.setAlias() and move: true, or take it away with sessions.removeAlias().",
   },
+  "alias-missing": {
+    mode: "deep",
+    meaning: "a session has another number of aliases than its row counts: one was lost, or belongs to another session",
+    hint: "Its log says which ones it was given (alias/set, alias/removed): set the lost one again, then correct sessions.alias_count.",
+  },
   "head-session-missing": { mode: "quick", meaning: "heads of a session that has no row", hint: ERASE_REST },
   "head-basis-missing": { mode: "quick", meaning: "a head was made on a head that does not exist", hint: RESTORE },
   "head-basis-foreign": { mode: "quick", meaning: "a head was made on a head of another session", hint: RESTORE },
@@ -222,10 +227,17 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning: "nothing keeps a blob that the content of a message or a capture's list of files names",
     hint: "Keep the blob at once with blobs.pin(): without the link it expires and is deleted. Then restore blob_links from a backup.",
   },
+  "checksum-wrong": {
+    mode: "deep",
+    meaning: "a row does not have the checksum of its columns: one of those that nothing else proves was changed",
+    hint: RESTORE,
+  },
   "column-unreadable": {
     mode: "quick",
     meaning: "a column cannot be decoded, so that reading the row fails",
-    hint: "Keep a copy of the store; restore the row from a backup, or set the column to NULL where it may be (details.column).",
+    hint:
+      "Keep a copy of the store; restore the row from a backup, or set the column to NULL where it may be (details.column) " +
+      "and write the row again (sessions.update(), agents.update()), which gives it a new checksum.",
   },
   "counter-missing": {
     mode: "quick",

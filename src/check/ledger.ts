@@ -339,8 +339,8 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
     reader.see(event);
     if (event.role === null) return;
     count("messages");
-    if (event.content !== null) survey.contents.add(event.content);
-    if (event.words !== null && event.chars !== countChars(event.words)) {
+    const isSame = event.content === null || survey.contents.add(event.content, event.chars);
+    if (!isSame || (event.words !== null && event.chars !== countChars(event.words))) {
       look.report("row-mismatch", [rowId(session.id, event.seq)], { table: "events", column: "chars" });
     }
     reader.message(event.erased_seq !== null && event.erased_seq > session.seq ? null : event.erased_seq);

@@ -77,7 +77,7 @@ export async function readRemains(survey: Survey, look: Look, session: CheckedSe
   )) {
     if (!stretches.add(event)) continue;
     count("events");
-    if (event.role !== null && event.content !== null) survey.contents.add(event.content);
+    if (event.role !== null && event.content !== null) survey.contents.add(event.content, event.chars);
     if (event.erased_seq !== null && event.erased_seq !== EVERYWHERE) clears.push(event as Erased);
   }
   stretches.end();

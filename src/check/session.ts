@@ -4,6 +4,7 @@ import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { boardOf, taskOf } from "../tasks/rows.ts";
+import { checkSessionChecksums } from "./checksums.ts";
 import { checkDecoding } from "./decoding.ts";
 import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
 import type { Look } from "./findings.ts";
@@ -27,6 +28,7 @@ const BY_LOG = (Object.keys(KINDS) as (keyof typeof KINDS)[]).filter(
 
 export async function checkSession(survey: Survey, look: Look, found: CheckedSessionRow): Promise<void> {
   const isDeep = look.wants(...BY_LOG);
+  await checkSessionChecksums(survey.storage, look, found);
   const { session, beside } = isDeep ? await readBeside(survey.storage, found) : { session: found, beside: null };
   if (session.deleted_at !== null) return checkDeleted(survey, look, session, beside);
   survey.count("sessions");

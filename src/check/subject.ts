@@ -2,7 +2,7 @@
 import type { CheckedSessionRow } from "../contracts/check-queries.ts";
 import type { Counts } from "../contracts/lineage.ts";
 import type { Storage } from "../contracts/storage.ts";
-import type { BlobSet } from "./blob-set.ts";
+import type { ContentChars } from "./content-chars.ts";
 import type { Look } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -20,7 +20,7 @@ export interface Survey {
   /** What heads whose root is wrong should have counted, so that one wrong head makes no others wrong. */
   readonly recounted: Map<string, Counts>;
   /** Blobs that are the content of messages, as far as logs were read: their bytes name attachments. */
-  readonly contents: BlobSet;
+  readonly contents: ContentChars;
   /** One session is checked, and nobody looks at what it inherits from others. */
   readonly alone: boolean;
   /** Told of every blob a row names, when the session is checked alone; `as`: what the row has it for. */

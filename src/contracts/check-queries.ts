@@ -1,6 +1,7 @@
 // The named reads of the checker; see queries.ts. They give columns as they are stored, each number beside what it was
 // found to name: null there is damage, and the checker says which.
 import type { CheckedCaptureRow } from "./capture-queries.ts";
+import type { ChecksumQueries } from "./checksum-queries.ts";
 import type { Read } from "./queries.ts";
 import type { StoreCheckQueries } from "./store-check-queries.ts";
 
@@ -302,7 +303,7 @@ type Strays = {
   >;
 };
 
-export interface CheckQueries extends Strays, StoreCheckQueries {
+export interface CheckQueries extends Strays, StoreCheckQueries, ChecksumQueries {
   "check.sessions": Read<[after: number, limit: number], CheckedSessionRow>;
   "check.session": Read<[id: string], CheckedSessionRow>;
   "check.heads": Read<[session: number, afterSeq: number, afterNo: number, limit: number], CheckedHeadRow>;

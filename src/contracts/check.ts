@@ -17,6 +17,7 @@ export type CheckKind =
   | "derived-moved-source"
   | "cache-id-missing"
   | "alias-target-missing"
+  | "alias-missing"
   | "head-session-missing"
   | "head-basis-missing"
   | "head-basis-foreign"
@@ -77,6 +78,7 @@ export type CheckKind =
   | "blob-link-missing"
   // columns, and what belongs to no session
   | "column-unreadable"
+  | "checksum-wrong"
   | "agent-tags-wrong"
   | "counter-missing"
   | "block-wrong"

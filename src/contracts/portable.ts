@@ -74,10 +74,13 @@ const NUMBERS: Readonly<Record<string, "agent" | "session" | "head">> = {
   source_head: "head",
 };
 
+/** Columns that every store computes for itself. */
+const OWN: ReadonlySet<string> = new Set(["checksum", "alias_count", "held"]);
+
 function portable(table: ArchivedTable): readonly PortableColumn[] {
   const { columns }: TableShape = TABLES[table];
   return Object.entries(columns)
-    .filter(([, type]) => type !== "serial")
+    .filter(([column, type]) => type !== "serial" && !OWN.has(column))
     .map(([column, type]) => ({
       column,
       name: column.replace(/_no$/, ""),

@@ -1,6 +1,7 @@
 // The tables as stored, in words both engines share; docs/format.md tells what each column means. A statement is made
 // from these lists once, so that its text is constant; a test compares them with what the migrations created.
 
+import { BLOB_TABLES } from "./blob-rows.ts";
 import { RUN_TABLES } from "./run-rows.ts";
 
 /**
@@ -13,6 +14,8 @@ export interface TableShape {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** What a put replaces and a remove names; none: rows are neither replaced nor removed one by one. */
   readonly key: readonly string[];
+  /** Columns that only the row's own checksum proves: see core/checksum.ts. */
+  readonly checksum?: readonly string[];
 }
 
 export const TABLES = {
@@ -31,8 +34,23 @@ export const TABLES = {
       updated_at: "int",
       deleted_at: "int",
       version: "int",
+      checksum: "text",
     },
     key: ["id"],
+    checksum: [
+      "id",
+      "name",
+      "agent_type",
+      "model",
+      "system",
+      "tool_ids",
+      "tags",
+      "metadata",
+      "created_at",
+      "updated_at",
+      "deleted_at",
+      "version",
+    ],
   },
   agent_tags: { columns: { tag: "text", agent_no: "int" }, key: ["tag", "agent_no"] },
   blocks: {
@@ -45,14 +63,21 @@ export const TABLES = {
       version: "int",
       created_at: "int",
       updated_at: "int",
+      checksum: "text",
     },
     key: ["id"],
+    checksum: ["id", "label", "char_limit", "description", "read_only", "version", "created_at", "updated_at"],
   },
   block_versions: {
-    columns: { block_id: "text", version: "int", value: "blobref", edit: "text", at: "int" },
+    columns: { block_id: "text", version: "int", value: "blobref", edit: "text", at: "int", checksum: "text" },
     key: ["block_id", "version"],
+    checksum: ["block_id", "version", "value", "edit", "at"],
   },
-  agent_blocks: { columns: { agent_no: "int", ord: "int", block_id: "text" }, key: ["agent_no", "ord"] },
+  agent_blocks: {
+    columns: { agent_no: "int", ord: "int", block_id: "text", checksum: "text" },
+    key: ["agent_no", "ord"],
+    checksum: ["agent_no", "ord", "block_id"],
+  },
   sessions: {
     columns: {
       no: "serial",
@@ -76,8 +101,11 @@ export const TABLES = {
       origin: "text",
       cache_id: "text",
       head_no: "int",
+      alias_count: "int",
+      checksum: "text",
     },
     key: ["id"],
+    checksum: ["id", "title", "status", "metadata", "created_at", "deleted_at", "version"],
   },
   branches: {
     columns: {
@@ -210,8 +238,10 @@ export const TABLES = {
       source_fingerprint: "text",
       created_at: "int",
       completed_at: "int",
+      checksum: "text",
     },
     key: ["session_no", "first_seq", "seq"],
+    checksum: ["first_seq", "seq", "label"],
   },
   derivations: {
     columns: {
@@ -227,6 +257,7 @@ export const TABLES = {
     key: ["session_no", "seq"],
   },
   ...RUN_TABLES,
+  ...BLOB_TABLES,
   session_tags: { columns: { tag: "text", session_no: "int" }, key: ["tag", "session_no"] },
   aliases: { columns: { name: "text", session_no: "int", created_at: "int" }, key: ["name"] },
   events: {
@@ -283,8 +314,10 @@ export const TABLES = {
       max_retries: "int",
       created_at: "int",
       version: "int",
+      checksum: "text",
     },
     key: ["id"],
+    checksum: ["id", "label"],
   },
   tasks: {
     columns: {
@@ -298,29 +331,10 @@ export const TABLES = {
       version: "int",
       created_at: "int",
       updated_at: "int",
+      checksum: "text",
     },
     key: ["board_id", "id"],
-  },
-  blobs: {
-    columns: {
-      no: "serial",
-      sha256: "bytes",
-      size: "int",
-      media: "text",
-      utf8: "int",
-      form: "int",
-      stored: "int",
-      store: "text",
-      key: "text",
-      refs: "int",
-      pinned: "int",
-      expires_at: "int",
-      epoch: "int",
-      condemned: "int",
-      created_at: "int",
-      body: "bytes",
-    },
-    key: ["sha256"],
+    checksum: ["board_id", "id", "title", "note"],
   },
   captures: {
     columns: {
@@ -345,29 +359,10 @@ export const TABLES = {
       created_at: "int",
       saved_at: "int",
       expires_at: "int",
+      checksum: "text",
     },
     key: ["id"],
-  },
-  blob_links: { columns: { parent_no: "blobref", ord: "int", child_no: "blobref" }, key: ["parent_no", "ord"] },
-  segments: {
-    columns: { id: "text", size: "int", sealed: "int", sha256: "bytes", created_at: "int", touched_at: "int" },
-    key: ["id"],
-  },
-  segment_frames: {
-    columns: {
-      segment_id: "text",
-      start: "int",
-      size: "int",
-      stored: "int",
-      store: "text",
-      key: "text",
-      body: "bytes",
-    },
-    key: ["segment_id", "start"],
-  },
-  blob_segments: {
-    columns: { blob_no: "blobref", ord: "int", segment_id: "text", length: "int" },
-    key: ["blob_no", "ord"],
+    checksum: ["id", "cwd", "config_dir", "project_key", "agent_version"],
   },
 } as const satisfies Readonly<Record<string, TableShape>>;
 

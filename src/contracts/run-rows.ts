@@ -35,6 +35,7 @@ export const RUN_TABLES = {
       created_at: "int",
       updated_at: "int",
       ended_at: "int",
+      held: "int",
     },
     key: ["id"],
   },

@@ -29,6 +29,8 @@ export type StatementName =
   | "session.untag"
   | "session.tombstone"
   | "session.unalias"
+  | "session.countAliases"
+  | "session.recountAliases"
   | "session.branchTo"
   | "session.headTo"
   | "session.remainsTo"

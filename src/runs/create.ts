@@ -67,7 +67,18 @@ export function beginRun(birth: Birth, at: number): Begun {
   const state = from?.state ?? null;
   const iteration = state === null ? 0 : (from?.iteration ?? 0);
   const first = {
-    ...{ id, parent, nested, agent_version: agentVersion, toolset, status: "running", version: 1, epoch, beat: 0 },
+    ...{
+      id,
+      parent,
+      nested,
+      agent_version: agentVersion,
+      toolset,
+      status: "running",
+      version: 1,
+      epoch,
+      beat: 0,
+      held: 0,
+    },
     ...{ owner, iteration: 0, checkpoint_seq: null, wake_at: 0, waits: null, cancel: 0, pause_at: null, stop: null },
     ...{ limits: encodeText(canonicalJson(limits)), priority, lease_ms: leaseMs, tokens: 0, cost_usd: null },
     ...{ created_at: at, updated_at: at, ended_at: null },

@@ -1,6 +1,6 @@
 // Aliases: names of sessions, each in the log of the session that has it.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { isReserved, reservedName } from "../core/locator.ts";
@@ -19,9 +19,13 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
       throw nameTaken(name, alias.session, `${gone} move: true to point it here.`);
     }
     const at = storage.environment.now();
+    const holder = alias === undefined || alias.session === "" ? null : alias.session;
     return {
       commit: {
-        sessions: [{ id, mode: "existing", at }],
+        sessions: [
+          { id, mode: "existing", at },
+          ...(holder === null ? [] : [{ id: holder, mode: "still", at } as const]),
+        ],
         guards: [
           { check: "alias.session", key: [name], expect: alias?.session ?? null },
           { check: "session.id", key: [name], expect: null },
@@ -33,13 +37,27 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
             at,
             data: { name },
             // A name nobody had is inserted: should another take it in between, the insert must lose, not replace it.
-            writes: [{ op: alias === undefined ? "insert" : "put", table: "aliases", row: { name, created_at: at } }],
+            writes: [
+              { op: alias === undefined ? "insert" : "put", table: "aliases", row: { name, created_at: at } },
+              // One that named nothing any more may have been lost by this very session.
+              alias?.session === "" ? recountAliases(id) : countAliases(1, id),
+              ...(holder === null ? [] : [countAliases(-1, holder)]),
+            ],
           },
         ],
       },
       answer: () => undefined,
     };
   });
+}
+
+/** The session's row says how many names it has, so that a lost one is noticed. */
+function countAliases(more: 1 | -1, session: string): Write {
+  return { op: "run", statement: "session.countAliases", params: [more, { session }] };
+}
+
+function recountAliases(session: string): Write {
+  return { op: "run", statement: "session.recountAliases", params: [{ session }] };
 }
 
 function nameTaken(name: string, session: string, hint: string): HoldfastError {
@@ -64,7 +82,7 @@ export async function removeAlias(storage: Storage, name: string): Promise<boole
       commit: {
         sessions: [{ id: session, mode: "existing", at }],
         guards,
-        events: [{ session, type: "alias/removed", at, data: { name }, writes: [gone] }],
+        events: [{ session, type: "alias/removed", at, data: { name }, writes: [gone, countAliases(-1, session)] }],
       },
       answer: () => true,
     };

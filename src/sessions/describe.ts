@@ -103,6 +103,8 @@ export function describeWrites(described: Described, version: number): Write[] {
         described.metadata,
         described.request,
         version,
+        // Again for the checksum.
+        ...[described.title, described.status, described.metadata, version],
         { slot: "session" },
       ],
     },

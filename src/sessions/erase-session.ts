@@ -140,6 +140,6 @@ function tombstoneWrites(no: number, at: number): readonly Write[] {
     ),
     { op: "run", statement: "session.untag", params: where },
     { op: "run", statement: "session.unalias", params: where },
-    { op: "run", statement: "session.tombstone", params: [at, no] },
+    { op: "run", statement: "session.tombstone", params: [at, at, no] },
   ];
 }

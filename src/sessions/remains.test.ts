@@ -63,9 +63,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     const tables = ["events", "branches", "derivations", "heads"];
     await run(
       ...tables.map((table) => `DELETE FROM ${table} WHERE session_no = (SELECT no FROM sessions WHERE id = '${id}')`),
-      "UPDATE sessions SET deleted_at = 1, version = version + 1, messages = 0, head_no = NULL, cache_id = NULL, " +
-        `origin = NULL, agent_no = NULL WHERE id = '${id}'`,
     );
+    const [row] = await storage.query("session.get", id);
+    await storage.commit({ writes: [{ op: "run", statement: "session.tombstone", params: [1, 1, row?.no ?? 0] }] });
   }
 
   test("LG6 goes in the commit that deletes the last who inherits it", async () => {

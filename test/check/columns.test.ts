@@ -126,9 +126,63 @@ const ROWS: readonly Row[] = [
   [
     "tasks",
     "",
-    `INSERT INTO tasks SELECT board_id, 'another', title, status, 9, 0, note, 1, 1, 1 FROM tasks WHERE ${TASK}`,
+    "INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) " +
+      `SELECT board_id, 'another', title, status, 9, 0, note, 1, 1, 1 FROM tasks WHERE ${TASK}`,
     "row-without-event",
   ],
+];
+
+const PINNED = "pinned = 1";
+const KEPT_BLOB = "form < 2 AND refs > 0";
+const proven = (table: string, column: string, value: string, where: string): Row => [
+  table,
+  "",
+  `UPDATE ${table} SET ${column} = ${value} WHERE ${where}`,
+  "checksum-wrong",
+];
+const later = (column: string) => `${column} + 1`;
+
+/** What only the row's checksum proves. */
+const PROVEN: readonly Row[] = [
+  ...["media = 'text/html'", "utf8 = 1 - utf8", "stored = stored + 1", "created_at = created_at + 1"].map(
+    (change): Row => ["blobs", "", `UPDATE blobs SET ${change} WHERE ${KEPT_BLOB}`, "checksum-wrong"],
+  ),
+  proven("blobs", "pinned", "0", PINNED),
+  proven("blobs", "expires_at", "7", PINNED),
+  proven("sessions", "title", "NULL", "id = 'chat'"),
+  proven("sessions", "metadata", "NULL", "id = 'chat'"),
+  ...["version", "deleted_at"].map((column) => proven("sessions", column, later(column), "id = 'left'")),
+  proven("sessions", "status", "'closed'", "id = 'left'"),
+  proven("agents", "deleted_at", "7", "id = 'ada'"),
+  ...["created_at", "updated_at", "version"].map((column) => proven("agents", column, later(column), "id = 'ada'")),
+  ...["name", "system"].map((column) => proven("agents", column, "(SELECT b.description FROM blocks b)", "id = 'ada'")),
+  proven("agents", "tool_ids", "(SELECT s.tags FROM sessions s WHERE s.id = 'chat')", "id = 'ada'"),
+  proven("agents", "metadata", "(SELECT s.metadata FROM sessions s WHERE s.id = 'chat')", "id = 'ada'"),
+  ...["agent_type", "model"].map((column) => proven("agents", column, "'another'", "id = 'ada'")),
+  proven("agent_blocks", "agent_no", "(SELECT min(no) FROM agents WHERE id <> 'ada')", "ord = 0"),
+  proven("agent_blocks", "ord", "7", "ord = 0"),
+  proven("blocks", "label", "'another'", "version > 1"),
+  proven("blocks", "char_limit", later("char_limit"), "version > 1"),
+  proven("blocks", "description", "(SELECT a.name FROM agents a WHERE a.id = 'ada')", "version > 1"),
+  proven("blocks", "read_only", "1 - read_only", "version > 1"),
+  proven("block_versions", "edit", "'created'", "version = 2"),
+  proven("invocations", "label", "(SELECT a.name FROM agents a WHERE a.id = 'ada')", `${CHAT} AND type = 'spawn'`),
+  proven("boards", "label", "(SELECT a.name FROM agents a WHERE a.id = 'ada')", BOARD),
+  proven("tasks", "title", "(SELECT a.name FROM agents a WHERE a.id = 'ada')", TASK),
+  proven("tasks", "note", "(SELECT a.name FROM agents a WHERE a.id = 'ada')", TASK),
+  ...["touched_at", "created_at"].map((column) => proven("segments", column, later(column), "size > 0")),
+  proven("segments", "sealed", "1 - sealed", "size > 0"),
+  proven("segment_frames", "stored", later("stored"), "start = 0"),
+  ...["cwd", "config_dir", "project_key", "agent_version"].map((column) =>
+    proven("captures", column, "(SELECT a.name FROM agents a WHERE a.id = 'ada')", "diverged = 0"),
+  ),
+  proven("counters", "n", later("n"), "name = 'gc'"),
+  proven("counters", "n", later("n"), "name = 'word_refs'"),
+  proven("holdfast_meta", "value", "'store_another'", "name = 'store_id'"),
+  ["events", "chars", `UPDATE events SET chars = chars + 1 WHERE ${CHAT} AND content IS NOT NULL AND role IS NOT NULL`],
+  ["blobs", "epoch", `UPDATE blobs SET epoch = 99 WHERE ${KEPT_BLOB}`],
+  ["blobs", "epoch", `UPDATE blobs SET condemned = 0 WHERE ${KEPT_BLOB}`],
+  ["runs", "held", "UPDATE runs SET beat = -1 - beat WHERE id = 'run-waits'"],
 ];
 
 const LEFT = `session_no = ${of("left")}`;
@@ -223,14 +277,17 @@ for (const engine of ENGINES) {
     afterEach(() => store.mend());
     afterAll(() => store.end());
 
-    const rows = casesFor(engine, ROWS, ([table, , , kind = ""]) => `${table} ${kind}`);
+    const rows = casesFor(engine, [...ROWS, ...PROVEN], ([table, , , kind = ""]) => `${table} ${kind}`);
     for (const [table, column, sql, kind = "row-mismatch"] of rows) {
       test(`SE10 ${table}.${column} is what the log says: ${sql}`, async () => {
         await store.run(sql);
         const { issues } = await store.hf.check();
         const wanted = column === "" ? { table } : { table, column };
         expect(issues).toContainEqual(expect.objectContaining({ kind, details: expect.objectContaining(wanted) }));
-        for (const issue of issues) expect([issue.kind, issue.details.table]).toEqual([kind, table]);
+        for (const issue of issues) {
+          expect([kind, "checksum-wrong"]).toContain(issue.kind);
+          expect(issue.details.table).toBe(table);
+        }
       });
     }
 
@@ -289,6 +346,26 @@ for (const engine of ENGINES) {
         expect((await store.hf.check()).issues).not.toEqual([]);
       },
     );
+
+    test("SE10 a change of another column of a damaged row does not hide the damage", async () => {
+      const { hf, run } = store;
+      const wrong = async () => (await hf.check()).issues.map(({ kind, details }) => [kind, details.table]);
+      const ref = await hf.blobs.store("kept by a pin", { ttlMs: null });
+      await hf.agents.saveBlocks("carl", [{ label: "own", value: "of carl" }]);
+      expect(await wrong()).toEqual([]);
+      await run(
+        "UPDATE blobs SET media = 'text/html' WHERE sha256 = ?",
+        Buffer.from(ref.slice("sha256:".length), "hex"),
+      );
+      await run("UPDATE agents SET model = 'another' WHERE id = 'ada'");
+      await hf.blobs.pin(ref);
+      await hf.blobs.store("kept by a pin", { ttlMs: null });
+      await hf.agents.shareBlock("carl", "own", "ada");
+      expect(await wrong()).toEqual([
+        ["checksum-wrong", "agents"],
+        ["checksum-wrong", "blobs"],
+      ]);
+    });
 
     test("SE10 a clear took as many messages as its event says", async () => {
       const clear = (which: string) =>

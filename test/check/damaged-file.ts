@@ -10,6 +10,7 @@ import { TABLES } from "../../src/contracts/rows.ts";
 import { open } from "../../src/open.ts";
 import { fillStore } from "../../src/testing/everything.ts";
 import { fillRuns } from "../../src/testing/everything-runs.ts";
+import { type Readings, readAll } from "./readings.ts";
 
 const BESIDE = ["counters", "holdfast_meta", "remains"] as const;
 
@@ -18,11 +19,14 @@ export interface Flip {
   readonly bit: number;
 }
 
-/** refused: open() said so. named: check() did. silent: neither; `changed` are the columns that differ. */
+/**
+ * refused: open() said so. named: check() did. unaffected: neither did, and every read of every verb gives what it gave
+ * before. silent: some read gives something else. `changed` are the columns and the readings that differ.
+ */
 export type Verdict =
   | { readonly outcome: "refused"; readonly error: HoldfastError }
   | { readonly outcome: "named"; readonly issues: readonly CheckIssue[] }
-  | { readonly outcome: "silent"; readonly changed: readonly string[] };
+  | { readonly outcome: "unaffected" | "silent"; readonly changed: readonly string[] };
 
 /** Every cell of every table, read from the tables and from no index; and the entries of every index. */
 type Cells = ReadonlyMap<string, string>;
@@ -32,9 +36,9 @@ export class DamagedFile {
   readonly #directory: string;
   readonly bytes: Buffer;
   readonly #before: Cells;
-  readonly #readings: string;
+  readonly #readings: Readings;
 
-  private constructor(directory: string, path: string, readings: string) {
+  private constructor(directory: string, path: string, readings: Readings) {
     this.#directory = directory;
     this.path = path;
     this.bytes = readFileSync(path);
@@ -49,8 +53,12 @@ export class DamagedFile {
     await fillStore({ ...hf, lineage: hf });
     await fillRuns(hf.runs);
     await hf.agents.update("ada", { tags: ["one"], metadata: { of: "ada" } });
-    const readings = await readAll(hf);
+    await fillMore(hf);
     await hf.close();
+    // As a store that is opened again answers, because that is what the damaged one is compared with.
+    const again = await open(path, { durability: "normal", create: false });
+    const readings = await readAll(again);
+    await again.close();
     return new DamagedFile(directory, path, readings);
   }
 
@@ -71,19 +79,28 @@ export class DamagedFile {
       if (error instanceof HoldfastError) return { outcome: "refused", error };
       throw error;
     }
-    let readings: string;
+    let different: readonly string[];
     try {
       const { status, issues } = await hf.check();
       if (status === "issues") return { outcome: "named", issues };
-      readings = await readAll(hf);
+      different = await this.#reread(hf);
     } finally {
       await hf.close();
     }
     this.write([flip]);
-    const changed = this.#compare();
-    // What the library answers may differ only where a row does.
-    if (changed.length === 0 && readings !== this.#readings) return { outcome: "silent", changed: ["readings"] };
-    return { outcome: "silent", changed };
+    return { outcome: different.length === 0 ? "unaffected" : "silent", changed: [...different, ...this.#compare()] };
+  }
+
+  /** The readings that are not what they were. */
+  async #reread(hf: Holdfast): Promise<readonly string[]> {
+    let readings: Readings;
+    try {
+      readings = await readAll(hf);
+    } catch (error) {
+      return [String(error)];
+    }
+    const names = new Set([...Object.keys(this.#readings), ...Object.keys(readings)]);
+    return [...names].filter((name) => readings[name] !== this.#readings[name]);
   }
 
   #compare(): readonly string[] {
@@ -96,6 +113,22 @@ export class DamagedFile {
   end(): void {
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+/** What the filled store of all suites has not: attachments of a coding agent, and all that an agent can have. */
+async function fillMore(hf: Holdfast): Promise<void> {
+  await hf.agents.create({ id: "carl", name: "Carl", model: "m-1", system: "Be brief.", toolIds: ["search"] });
+  await hf.agents.shareBlock("ada", "facts", "carl");
+  await hf.sessions.create({ id: "told", title: "A title", metadata: { a: "text of some length" }, tags: ["t"] });
+  await hf.sessions.setAlias("told", "a-name");
+  await hf.sessions.setAlias("told", "another-name");
+  const sessionId = "6ba7b810-9dad-41d1-80b4-00c04fd430c8";
+  const content = Buffer.from('{"type":"user"}\n'.repeat(100));
+  await hf.captures.save({
+    ...{ request: "request-3", agent: "claude-code", cwd: "/work", configDir: "/home/.claude", agentVersion: "2.1" },
+    ...{ sessionId, ttlMs: null },
+    files: [{ role: "transcript", path: `project/${sessionId}.jsonl`, content }],
+  });
 }
 
 function cellsOf(path: string): Cells {
@@ -135,27 +168,4 @@ function entriesOf(db: DatabaseSync, { name, tbl_name, sql }: Readonly<Record<st
   const statement = db.prepare(`SELECT ${list}, rowid FROM ${tbl_name} INDEXED BY ${name} ${where} ORDER BY ${list}`);
   statement.setReadBigInts(true);
   return statement.all();
-}
-
-/** What the verbs answer, in one text. */
-async function readAll(hf: Holdfast): Promise<string> {
-  const { items } = await hf.sessions.list({ limit: 100 });
-  const sessions = [];
-  for (const { id } of items) {
-    sessions.push([
-      await hf.sessions.get(id),
-      await hf.history.session(id),
-      await hf.state.get(id),
-      await hf.log.read(id),
-      await hf.heads.list(id),
-    ]);
-  }
-  const agents = await hf.agents.list();
-  const blocks = await hf.agents.loadBlocks("ada");
-  const blobs = (await hf.blobs.list({ limit: 1000 })).items.map(({ ref, size, references }) => [
-    ref,
-    size,
-    references,
-  ]);
-  return JSON.stringify([sessions, agents, blocks, blobs, await hf.runs.list()]);
 }

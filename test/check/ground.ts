@@ -26,7 +26,7 @@ export interface Damaged {
   readonly end: () => Promise<void>;
 }
 
-const KEPT = [...Object.keys(TABLES), "counters"];
+const KEPT = [...Object.keys(TABLES), "counters", "holdfast_meta"];
 
 export async function filledStore(engine: Engine, options: OpenOptions = {}): Promise<Damaged> {
   const ground = await engine.fresh();
@@ -41,6 +41,7 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
   await addWork(hf);
   await fillRuns(hf.runs);
   await leaveBehind(hf);
+  await saveCapture(hf);
   const all = (texts: readonly string[], params: readonly Value[] = []) =>
     ground.driver.transact(function* () {
       yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
@@ -89,6 +90,16 @@ async function addWork(hf: Holdfast): Promise<void> {
   await hf.history.clear({ session: "fork", agent: "ada" });
   await hf.state.patch("fork", {}, { remove: ["plan"] });
   await hf.state.patch("fork", { brief: 1 }, { ttlMs: 1e12 });
+}
+
+/** A coding agent's session: its transcript. */
+async function saveCapture(hf: Holdfast): Promise<void> {
+  const sessionId = "6ba7b810-9dad-41d1-80b4-00c04fd430c8";
+  const content = Buffer.from('{"type":"user"}\n');
+  await hf.captures.save({
+    ...{ request: "request-3", agent: "claude-code", cwd: "/work", sessionId },
+    files: [{ role: "transcript", path: `project/${sessionId}.jsonl`, content }],
+  });
 }
 
 /** A session that was deleted, of which a fork inherits a little of everything. */

@@ -20,6 +20,13 @@ const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, fol
     "sessions.setAlias() and move: true",
     ({ hf }, { rows: [name = ""] }) => hf.sessions.setAlias("chat", name, { move: true }),
   ],
+  "alias-missing": [
+    "set the lost one again, then correct sessions.alias_count",
+    async ({ hf, run }, { rows: [session = ""] }) => {
+      await hf.sessions.setAlias(session, "the-chat");
+      await run("UPDATE sessions SET alias_count = 1 WHERE id = ?", session);
+    },
+  ],
   "cache-id-missing": [
     "sessions.cache_id",
     ({ run }, { rows }) =>
@@ -30,8 +37,10 @@ const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, fol
   ],
   "column-unreadable": [
     "set the column to NULL",
-    ({ run }, { rows, details: { table, column } }) =>
-      run(`UPDATE ${table} SET ${column} = NULL WHERE id = ?`, rows[0] ?? ""),
+    async ({ hf, run }, { rows: [id = ""], details: { table, column } }) => {
+      await run(`UPDATE ${table} SET ${column} = NULL WHERE id = ?`, id);
+      await hf.sessions.update(id, { metadata: { a: 1 } });
+    },
   ],
   "counter-missing": [
     "coalesce(max(epoch), 1)",

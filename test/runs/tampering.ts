@@ -200,6 +200,7 @@ export const FREE: Readonly<Record<Touched, Readonly<Record<string, string>>>> =
   runs: {
     no: "the order in which rows came: no hash has it",
     beat: "a sign of life, written every few seconds without an event; only whether it stands still is looked at",
+    held: "repeats the sign of beat for the checker; no run reads it",
   },
   ...{ signals: {}, decisions: {}, checkpoints: {} },
   // Of the checkpoint's own blob.
@@ -207,6 +208,7 @@ export const FREE: Readonly<Record<Touched, Readonly<Record<string, string>>>> =
     media: "not needed to read it",
     utf8: "not needed to read it",
     stored: "how many bytes it takes; the bytes themselves are hashed",
+    checksum: "of columns that are not needed to read it; `check` compares it",
     refs: "the collector's; `check` compares it",
     pinned: "the collector's",
     expires_at: "the collector's",

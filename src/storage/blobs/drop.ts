@@ -110,7 +110,7 @@ async function disown(depot: Depot, row: BlobRow): Promise<Uint8Array | null> {
   const outcome = await depot.storage.commit({
     solo: true,
     guards: [unchanged(row), unheld(row)],
-    writes: [{ op: "run", statement: "blob.disown", params: [holder, row.sha256] }],
+    writes: [{ op: "run", statement: "blob.disown", params: [holder, holder, row.sha256] }],
   });
   if (!outcome.ok && outcome.refused.reason !== "guard") throw refusalError(outcome.refused);
   return outcome.ok ? holder : null;

@@ -65,12 +65,13 @@ export async function extendSegment(
   const start = merged[0]?.start ?? size;
   const frame = encodeFrame(content.subarray(0, start), content.subarray(start));
   const placed = await depot.place.put(sha256(frame), frame);
+  const at = depot.storage.environment.now();
   return {
     use,
     writes: [
       ...(merged.length === 0 ? [] : [{ op: "run", statement: "frames.clear", params: [id, start] } as const]),
       frameWrite(id, start, content.length - start, placed),
-      { op: "run", statement: "segment.grow", params: [content.length, depot.storage.environment.now(), id] },
+      { op: "run", statement: "segment.grow", params: [content.length, at, at, id] },
     ],
     guards,
     placed,

@@ -42,7 +42,7 @@ export function sealWrites(id: string, size: number, digest: Uint8Array, placed:
   return [
     { op: "run", statement: "frames.clear", params: [id, 0] },
     frameWrite(id, 0, size, placed),
-    { op: "run", statement: "segment.seal", params: [size, digest, id] },
+    { op: "run", statement: "segment.seal", params: [size, digest, digest, id] },
   ];
 }
 

@@ -106,7 +106,7 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
   const rescues: Record<string, (given: Fixture, ref: string, bytes: Uint8Array) => Promise<unknown>> = {
     "stored again": ({ blobs }, _, bytes) => blobs.store(bytes),
     pinned: async ({ storage }, ref) =>
-      storage.commit({ writes: [{ op: "run", statement: "blob.pin", params: [1, checkRef(ref)] }] }),
+      storage.commit({ writes: [{ op: "run", statement: "blob.pin", params: [1, 1, checkRef(ref)] }] }),
     "named by a payload": async ({ storage, backend }, ref) => {
       const child = checkRef(ref);
       return createPayloads(storage, backend).preparing(async (prepare) => {

@@ -179,7 +179,7 @@ async function findLiveRow(depot: Depot, digest: Uint8Array): Promise<BlobRow> {
 async function setPinned(depot: Depot, digest: Uint8Array, pinned: 0 | 1): Promise<void> {
   const row = pinned === 1 ? await findLiveRow(depot, digest) : await find(depot, digest);
   if (row === null) throw notFound(digest);
-  const pin: Write = { op: "run", statement: "blob.pin", params: [pinned, digest] };
+  const pin: Write = { op: "run", statement: "blob.pin", params: [pinned, pinned, digest] };
   if (row.no !== IN_ROW) return commitOrThrow(depot, { uses: [[digest, 0]], writes: [pin] });
   if (pinned === 1 && !(await pinWords(depot, digest, pin))) throw notFound(digest);
 }

@@ -99,7 +99,7 @@ async function catchUp(depot: Depot, newest: number): Promise<void> {
       settled: true,
       writes: [
         { op: "run", statement: "words.index", params: [to] },
-        { op: "run", statement: "words.indexed", params: [to] },
+        { op: "run", statement: "words.indexed", params: [to, to] },
       ],
     });
   }

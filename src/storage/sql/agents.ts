@@ -2,6 +2,7 @@
 // with it; the guards' texts read one row of one table, so that an engine with row locks can lock it.
 import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
+import { keepChecksum } from "./checksum.ts";
 
 const AGENT =
   "a.no, a.id, a.name, a.agent_type, a.model, a.system, a.tool_ids, a.tags, a.metadata, " +
@@ -61,7 +62,10 @@ export const queries = {
 } as const satisfies Partial<Record<QueryName, string>>;
 
 export const statements = {
-  "agent.touch": "UPDATE agents SET version = version + 1, updated_at = ? WHERE id = ?",
+  /** Parameters: the time, twice, and the agent. */
+  "agent.touch":
+    "UPDATE agents SET version = version + 1, updated_at = ?, " +
+    `${keepChecksum("agents", { version: "agents.version + 1", updated_at: "?" })} WHERE id = ?`,
   "agent.untag": "DELETE FROM agent_tags WHERE agent_no = ?",
   "agent.detachBlocks": "DELETE FROM agent_blocks WHERE agent_no = ?",
   // Every version of a block counts as one reference of its value, also when versions share it.

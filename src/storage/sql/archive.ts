@@ -7,8 +7,11 @@ import {
   PORTABLE,
   type RestoredRow,
 } from "../../contracts/portable.ts";
+import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
 import { IN_PART } from "../../core/existing.ts";
+import { isHeld } from "../../core/held.ts";
 import { type InterruptibleWork, runAtOnce } from "../../core/time-slice.ts";
+import { keepChecksum, rowChecksumSql } from "./checksum.ts";
 import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
 import type { Script } from "./script.ts";
 
@@ -120,15 +123,22 @@ export const queries = {
     "WHERE p.sha256 = ? AND l.ord < 0 ORDER BY l.ord DESC",
 } as const;
 
+/** Parameters: title, status, metadata, created_at, version. */
+const COMPLETE = rowChecksumSql("sessions", {
+  ...{ title: "?", status: "?", metadata: "?", created_at: "?", deleted_at: "NULL", version: "?" },
+});
+
 export const statements = {
   /** Of a session that is here only in part: where it ends now. */
   "session.remainsTo":
-    "UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?",
+    "UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ?, " +
+    `${keepChecksum("sessions", { created_at: "?" })} WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?`,
   /** What was here in part is here whole. */
   "session.complete":
     "UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, " +
     "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +
-    "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?) WHERE id = ?",
+    "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?), " +
+    `checksum = ${COMPLETE} WHERE id = ?`,
   /** What was never here but in part, or by name, and of which nobody keeps or names anything any more. */
   "session.forget":
     `DELETE FROM sessions WHERE no = ? AND deleted_at IS NOT NULL AND version = ${IN_PART} ` +
@@ -163,11 +173,33 @@ function bulkColumn({ column, type }: (typeof PORTABLE)[ArchivedTable][number]):
   return { name: column, type: given, value: VALUES[type] };
 }
 
+function isChecked(table: string): table is CheckedTable {
+  return coveredBy(table) !== null;
+}
+
+/** What no archive has, because it follows from the row: see ownCells(). */
+function ownColumns(table: ArchivedTable): readonly BulkColumn[] {
+  if (isChecked(table)) return [{ name: "checksum", type: "text", value: "?" }];
+  return table === "runs" ? [{ name: "held", type: "int", value: "?" }] : [];
+}
+
+function ownCells({ table, row }: RestoredRow): readonly Param[] {
+  if (isChecked(table)) return [rowChecksum(table, row)];
+  return table === "runs" ? [isHeld({ beat: Number(row.beat) }) ? 1 : 0] : [];
+}
+
 /** Without ON CONFLICT: a row that is there already must fail the transaction, and not be taken for ours. */
 function restoreSpec(table: ArchivedTable): BulkSpec {
   const columns = PORTABLE[table].filter(({ column }) => LATER[table] !== column).map(bulkColumn);
   const suffix = table === "remains" ? " ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto" : "";
-  return { name: `${table}.restore`, table, verb: "insert", columns, key: [], suffix };
+  return {
+    name: `${table}.restore`,
+    table,
+    verb: "insert",
+    columns: [...columns, ...ownColumns(table)],
+    key: [],
+    suffix,
+  };
 }
 
 function laterSpec(table: "sessions" | "heads", column: string): BulkSpec {
@@ -181,6 +213,18 @@ export const RESTORE = Object.fromEntries(ARCHIVED_TABLES.map((table) => [table,
 >;
 export const RESTORE_BASIS = laterSpec("heads", "basis_no");
 export const RESTORE_HEAD = laterSpec("sessions", "head_no");
+/** How many names a session has got. */
+export const RESTORE_ALIASES: BulkSpec = {
+  name: "sessions.restore.alias_count",
+  table: "sessions",
+  verb: "update",
+  columns: [
+    { name: "alias_count", type: "int", value: "sessions.alias_count + ?" },
+    { name: "id", type: "text", value: "?" },
+  ],
+  key: ["id"],
+  suffix: "",
+};
 
 /** Rows as they were, in the order that lets each find those it refers to. */
 export function restore(script: Script, rows: readonly RestoredRow[]): void {
@@ -192,16 +236,17 @@ export function* restoreInSteps(script: Script, rows: readonly RestoredRow[]): I
   const byTable = Map.groupBy(rows, ({ table }) => table);
   for (const table of ARCHIVED_TABLES) {
     const columns = PORTABLE[table].filter(({ column }) => LATER[table] !== column);
-    for (const { row } of byTable.get(table) ?? []) {
+    for (const restored of byTable.get(table) ?? []) {
       yield;
-      script.row(
-        RESTORE[table],
-        columns.map(({ name }): Param => row[name] ?? null),
-      );
+      const params = columns.map(({ name }): Param => restored.row[name] ?? null);
+      script.row(RESTORE[table], [...params, ...ownCells(restored)]);
     }
     // Those behind it name them.
     if (table === "heads") later(script, byTable.get("heads") ?? [], byTable.get("sessions") ?? []);
   }
+  script.flush();
+  const named = Map.groupBy(byTable.get("aliases") ?? [], ({ row }) => row.session ?? null);
+  for (const [session, aliases] of named) script.row(RESTORE_ALIASES, [aliases.length, session]);
   script.flush();
 }
 

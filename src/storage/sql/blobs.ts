@@ -2,6 +2,7 @@
 // whether anybody came to need the row since it was read: a put beside a collection always wins.
 import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
+import { keepChecksum, keepCounter, rowChecksumSql } from "./checksum.ts";
 
 const LINKED = "CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked";
 
@@ -106,13 +107,18 @@ function strays(table: string, column: string): string {
 const STAMP = "condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc')";
 
 export const statements = {
-  "blob.pin": `UPDATE blobs SET pinned = ?, ${STAMP} WHERE sha256 = ?`,
+  /** Parameters: 0 or 1, twice, and the blob. */
+  "blob.pin": `UPDATE blobs SET pinned = ?, ${STAMP}, ${keepChecksum("blobs", { pinned: "?" })} WHERE sha256 = ?`,
   "blob.drop": "DELETE FROM blobs WHERE sha256 = ? AND refs = 0",
-  // The blob is gone at once; what it was made of is under the new name and can be freed in small steps.
+  // The blob is gone at once; what it was made of is under the new name and can be freed in small steps. Parameters: the
+  // new name twice, the old one.
   "blob.disown": `
-    UPDATE blobs SET sha256 = ?, size = 0, form = 4, body = NULL, key = NULL, stored = 0, pinned = 0, expires_at = 0
+    UPDATE blobs SET sha256 = ?, size = 0, form = 4, body = NULL, key = NULL, stored = 0, pinned = 0, expires_at = 0,
+      checksum = ${rowChecksumSql("blobs", { sha256: "?", stored: "0", pinned: "0", expires_at: "0" })}
     WHERE sha256 = ? AND refs = 0`,
-  "blob.regrow": "UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0 WHERE sha256 = ?",
+  "blob.regrow":
+    `UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0, ${keepChecksum("blobs", { stored: "0" })} ` +
+    "WHERE sha256 = ?",
   // Only a mark. The sweep of a later epoch asks everything again before it deletes.
   "blobs.condemn": `
     UPDATE blobs SET condemned = ? WHERE no > ? AND no <= ? AND refs = 0 AND pinned = 0 AND condemned IS NULL
@@ -133,12 +139,18 @@ export const statements = {
 
   "segments.forget": `DELETE FROM blob_segments WHERE blob_no = ${NUMBER}`,
   "segments.drop": `DELETE FROM blob_segments WHERE blob_no = ? AND ${NO_SUCH_BLOB}`,
-  "segment.grow": "UPDATE segments SET size = ?, sealed = 0, sha256 = NULL, touched_at = ? WHERE id = ?",
-  "segment.seal": "UPDATE segments SET size = ?, sealed = 1, sha256 = ? WHERE id = ?",
+  /** Parameters: size, the time twice, the segment. */
+  "segment.grow":
+    "UPDATE segments SET size = ?, sealed = 0, sha256 = NULL, touched_at = ?, " +
+    `${keepChecksum("segments", { sealed: "0", sha256: "NULL", touched_at: "?" })} WHERE id = ?`,
+  /** Parameters: size, the hash twice, the segment. */
+  "segment.seal":
+    `UPDATE segments SET size = ?, sealed = 1, sha256 = ?, ${keepChecksum("segments", { sealed: "1", sha256: "?" })} ` +
+    "WHERE id = ?",
   "segment.drop": `DELETE FROM segments WHERE id = ? AND ${UNUSED}`,
   "frames.clear": "DELETE FROM segment_frames WHERE segment_id = ? AND start >= ?",
   "frames.drop": `DELETE FROM segment_frames WHERE segment_id = ? AND ${UNUSED}`,
-  "gc.advance": "UPDATE counters SET n = n + 1 WHERE name = 'gc'",
+  "gc.advance": `UPDATE counters SET n = n + 1, ${keepCounter("counters.n + 1")} WHERE name = 'gc'`,
 } as const satisfies Partial<Record<StatementName, string>>;
 
 export const guards = {

@@ -125,6 +125,7 @@ for (const engine of ENGINES) {
                   null,
                   null,
                   (row?.version ?? 0) + 1,
+                  ...[encodeText(text), "open", null, (row?.version ?? 0) + 1],
                   { slot: "session" },
                 ],
               },
@@ -254,7 +255,7 @@ for (const engine of ENGINES) {
         sessions: [{ id: "s", mode: "existing", at }],
         writes: [
           { op: "run", statement: "allMessages.erase", params: [row?.no ?? 0] },
-          { op: "run", statement: "session.tombstone", params: [at, row?.no ?? 0] },
+          { op: "run", statement: "session.tombstone", params: [at, at, row?.no ?? 0] },
         ],
       });
       expect(seqs([await storage.commit(append("s", "c"))])).toEqual(["session-deleted"]);

@@ -5,6 +5,7 @@ import type { BranchStandingRow } from "../../contracts/lineage-queries.ts";
 import type { Commit, Found, Guard, Outcome, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
+import { rowChecksum } from "../../core/checksum.ts";
 import { IN_PART } from "../../core/existing.ts";
 import { type BranchStanding, rootOf, type StandingHead } from "../../core/head.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
@@ -270,8 +271,14 @@ function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<R
       ? []
       : [{ kind: "settle", table: "aliases", how: named.length === 0 ? "beside" : "alone" }];
   const script = new Script();
-  for (const [id, time] of agents) script.row(REGISTER_AGENT, [id, encodeText(id), time, time]);
-  for (const use of sessions) script.row(CREATE_SESSION, [use.id, use.agent ?? null, use.at, use.at, genesis(use.id)]);
+  for (const [id, time] of agents) {
+    const row = { id, name: encodeText(id), agent_type: "agent", created_at: time, updated_at: time, version: 1 };
+    script.row(REGISTER_AGENT, [id, row.name, time, time, rowChecksum("agents", row)]);
+  }
+  for (const { id, agent, at } of sessions) {
+    const checksum = rowChecksum("sessions", { id, status: "open", created_at: at, version: 1 });
+    script.row(CREATE_SESSION, [id, agent ?? null, at, at, genesis(id), checksum]);
+  }
   const inserts = script.steps();
   const rows = yield {
     steps: [

@@ -3,6 +3,7 @@
 // where the rows are. Blobs kept in chunks or segments are taken apart afterwards, piece by piece (payloads.discard):
 // one statement would hold everybody up.
 import type { ErasedRow, ErasedScope } from "../../contracts/storage.ts";
+import { rowChecksumSql } from "./checksum.ts";
 import { PREFIX } from "./words.ts";
 
 interface Where {
@@ -175,7 +176,9 @@ const FORGOTTEN = (table: string, columns: readonly string[]) =>
   `UPDATE ${table} SET ${columns.map((column) => `${column} = NULL`).join(", ")}, erased_seq = ? WHERE ${OF_SESSION} AND ${LIVE}`;
 
 const FORGET_HEADS = `UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE ${OF_SESSION}`;
-const FORGET_LABELS = `UPDATE invocations SET label = NULL WHERE ${OF_SESSION}`;
+const FORGET_LABELS =
+  `UPDATE invocations SET label = NULL, checksum = ${rowChecksumSql("invocations", { label: "NULL" })} ` +
+  `WHERE ${OF_SESSION}`;
 // A key that held something holds nothing now, and not what it held before.
 const FORGET_VALUES = `UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE ${OF_SESSION}`;
 

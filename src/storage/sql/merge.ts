@@ -2,6 +2,7 @@
 // order of their hashes by everybody.
 import type { BlobWrite, Commit } from "../../contracts/storage.ts";
 import { toHex } from "../../core/bytes.ts";
+import { rowChecksum } from "../../core/checksum.ts";
 import type { Param } from "./driver.ts";
 
 /** One row per blob, references added up, in the order of their hashes: the order in which rows are locked. */
@@ -34,7 +35,13 @@ export function mergeBlobs(accepted: readonly Commit[]): Param[][] {
       refs,
       blob.expiresAt,
       blob.at,
+      checksumOfNew(blob),
     ]);
+}
+
+function checksumOfNew({ sha256, media, utf8, stored, expiresAt, at }: BlobWrite): string {
+  const cells = { sha256, media, utf8: utf8 ? 1 : 0, stored, pinned: 0, expires_at: expiresAt, created_at: at };
+  return rowChecksum("blobs", cells);
 }
 
 /** References added per blob that was there before, in the order of the hashes. */

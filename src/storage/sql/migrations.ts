@@ -2,6 +2,7 @@
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { newId } from "../../core/environment.ts";
+import { checksumSql, type PartType } from "./checksum.ts";
 import type { Dialect, Driver, Execute } from "./driver.ts";
 
 export interface Migration {
@@ -171,6 +172,53 @@ const CAPTURES = [
   "CREATE INDEX captures_expiry ON captures (expires_at, no) WHERE expires_at IS NOT NULL",
 ];
 
+/**
+ * A checksum in every row with columns that nothing else proves. Blobs and frames of segments may be as large as the store:
+ * theirs comes with the next write of the row, and until then it is NULL. A session counts its names.
+ */
+const CHECKSUMS = [
+  ...["agents", "blocks", "block_versions", "agent_blocks", "sessions", "invocations", "boards", "tasks"],
+  ...["blobs", "captures", "segments", "segment_frames"],
+].map((table) => `ALTER TABLE ${table} ADD COLUMN checksum {text}`);
+
+/** Columns as they are covered by this migration: t for text, x for bytes, i for an integer. */
+function fill(table: string, columns: string): string {
+  const types: Readonly<Record<string, PartType>> = { t: "text", x: "bytes", i: "int" };
+  const parts = columns.split(" ").map((one): readonly [PartType, string] => {
+    const [column = "", type = ""] = one.split(":");
+    const isBlob = type === "b";
+    const value = isBlob ? `(SELECT x.sha256 FROM blobs x WHERE x.no = ${table}.${column})` : column;
+    return [isBlob ? "bytes" : (types[type] ?? "int"), value];
+  });
+  return `UPDATE ${table} SET checksum = ${checksumSql(table, parts)}`;
+}
+
+const FILLED = [
+  fill(
+    "agents",
+    "id:t name:x agent_type:t model:t system:x tool_ids:x tags:x metadata:x created_at updated_at deleted_at version",
+  ),
+  fill("blocks", "id:t label:t char_limit description:x read_only version created_at updated_at"),
+  fill("block_versions", "block_id:t version value:b edit:t at"),
+  fill("agent_blocks", "agent_no ord block_id:t"),
+  "ALTER TABLE sessions ADD COLUMN alias_count {int} NOT NULL DEFAULT 0",
+  "UPDATE sessions SET alias_count = (SELECT count(*) FROM aliases l WHERE l.session_no = sessions.no)",
+  fill("sessions", "id:t title:x status:t metadata:x created_at deleted_at version"),
+  fill("invocations", "first_seq seq label:x"),
+  fill("boards", "id:t label:x"),
+  fill("tasks", "board_id:t id:t title:x note:x"),
+  fill("captures", "id:t cwd:x config_dir:x project_key:x agent_version:x"),
+  fill("segments", "id:t sealed sha256:x created_at touched_at"),
+  "ALTER TABLE counters ADD COLUMN checksum {text}",
+  fill("counters", "name:t n"),
+  `INSERT INTO holdfast_meta (name, value) SELECT 'checksum', ${checksumSql("holdfast_meta", [
+    ["text", "(SELECT value FROM holdfast_meta WHERE name = 'store_id')"],
+    ["text", "(SELECT value FROM holdfast_meta WHERE name = 'created_at')"],
+  ])}`,
+  "ALTER TABLE runs ADD COLUMN held {int} NOT NULL DEFAULT 0",
+  "UPDATE runs SET held = 1 WHERE beat < 0",
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
@@ -192,6 +240,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, up: CAPTURES },
   // Runs have steps of new kinds (reads, compactions, approvals), which an older version would take for damage.
   { version: 9, up: [] },
+  { version: 10, up: [...CHECKSUMS, ...FILLED] },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);
@@ -221,10 +270,9 @@ const MOST_ATTEMPTS = 5;
 export const SCHEMA_QUERY = `SELECT value FROM ${META} WHERE name = 'schema'`;
 
 export function renderDdl(dialect: Dialect, ddl: string): string {
-  return ddl.replace(
-    /\{(serial|int|real|text|bytes|table_end)\}/g,
-    (_, name: keyof Dialect["types"]) => dialect.types[name],
-  );
+  return dialect
+    .render(ddl)
+    .replace(/\{(serial|int|real|text|bytes|table_end)\}/g, (_, name: keyof Dialect["types"]) => dialect.types[name]);
 }
 
 /**

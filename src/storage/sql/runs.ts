@@ -57,7 +57,7 @@ const OLDEST_FIRST = "(d.session_no, d.seq) > (?, ?) ORDER BY d.session_no, d.se
  */
 const TOMBSTONE =
   "UPDATE runs SET session_no = 0, first_seq = 0, seq = 0, branch = 0, parent = NULL, nested = 0, agent_no = 0, " +
-  "agent_version = '', toolset = substr(toolset, 1, 0), status = 'deleted', version = -1, epoch = -1, beat = 0, owner = NULL, " +
+  "agent_version = '', toolset = substr(toolset, 1, 0), status = 'deleted', version = -1, epoch = -1, beat = 0, held = 0, owner = NULL, " +
   "iteration = 0, checkpoint_seq = NULL, wake_at = NULL, waits = NULL, cancel = 0, pause_at = NULL, stop = NULL, " +
   "limits = substr(limits, 1, 0), priority = 0, lease_ms = 0, tokens = 0, cost_usd = NULL, created_at = 0, updated_at = 0, " +
   "ended_at = 0";
@@ -151,7 +151,7 @@ export const statements = {
   /** A run that begins with another's checkpoint. */
   "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
   "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
-  "run.admit": "UPDATE runs SET beat = -1 - beat WHERE id = ? AND beat < 0",
+  "run.admit": "UPDATE runs SET beat = -1 - beat, held = 0 WHERE id = ? AND beat < 0",
   "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",
   "runs.removeAll": `${TOMBSTONE} WHERE session_no = ?`,
   "signals.removeAll": "DELETE FROM signals WHERE session_no = ?",

@@ -2,6 +2,7 @@
 // anything else is kept in order, because it may look at rows inserted before it.
 import { type RowOf, type Slot, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
 import type { Cell, StatementName, Write } from "../../contracts/storage.ts";
+import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { INSERT, PUT, REMOVE } from "./specs.ts";
 import { QUERIES, STATEMENTS } from "./statements.ts";
@@ -100,7 +101,7 @@ function spec(specs: Readonly<Record<string, BulkSpec>>, table: TableName): Bulk
 
 function values<T extends TableName>(table: T, columns: readonly string[], row: RowOf<T>, context: Context): Param[] {
   const given = row as Readonly<Record<string, Cell | undefined>>;
-  return columns.map((column) => {
+  const params = columns.map((column) => {
     const cell = given[column];
     if (cell !== undefined) return param(cell, context);
     if (column === "session_no") return known(context.session, table, column);
@@ -108,6 +109,12 @@ function values<T extends TableName>(table: T, columns: readonly string[], row: 
     if (column === "seq") return known(context.seq, table, column);
     return null;
   });
+  const at = coveredBy(table) === null ? -1 : columns.indexOf("checksum");
+  if (at !== -1) {
+    const cells = Object.fromEntries(columns.map((column, i) => [column, params[i]]));
+    params[at] = rowChecksum(table as CheckedTable, cells);
+  }
+  return params;
 }
 
 function param(cell: Cell, context: Context): Param {

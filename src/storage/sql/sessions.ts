@@ -1,4 +1,5 @@
 // Sessions, their tags and aliases.
+import { rowChecksumSql } from "./checksum.ts";
 
 const COLUMNS =
   "s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, " +
@@ -30,17 +31,29 @@ export const queries = {
   "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${listed("s.no")}`,
 } as const;
 
+/** Parameters: title, status, metadata, version. */
+const DESCRIBED = rowChecksumSql("sessions", { title: "?", status: "?", metadata: "?", version: "?" });
+const BURIED = rowChecksumSql("sessions", {
+  ...{ title: "NULL", metadata: "NULL", deleted_at: "?", version: "sessions.version + 1" },
+});
+
 export const statements = {
+  /** Parameters: the columns, then those of DESCRIBED, then the session's number. */
   "session.describe":
     "UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, " +
-    "version = ? WHERE no = ?",
+    `version = ?, checksum = ${DESCRIBED} WHERE no = ?`,
   "session.born": "UPDATE sessions SET kind = ?, origin = ?, cache_id = ? WHERE no = ?",
   "session.untag": "DELETE FROM session_tags WHERE session_no = ?",
   "session.unalias": "DELETE FROM aliases WHERE session_no = ?",
-  // The id, its number and where its chain ended are all that stays.
+  /** Parameters: how many names it got, or lost (below 0), and its number. */
+  "session.countAliases": "UPDATE sessions SET alias_count = alias_count + ? WHERE no = ?",
+  "session.recountAliases":
+    "UPDATE sessions SET alias_count = (SELECT count(*) FROM aliases l WHERE l.session_no = sessions.no) WHERE no = ?",
+  // The id, its number and where its chain ended are all that stays. Parameters: the time twice, the session's number.
   "session.tombstone":
     "UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, " +
-    "messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1 WHERE no = ?",
+    "messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1, alias_count = 0, " +
+    `checksum = ${BURIED} WHERE no = ?`,
 } as const;
 
 export const guards = {

@@ -1,5 +1,6 @@
 // The statements that write rows, made once from the tables' lists: insert, put (replace the row with this key), remove.
 import { type ColumnType, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
+import { keepChecksum } from "./checksum.ts";
 import type { BulkColumn, BulkSpec } from "./driver.ts";
 import { KNOWN_SCHEMA } from "./schema-fence.ts";
 
@@ -55,9 +56,13 @@ const bytes = (name: string): BulkColumn => ({ name, type: "bytes", value: "?" }
 const int = (name: string): BulkColumn => ({ name, type: "int", value: "?" });
 const text = (name: string): BulkColumn => ({ name, type: "text", value: "?" });
 
+/** The time to live only ever grows; NULL is for ever. */
+const LATER_EXPIRY =
+  "CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL " +
+  "WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END";
+
 /**
- * A put of a blob, hit or miss, stamps the current gc epoch and takes back a condemnation. The time to live only ever
- * grows; NULL is for ever.
+ * A put of a blob, hit or miss, stamps the current gc epoch and takes back a condemnation.
  */
 export const PUT_BLOB: BulkSpec = {
   name: "blobs.store",
@@ -76,14 +81,14 @@ export const PUT_BLOB: BulkSpec = {
     int("refs"),
     int("expires_at"),
     int("created_at"),
+    text("checksum"),
     { name: "pinned", type: "int", value: "0" },
     { name: "epoch", type: "int", value: "(SELECT n FROM counters WHERE name = 'gc')" },
   ],
   key: ["sha256"],
   suffix:
     " ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, " +
-    "expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL " +
-    "WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END",
+    `expires_at = ${LATER_EXPIRY}, ${keepChecksum("blobs", { expires_at: LATER_EXPIRY })}`,
 };
 
 const EVENT = [int("session_no"), int("seq"), int("branch"), int("at"), bytes("body"), bytes("hash")];
@@ -182,6 +187,7 @@ export const CREATE_SESSION: BulkSpec = {
     int("created_at"),
     int("updated_at"),
     bytes("chain"),
+    text("checksum"),
     { name: "status", type: "text", value: "'open'" },
     { name: "version", type: "int", value: "1" },
     { name: "branch", type: "int", value: "1" },
@@ -204,6 +210,7 @@ export const REGISTER_AGENT: BulkSpec = {
     bytes("name"),
     int("created_at"),
     int("updated_at"),
+    text("checksum"),
     { name: "agent_type", type: "text", value: "'agent'" },
     { name: "version", type: "int", value: "1" },
   ],

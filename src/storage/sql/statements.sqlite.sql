@@ -510,7 +510,7 @@ SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL
 -- stats.sessions
 WITH held (session_no, no) AS (SELECT r.session_no, r.content FROM events r WHERE r.content IS NOT NULL UNION SELECT r.session_no, r.payload FROM annotations r WHERE r.payload IS NOT NULL UNION SELECT r.session_no, r.value FROM state r WHERE r.value IS NOT NULL UNION SELECT r.session_no, r.code FROM evals r WHERE r.code IS NOT NULL UNION SELECT r.session_no, r.result FROM evals r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.final FROM evals r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.error FROM evals r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.request FROM calls r WHERE r.request IS NOT NULL UNION SELECT r.session_no, r.response FROM calls r WHERE r.response IS NOT NULL UNION SELECT r.session_no, r.result FROM calls r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.error FROM calls r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.vars FROM snapshots r WHERE r.vars IS NOT NULL UNION SELECT r.session_no, r.final FROM heads r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.manifest FROM captures r WHERE r.manifest IS NOT NULL), owned (session_no, no) AS (SELECT session_no, no FROM held UNION SELECT h.session_no, l.child_no FROM held h JOIN blob_links l ON l.parent_no = h.no AND l.ord < 0), holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), sizes (session_no, bytes, shared) AS (SELECT o.session_no, CAST(coalesce(sum(b.size), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN k.n > 1 THEN b.size ELSE 0 END), 0) AS BIGINT) FROM owned o JOIN holders k ON k.no = o.no JOIN blobs b ON b.no = o.no GROUP BY o.session_no), inlined (session_no, bytes) AS (SELECT e.session_no, CAST(coalesce(sum(length(e.words)), 0) AS BIGINT) FROM events e WHERE e.words IS NOT NULL GROUP BY e.session_no) SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT CAST(? AS INTEGER);
 -- stats.tables
-SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -659,6 +659,40 @@ WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no)
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM checkpoints r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM checkpoints r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
 -- check.strays.session_tags
 WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > ?) UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM session_tags r WHERE r.session_no > d.no) FROM d WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no WHERE d.no IS NOT NULL ORDER BY d.no;
+-- checksums.sessions
+SELECT r.id AS name FROM sessions r WHERE r.no = ? AND NOT (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('sessions', r.id, r.title, r.status, r.metadata, r.created_at, r.deleted_at, r.version)) LIMIT CAST(? AS INTEGER);
+-- checksums.boards
+SELECT r.id AS name FROM boards r WHERE r.session_no = ? AND NOT (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('boards', r.id, r.label)) LIMIT CAST(? AS INTEGER);
+-- checksums.tasks
+SELECT r.id AS name FROM tasks r WHERE r.board_id IN (SELECT b.id FROM boards b WHERE b.session_no = ?) AND NOT (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('tasks', r.board_id, r.id, r.title, r.note)) LIMIT CAST(? AS INTEGER);
+-- checksums.invocations
+SELECT r.seq AS seq FROM invocations r WHERE r.session_no = ? AND NOT (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('invocations', r.first_seq, r.seq, r.label)) LIMIT CAST(? AS INTEGER);
+-- checksums.captures
+SELECT r.id AS name FROM captures r WHERE r.session_no = ? AND NOT (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('captures', r.id, r.cwd, r.config_dir, r.project_key, r.agent_version)) LIMIT CAST(? AS INTEGER);
+-- checksums.agents
+SELECT r.no, r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('agents', r.id, r.name, r.agent_type, r.model, r.system, r.tool_ids, r.tags, r.metadata, r.created_at, r.updated_at, r.deleted_at, r.version)) THEN 1 ELSE 0 END AS proven FROM agents r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+-- checksums.agent_blocks
+SELECT r.agent_no, r.ord, r.block_id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('agent_blocks', r.agent_no, r.ord, r.block_id)) THEN 1 ELSE 0 END AS proven FROM agent_blocks r WHERE (r.agent_no, r.ord) > (?, ?) ORDER BY r.agent_no, r.ord LIMIT CAST(? AS INTEGER);
+-- checksums.blocks
+SELECT r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('blocks', r.id, r.label, r.char_limit, r.description, r.read_only, r.version, r.created_at, r.updated_at)) THEN 1 ELSE 0 END AS proven FROM blocks r WHERE r.id > ? ORDER BY r.id LIMIT CAST(? AS INTEGER);
+-- checksums.block_versions
+SELECT r.block_id, r.version, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('block_versions', r.block_id, r.version, (SELECT x.sha256 FROM blobs x WHERE x.no = r.value), r.edit, r.at)) THEN 1 ELSE 0 END AS proven FROM block_versions r WHERE (r.block_id, r.version) > (?, ?) ORDER BY r.block_id, r.version LIMIT CAST(? AS INTEGER);
+-- checksums.segments
+SELECT r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('segments', r.id, r.sealed, r.sha256, r.created_at, r.touched_at)) THEN 1 ELSE 0 END AS proven FROM segments r WHERE r.id > ? ORDER BY r.id LIMIT CAST(? AS INTEGER);
+-- checksums.segment_frames
+SELECT r.segment_id, r.start, CASE WHEN (r.checksum IS NULL OR r.checksum = holdfast_checksum('segment_frames', r.segment_id, r.start, r.size, r.stored)) THEN 1 ELSE 0 END AS proven FROM segment_frames r WHERE (r.segment_id, r.start) > (?, ?) ORDER BY r.segment_id, r.start LIMIT CAST(? AS INTEGER);
+-- checksums.blobs
+SELECT r.no, r.sha256, CASE WHEN (r.checksum IS NULL OR r.checksum = holdfast_checksum('blobs', r.sha256, r.media, r.utf8, r.stored, r.pinned, r.expires_at, r.created_at)) THEN 1 ELSE 0 END AS proven FROM blobs r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+-- checksums.counters
+SELECT counters.name FROM counters WHERE counters.checksum IS NOT NULL AND counters.checksum <> holdfast_checksum('counters', counters.name, counters.n) ORDER BY counters.name;
+-- checksums.meta
+SELECT m.name FROM holdfast_meta m WHERE m.name = 'checksum' AND m.value = holdfast_checksum('holdfast_meta', (SELECT value FROM holdfast_meta WHERE name = 'store_id'), (SELECT value FROM holdfast_meta WHERE name = 'created_at'));
+-- check.epochs
+SELECT b.no, b.sha256, CASE WHEN b.epoch >= 0 AND b.epoch <= g.n AND (b.condemned IS NULL OR b.condemned <= g.n AND b.condemned >= b.epoch + 2) THEN 1 ELSE 0 END AS proven FROM blobs b CROSS JOIN counters g WHERE g.name = 'gc' AND b.no > ? ORDER BY b.no LIMIT CAST(? AS INTEGER);
+-- check.held
+SELECT r.id FROM runs r WHERE r.session_no = ? AND NOT ((r.beat < 0 AND r.held = 1) OR (r.beat >= 0 AND r.held = 0)) LIMIT CAST(? AS INTEGER);
+-- check.aliasCount
+SELECT s.alias_count AS stored, (SELECT count(*) FROM aliases l WHERE l.session_no = s.no) AS counted FROM sessions s WHERE s.no = ?;
 -- trace.events
 SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch, e.erased_seq FROM events e WHERE e.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND e.seq > ? ORDER BY e.seq LIMIT CAST(? AS INTEGER);
 -- trace.turn
@@ -666,23 +700,27 @@ SELECT t.first_seq, (SELECT min(n.seq) FROM turns n WHERE n.session_no = t.sessi
 -- trace.invokedBy
 SELECT s.id AS session, r.first_seq FROM invocations r JOIN sessions s ON s.no = r.session_no WHERE r.callee_session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) ORDER BY r.session_no, r.first_seq LIMIT 1;
 -- session.describe
-UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, version = ? WHERE no = ?;
+UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, version = ?, checksum = holdfast_checksum('sessions', sessions.id, ?, ?, ?, sessions.created_at, sessions.deleted_at, ?) WHERE no = ?;
 -- session.born
 UPDATE sessions SET kind = ?, origin = ?, cache_id = ? WHERE no = ?;
 -- session.untag
 DELETE FROM session_tags WHERE session_no = ?;
 -- session.unalias
 DELETE FROM aliases WHERE session_no = ?;
+-- session.countAliases
+UPDATE sessions SET alias_count = alias_count + ? WHERE no = ?;
+-- session.recountAliases
+UPDATE sessions SET alias_count = (SELECT count(*) FROM aliases l WHERE l.session_no = sessions.no) WHERE no = ?;
 -- session.tombstone
-UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1 WHERE no = ?;
+UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1, alias_count = 0, checksum = holdfast_checksum('sessions', sessions.id, NULL, sessions.status, NULL, sessions.created_at, ?, sessions.version + 1) WHERE no = ?;
 -- session.branchTo
 UPDATE sessions SET branch = ? WHERE no = ?;
 -- session.headTo
 UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?;
 -- session.remainsTo
-UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ? WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?;
+UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ?, checksum = CASE WHEN sessions.checksum IS NULL OR sessions.checksum = holdfast_checksum('sessions', sessions.id, sessions.title, sessions.status, sessions.metadata, sessions.created_at, sessions.deleted_at, sessions.version) THEN holdfast_checksum('sessions', sessions.id, sessions.title, sessions.status, sessions.metadata, ?, sessions.deleted_at, sessions.version) ELSE sessions.checksum END WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?;
 -- session.complete
-UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?) WHERE id = ?;
+UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?), checksum = holdfast_checksum('sessions', sessions.id, ?, ?, ?, ?, NULL, ?) WHERE id = ?;
 -- session.forget
 DELETE FROM sessions WHERE no = ? AND deleted_at IS NOT NULL AND version = 1 AND NOT EXISTS (SELECT 1 FROM remains x WHERE x.session_no = sessions.no) AND NOT EXISTS (SELECT 1 FROM events x WHERE x.session_no = sessions.no) AND NOT EXISTS (SELECT 1 FROM branches x WHERE x.parent_session_no = sessions.no) AND NOT EXISTS (SELECT 1 FROM derivations x WHERE x.source_session_no = sessions.no) AND NOT EXISTS (SELECT 1 FROM invocations x WHERE x.callee_session_no = sessions.no) AND NOT EXISTS (SELECT 1 FROM invocations x WHERE x.source_session_no = sessions.no);
 -- invocation.link
@@ -792,7 +830,7 @@ UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = ? WHERE session_no =
 -- row.heads.erase
 UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = ? AND seq = ?;
 -- row.invocations.erase
-UPDATE invocations SET label = NULL WHERE session_no = ? AND seq = ?;
+UPDATE invocations SET label = NULL, checksum = holdfast_checksum('invocations', invocations.first_seq, invocations.seq, NULL) WHERE session_no = ? AND seq = ?;
 -- row.state.erase
 UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = ? AND seq = ?;
 -- row.annotations.erase
@@ -840,7 +878,7 @@ UPDATE snapshots SET vars = NULL, salt = NULL, erased_seq = ? WHERE session_no =
 -- remains.forgetHeads
 UPDATE heads SET final = NULL, salt = NULL, final_summary = NULL WHERE session_no = ?;
 -- remains.forgetInvocations
-UPDATE invocations SET label = NULL WHERE session_no = ?;
+UPDATE invocations SET label = NULL, checksum = holdfast_checksum('invocations', invocations.first_seq, invocations.seq, NULL) WHERE session_no = ?;
 -- remains.forgetState
 UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = ?;
 -- run.move
@@ -852,11 +890,11 @@ UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id
 -- run.beat
 UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?;
 -- run.admit
-UPDATE runs SET beat = -1 - beat WHERE id = ? AND beat < 0;
+UPDATE runs SET beat = -1 - beat, held = 0 WHERE id = ? AND beat < 0;
 -- signal.take
 UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?;
 -- runs.removeAll
-UPDATE runs SET session_no = 0, first_seq = 0, seq = 0, branch = 0, parent = NULL, nested = 0, agent_no = 0, agent_version = '', toolset = substr(toolset, 1, 0), status = 'deleted', version = -1, epoch = -1, beat = 0, owner = NULL, iteration = 0, checkpoint_seq = NULL, wake_at = NULL, waits = NULL, cancel = 0, pause_at = NULL, stop = NULL, limits = substr(limits, 1, 0), priority = 0, lease_ms = 0, tokens = 0, cost_usd = NULL, created_at = 0, updated_at = 0, ended_at = 0 WHERE session_no = ?;
+UPDATE runs SET session_no = 0, first_seq = 0, seq = 0, branch = 0, parent = NULL, nested = 0, agent_no = 0, agent_version = '', toolset = substr(toolset, 1, 0), status = 'deleted', version = -1, epoch = -1, beat = 0, held = 0, owner = NULL, iteration = 0, checkpoint_seq = NULL, wake_at = NULL, waits = NULL, cancel = 0, pause_at = NULL, stop = NULL, limits = substr(limits, 1, 0), priority = 0, lease_ms = 0, tokens = 0, cost_usd = NULL, created_at = 0, updated_at = 0, ended_at = 0 WHERE session_no = ?;
 -- signals.removeAll
 DELETE FROM signals WHERE session_no = ?;
 -- decisions.removeAll
@@ -864,7 +902,7 @@ DELETE FROM decisions WHERE session_no = ?;
 -- checkpoints.removeAll
 DELETE FROM checkpoints WHERE session_no = ?;
 -- runs.drop
-UPDATE runs SET session_no = 0, first_seq = 0, seq = 0, branch = 0, parent = NULL, nested = 0, agent_no = 0, agent_version = '', toolset = substr(toolset, 1, 0), status = 'deleted', version = -1, epoch = -1, beat = 0, owner = NULL, iteration = 0, checkpoint_seq = NULL, wake_at = NULL, waits = NULL, cancel = 0, pause_at = NULL, stop = NULL, limits = substr(limits, 1, 0), priority = 0, lease_ms = 0, tokens = 0, cost_usd = NULL, created_at = 0, updated_at = 0, ended_at = 0 WHERE id = ?;
+UPDATE runs SET session_no = 0, first_seq = 0, seq = 0, branch = 0, parent = NULL, nested = 0, agent_no = 0, agent_version = '', toolset = substr(toolset, 1, 0), status = 'deleted', version = -1, epoch = -1, beat = 0, held = 0, owner = NULL, iteration = 0, checkpoint_seq = NULL, wake_at = NULL, waits = NULL, cancel = 0, pause_at = NULL, stop = NULL, limits = substr(limits, 1, 0), priority = 0, lease_ms = 0, tokens = 0, cost_usd = NULL, created_at = 0, updated_at = 0, ended_at = 0 WHERE id = ?;
 -- signals.drop
 DELETE FROM signals WHERE run = ?;
 -- decisions.drop
@@ -882,7 +920,7 @@ INSERT INTO state (session_no, branch, key, seq, ord) SELECT b.session_no, b.bra
 -- state.closeAll
 UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND until_seq IS NULL;
 -- agent.touch
-UPDATE agents SET version = version + 1, updated_at = ? WHERE id = ?;
+UPDATE agents SET version = version + 1, updated_at = ?, checksum = CASE WHEN agents.checksum IS NULL OR agents.checksum = holdfast_checksum('agents', agents.id, agents.name, agents.agent_type, agents.model, agents.system, agents.tool_ids, agents.tags, agents.metadata, agents.created_at, agents.updated_at, agents.deleted_at, agents.version) THEN holdfast_checksum('agents', agents.id, agents.name, agents.agent_type, agents.model, agents.system, agents.tool_ids, agents.tags, agents.metadata, agents.created_at, ?, agents.deleted_at, agents.version + 1) ELSE agents.checksum END WHERE id = ?;
 -- agent.untag
 DELETE FROM agent_tags WHERE agent_no = ?;
 -- agent.detachBlocks
@@ -911,15 +949,16 @@ UPDATE captures SET expires_at = ?, seq = ? WHERE id = ?;
 -- capture.diverge
 UPDATE captures SET diverged = ?, seq = ? WHERE id = ?;
 -- blob.pin
-UPDATE blobs SET pinned = ?, condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc') WHERE sha256 = ?;
+UPDATE blobs SET pinned = ?, condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc'), checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, ?, blobs.expires_at, blobs.created_at) ELSE blobs.checksum END WHERE sha256 = ?;
 -- blob.drop
 DELETE FROM blobs WHERE sha256 = ? AND refs = 0;
 -- blob.disown
 
-    UPDATE blobs SET sha256 = ?, size = 0, form = 4, body = NULL, key = NULL, stored = 0, pinned = 0, expires_at = 0
+    UPDATE blobs SET sha256 = ?, size = 0, form = 4, body = NULL, key = NULL, stored = 0, pinned = 0, expires_at = 0,
+      checksum = holdfast_checksum('blobs', ?, blobs.media, blobs.utf8, 0, 0, 0, blobs.created_at)
     WHERE sha256 = ? AND refs = 0;
 -- blob.regrow
-UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0 WHERE sha256 = ?;
+UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, 0, blobs.pinned, blobs.expires_at, blobs.created_at) ELSE blobs.checksum END WHERE sha256 = ?;
 -- blobs.condemn
 
     UPDATE blobs SET condemned = ? WHERE no > ? AND no <= ? AND refs = 0 AND pinned = 0 AND condemned IS NULL
@@ -946,9 +985,9 @@ DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?
 -- segments.drop
 DELETE FROM blob_segments WHERE blob_no = ? AND NOT EXISTS (SELECT 1 FROM blobs WHERE no = ?);
 -- segment.grow
-UPDATE segments SET size = ?, sealed = 0, sha256 = NULL, touched_at = ? WHERE id = ?;
+UPDATE segments SET size = ?, sealed = 0, sha256 = NULL, touched_at = ?, checksum = CASE WHEN segments.checksum IS NULL OR segments.checksum = holdfast_checksum('segments', segments.id, segments.sealed, segments.sha256, segments.created_at, segments.touched_at) THEN holdfast_checksum('segments', segments.id, 0, NULL, segments.created_at, ?) ELSE segments.checksum END WHERE id = ?;
 -- segment.seal
-UPDATE segments SET size = ?, sealed = 1, sha256 = ? WHERE id = ?;
+UPDATE segments SET size = ?, sealed = 1, sha256 = ?, checksum = CASE WHEN segments.checksum IS NULL OR segments.checksum = holdfast_checksum('segments', segments.id, segments.sealed, segments.sha256, segments.created_at, segments.touched_at) THEN holdfast_checksum('segments', segments.id, 1, ?, segments.created_at, segments.touched_at) ELSE segments.checksum END WHERE id = ?;
 -- segment.drop
 DELETE FROM segments WHERE id = ? AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = ?);
 -- frames.clear
@@ -956,13 +995,13 @@ DELETE FROM segment_frames WHERE segment_id = ? AND start >= ?;
 -- frames.drop
 DELETE FROM segment_frames WHERE segment_id = ? AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = ?);
 -- gc.advance
-UPDATE counters SET n = n + 1 WHERE name = 'gc';
+UPDATE counters SET n = n + 1, checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = holdfast_checksum('counters', counters.name, counters.n) THEN holdfast_checksum('counters', counters.name, counters.n + 1) ELSE counters.checksum END WHERE name = 'gc';
 -- words.index
 INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM events WHERE no > (SELECT n FROM counters WHERE name = 'word_refs') AND no <= ? AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING;
 -- words.indexed
-UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?) WHERE name = 'word_refs';
+UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?), checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = holdfast_checksum('counters', counters.name, counters.n) THEN holdfast_checksum('counters', counters.name, (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?)) ELSE counters.checksum END WHERE name = 'word_refs';
 -- words.shorten
-UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0) WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
+UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0), checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = holdfast_checksum('counters', counters.name, counters.n) THEN holdfast_checksum('counters', counters.name, coalesce((SELECT max(no) FROM events), 0)) ELSE counters.checksum END WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
 -- session.id
 SELECT id AS value FROM sessions WHERE id = ?;
 -- session.version
@@ -1048,29 +1087,29 @@ SELECT no, id FROM agents WHERE id = ?;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ?;
 SELECT id, seq, deleted_at FROM sessions WHERE id = ?;
 -- agents.insert × 1
-INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- agents.insert × 2
-INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- agent_tags.insert × 1
 INSERT INTO agent_tags (tag, agent_no) VALUES (?, ?);
 -- agent_tags.insert × 2
 INSERT INTO agent_tags (tag, agent_no) VALUES (?, ?), (?, ?);
 -- blocks.insert × 1
-INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- blocks.insert × 2
-INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- block_versions.insert × 1
-INSERT INTO block_versions (block_id, version, value, edit, at) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?);
+INSERT INTO block_versions (block_id, version, value, edit, at, checksum) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
 -- block_versions.insert × 2
-INSERT INTO block_versions (block_id, version, value, edit, at) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?), (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?);
+INSERT INTO block_versions (block_id, version, value, edit, at, checksum) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
 -- agent_blocks.insert × 1
-INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?);
+INSERT INTO agent_blocks (agent_no, ord, block_id, checksum) VALUES (?, ?, ?, ?);
 -- agent_blocks.insert × 2
-INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?), (?, ?, ?);
+INSERT INTO agent_blocks (agent_no, ord, block_id, checksum) VALUES (?, ?, ?, ?), (?, ?, ?, ?);
 -- sessions.insert × 1
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no, alias_count, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- sessions.insert × 2
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no, alias_count, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- branches.insert × 1
 INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?);
 -- branches.insert × 2
@@ -1104,17 +1143,17 @@ INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, f
 -- heads.insert × 2
 INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
 -- invocations.insert × 1
-INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- invocations.insert × 2
-INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- derivations.insert × 1
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 -- derivations.insert × 2
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?);
 -- runs.insert × 1
-INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- runs.insert × 2
-INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- signals.insert × 1
 INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES (?, ?, ?, ?, ?, ?);
 -- signals.insert × 2
@@ -1127,6 +1166,26 @@ INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VAL
 INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?);
 -- checkpoints.insert × 2
 INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
+-- blobs.insert × 1
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- blobs.insert × 2
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- blob_links.insert × 1
+INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT DO NOTHING;
+-- blob_links.insert × 2
+INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)), ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT DO NOTHING;
+-- segments.insert × 1
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?);
+-- segments.insert × 2
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
+-- segment_frames.insert × 1
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+-- segment_frames.insert × 2
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?);
+-- blob_segments.insert × 1
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT DO NOTHING;
+-- blob_segments.insert × 2
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT DO NOTHING;
 -- session_tags.insert × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?);
 -- session_tags.insert × 2
@@ -1148,61 +1207,41 @@ INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, ex
 -- state.insert × 2
 INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES (?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?), (?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?);
 -- boards.insert × 1
-INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- boards.insert × 2
-INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- tasks.insert × 1
-INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- tasks.insert × 2
-INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
--- blobs.insert × 1
-INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
--- blobs.insert × 2
-INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- captures.insert × 1
-INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
 -- captures.insert × 2
-INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
--- blob_links.insert × 1
-INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT DO NOTHING;
--- blob_links.insert × 2
-INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)), ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT DO NOTHING;
--- segments.insert × 1
-INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) VALUES (?, ?, ?, ?, ?, ?);
--- segments.insert × 2
-INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
--- segment_frames.insert × 1
-INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) VALUES (?, ?, ?, ?, ?, ?, ?);
--- segment_frames.insert × 2
-INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
--- blob_segments.insert × 1
-INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT DO NOTHING;
--- blob_segments.insert × 2
-INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
 -- agents.put × 1
-INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, agent_type = excluded.agent_type, model = excluded.model, system = excluded.system, tool_ids = excluded.tool_ids, tags = excluded.tags, metadata = excluded.metadata, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version;
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, agent_type = excluded.agent_type, model = excluded.model, system = excluded.system, tool_ids = excluded.tool_ids, tags = excluded.tags, metadata = excluded.metadata, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, checksum = excluded.checksum;
 -- agents.put × 2
-INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, agent_type = excluded.agent_type, model = excluded.model, system = excluded.system, tool_ids = excluded.tool_ids, tags = excluded.tags, metadata = excluded.metadata, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version;
+INSERT INTO agents (id, name, agent_type, model, system, tool_ids, tags, metadata, created_at, updated_at, deleted_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, agent_type = excluded.agent_type, model = excluded.model, system = excluded.system, tool_ids = excluded.tool_ids, tags = excluded.tags, metadata = excluded.metadata, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, checksum = excluded.checksum;
 -- agent_tags.put × 1
 INSERT INTO agent_tags (tag, agent_no) VALUES (?, ?) ON CONFLICT (tag, agent_no) DO NOTHING;
 -- agent_tags.put × 2
 INSERT INTO agent_tags (tag, agent_no) VALUES (?, ?), (?, ?) ON CONFLICT (tag, agent_no) DO NOTHING;
 -- blocks.put × 1
-INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET label = excluded.label, char_limit = excluded.char_limit, description = excluded.description, read_only = excluded.read_only, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET label = excluded.label, char_limit = excluded.char_limit, description = excluded.description, read_only = excluded.read_only, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at, checksum = excluded.checksum;
 -- blocks.put × 2
-INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET label = excluded.label, char_limit = excluded.char_limit, description = excluded.description, read_only = excluded.read_only, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
+INSERT INTO blocks (id, label, char_limit, description, read_only, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET label = excluded.label, char_limit = excluded.char_limit, description = excluded.description, read_only = excluded.read_only, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at, checksum = excluded.checksum;
 -- block_versions.put × 1
-INSERT INTO block_versions (block_id, version, value, edit, at) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?) ON CONFLICT (block_id, version) DO UPDATE SET value = excluded.value, edit = excluded.edit, at = excluded.at;
+INSERT INTO block_versions (block_id, version, value, edit, at, checksum) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (block_id, version) DO UPDATE SET value = excluded.value, edit = excluded.edit, at = excluded.at, checksum = excluded.checksum;
 -- block_versions.put × 2
-INSERT INTO block_versions (block_id, version, value, edit, at) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?), (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?) ON CONFLICT (block_id, version) DO UPDATE SET value = excluded.value, edit = excluded.edit, at = excluded.at;
+INSERT INTO block_versions (block_id, version, value, edit, at, checksum) VALUES (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), (?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (block_id, version) DO UPDATE SET value = excluded.value, edit = excluded.edit, at = excluded.at, checksum = excluded.checksum;
 -- agent_blocks.put × 1
-INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?) ON CONFLICT (agent_no, ord) DO UPDATE SET block_id = excluded.block_id;
+INSERT INTO agent_blocks (agent_no, ord, block_id, checksum) VALUES (?, ?, ?, ?) ON CONFLICT (agent_no, ord) DO UPDATE SET block_id = excluded.block_id, checksum = excluded.checksum;
 -- agent_blocks.put × 2
-INSERT INTO agent_blocks (agent_no, ord, block_id) VALUES (?, ?, ?), (?, ?, ?) ON CONFLICT (agent_no, ord) DO UPDATE SET block_id = excluded.block_id;
+INSERT INTO agent_blocks (agent_no, ord, block_id, checksum) VALUES (?, ?, ?, ?), (?, ?, ?, ?) ON CONFLICT (agent_no, ord) DO UPDATE SET block_id = excluded.block_id, checksum = excluded.checksum;
 -- sessions.put × 1
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq, kind = excluded.kind, origin = excluded.origin, cache_id = excluded.cache_id, head_no = excluded.head_no;
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no, alias_count, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq, kind = excluded.kind, origin = excluded.origin, cache_id = excluded.cache_id, head_no = excluded.head_no, alias_count = excluded.alias_count, checksum = excluded.checksum;
 -- sessions.put × 2
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq, kind = excluded.kind, origin = excluded.origin, cache_id = excluded.cache_id, head_no = excluded.head_no;
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, head_no, alias_count, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent_no = excluded.agent_no, title = excluded.title, status = excluded.status, tags = excluded.tags, metadata = excluded.metadata, request = excluded.request, created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, version = excluded.version, branch = excluded.branch, seq = excluded.seq, chain = excluded.chain, messages = excluded.messages, state_seq = excluded.state_seq, kind = excluded.kind, origin = excluded.origin, cache_id = excluded.cache_id, head_no = excluded.head_no, alias_count = excluded.alias_count, checksum = excluded.checksum;
 -- branches.put × 1
 INSERT INTO branches (session_no, branch, seq, parent_session_no, parent_branch, cut_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET seq = excluded.seq, parent_session_no = excluded.parent_session_no, parent_branch = excluded.parent_branch, cut_seq = excluded.cut_seq, at = excluded.at;
 -- branches.put × 2
@@ -1236,17 +1275,17 @@ INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, f
 -- heads.put × 2
 INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, branch = excluded.branch, seq = excluded.seq, basis_no = excluded.basis_no, status = excluded.status, chain = excluded.chain, root = excluded.root, final = excluded.final, salt = excluded.salt, final_summary = excluded.final_summary, snapshot_seq = excluded.snapshot_seq, fingerprint = excluded.fingerprint, turn_seq = excluded.turn_seq, cache_id = excluded.cache_id, at = excluded.at;
 -- invocations.put × 1
-INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, type = excluded.type, status = excluded.status, callee_session_no = excluded.callee_session_no, caller_head_before = excluded.caller_head_before, caller_head_after = excluded.caller_head_after, callee_head_before = excluded.callee_head_before, callee_head_after = excluded.callee_head_after, call_seq = excluded.call_seq, label = excluded.label, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_snapshot_seq = excluded.source_snapshot_seq, source_fingerprint = excluded.source_fingerprint, created_at = excluded.created_at, completed_at = excluded.completed_at;
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, type = excluded.type, status = excluded.status, callee_session_no = excluded.callee_session_no, caller_head_before = excluded.caller_head_before, caller_head_after = excluded.caller_head_after, callee_head_before = excluded.callee_head_before, callee_head_after = excluded.callee_head_after, call_seq = excluded.call_seq, label = excluded.label, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_snapshot_seq = excluded.source_snapshot_seq, source_fingerprint = excluded.source_fingerprint, created_at = excluded.created_at, completed_at = excluded.completed_at, checksum = excluded.checksum;
 -- invocations.put × 2
-INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, type = excluded.type, status = excluded.status, callee_session_no = excluded.callee_session_no, caller_head_before = excluded.caller_head_before, caller_head_after = excluded.caller_head_after, callee_head_before = excluded.callee_head_before, callee_head_after = excluded.callee_head_after, call_seq = excluded.call_seq, label = excluded.label, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_snapshot_seq = excluded.source_snapshot_seq, source_fingerprint = excluded.source_fingerprint, created_at = excluded.created_at, completed_at = excluded.completed_at;
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, first_seq, seq) DO UPDATE SET branch = excluded.branch, type = excluded.type, status = excluded.status, callee_session_no = excluded.callee_session_no, caller_head_before = excluded.caller_head_before, caller_head_after = excluded.caller_head_after, callee_head_before = excluded.callee_head_before, callee_head_after = excluded.callee_head_after, call_seq = excluded.call_seq, label = excluded.label, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_snapshot_seq = excluded.source_snapshot_seq, source_fingerprint = excluded.source_fingerprint, created_at = excluded.created_at, completed_at = excluded.completed_at, checksum = excluded.checksum;
 -- derivations.put × 1
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
 -- derivations.put × 2
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET type = excluded.type, source_session_no = excluded.source_session_no, source_head = excluded.source_head, source_branch = excluded.source_branch, source_seq = excluded.source_seq, at = excluded.at;
 -- runs.put × 1
-INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at;
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at, held = excluded.held;
 -- runs.put × 2
-INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at;
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, first_seq = excluded.first_seq, seq = excluded.seq, branch = excluded.branch, parent = excluded.parent, nested = excluded.nested, agent_no = excluded.agent_no, agent_version = excluded.agent_version, toolset = excluded.toolset, status = excluded.status, version = excluded.version, epoch = excluded.epoch, beat = excluded.beat, owner = excluded.owner, iteration = excluded.iteration, checkpoint_seq = excluded.checkpoint_seq, wake_at = excluded.wake_at, waits = excluded.waits, cancel = excluded.cancel, pause_at = excluded.pause_at, stop = excluded.stop, limits = excluded.limits, priority = excluded.priority, lease_ms = excluded.lease_ms, tokens = excluded.tokens, cost_usd = excluded.cost_usd, created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at, held = excluded.held;
 -- signals.put × 1
 INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, seq) DO UPDATE SET branch = excluded.branch, run = excluded.run, name = excluded.name, taken_seq = excluded.taken_seq;
 -- signals.put × 2
@@ -1259,6 +1298,26 @@ INSERT INTO decisions (session_no, seq, branch, run, step_seq, answered_seq) VAL
 INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, agent_no, run, seq) DO UPDATE SET branch = excluded.branch, iteration = excluded.iteration;
 -- checkpoints.put × 2
 INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (session_no, agent_no, run, seq) DO UPDATE SET branch = excluded.branch, iteration = excluded.iteration;
+-- blobs.put × 1
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sha256) DO UPDATE SET size = excluded.size, media = excluded.media, utf8 = excluded.utf8, form = excluded.form, stored = excluded.stored, store = excluded.store, key = excluded.key, refs = excluded.refs, pinned = excluded.pinned, expires_at = excluded.expires_at, epoch = excluded.epoch, condemned = excluded.condemned, created_at = excluded.created_at, body = excluded.body, checksum = excluded.checksum;
+-- blobs.put × 2
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sha256) DO UPDATE SET size = excluded.size, media = excluded.media, utf8 = excluded.utf8, form = excluded.form, stored = excluded.stored, store = excluded.store, key = excluded.key, refs = excluded.refs, pinned = excluded.pinned, expires_at = excluded.expires_at, epoch = excluded.epoch, condemned = excluded.condemned, created_at = excluded.created_at, body = excluded.body, checksum = excluded.checksum;
+-- blob_links.put × 1
+INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT (parent_no, ord) DO NOTHING;
+-- blob_links.put × 2
+INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)), ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT (parent_no, ord) DO NOTHING;
+-- segments.put × 1
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET size = excluded.size, sealed = excluded.sealed, sha256 = excluded.sha256, created_at = excluded.created_at, touched_at = excluded.touched_at, checksum = excluded.checksum;
+-- segments.put × 2
+INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET size = excluded.size, sealed = excluded.sealed, sha256 = excluded.sha256, created_at = excluded.created_at, touched_at = excluded.touched_at, checksum = excluded.checksum;
+-- segment_frames.put × 1
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (segment_id, start) DO UPDATE SET size = excluded.size, stored = excluded.stored, store = excluded.store, key = excluded.key, body = excluded.body, checksum = excluded.checksum;
+-- segment_frames.put × 2
+INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (segment_id, start) DO UPDATE SET size = excluded.size, stored = excluded.stored, store = excluded.store, key = excluded.key, body = excluded.body, checksum = excluded.checksum;
+-- blob_segments.put × 1
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (blob_no, ord) DO NOTHING;
+-- blob_segments.put × 2
+INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (blob_no, ord) DO NOTHING;
 -- session_tags.put × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?) ON CONFLICT (tag, session_no) DO NOTHING;
 -- session_tags.put × 2
@@ -1280,37 +1339,17 @@ INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, ex
 -- state.put × 2
 INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES (?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?), (?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?) ON CONFLICT (session_no, branch, key, seq) DO UPDATE SET ord = excluded.ord, until_seq = excluded.until_seq, value = excluded.value, salt = excluded.salt, expires_at = excluded.expires_at;
 -- boards.put × 1
-INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, agent = excluded.agent, ord = excluded.ord, label = excluded.label, parent = excluded.parent, max_retries = excluded.max_retries, created_at = excluded.created_at, version = excluded.version;
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, agent = excluded.agent, ord = excluded.ord, label = excluded.label, parent = excluded.parent, max_retries = excluded.max_retries, created_at = excluded.created_at, version = excluded.version, checksum = excluded.checksum;
 -- boards.put × 2
-INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, agent = excluded.agent, ord = excluded.ord, label = excluded.label, parent = excluded.parent, max_retries = excluded.max_retries, created_at = excluded.created_at, version = excluded.version;
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, agent = excluded.agent, ord = excluded.ord, label = excluded.label, parent = excluded.parent, max_retries = excluded.max_retries, created_at = excluded.created_at, version = excluded.version, checksum = excluded.checksum;
 -- tasks.put × 1
-INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (board_id, id) DO UPDATE SET title = excluded.title, status = excluded.status, ord = excluded.ord, retry_count = excluded.retry_count, note = excluded.note, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (board_id, id) DO UPDATE SET title = excluded.title, status = excluded.status, ord = excluded.ord, retry_count = excluded.retry_count, note = excluded.note, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at, checksum = excluded.checksum;
 -- tasks.put × 2
-INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (board_id, id) DO UPDATE SET title = excluded.title, status = excluded.status, ord = excluded.ord, retry_count = excluded.retry_count, note = excluded.note, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at;
--- blobs.put × 1
-INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sha256) DO UPDATE SET size = excluded.size, media = excluded.media, utf8 = excluded.utf8, form = excluded.form, stored = excluded.stored, store = excluded.store, key = excluded.key, refs = excluded.refs, pinned = excluded.pinned, expires_at = excluded.expires_at, epoch = excluded.epoch, condemned = excluded.condemned, created_at = excluded.created_at, body = excluded.body;
--- blobs.put × 2
-INSERT INTO blobs (sha256, size, media, utf8, form, stored, store, key, refs, pinned, expires_at, epoch, condemned, created_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sha256) DO UPDATE SET size = excluded.size, media = excluded.media, utf8 = excluded.utf8, form = excluded.form, stored = excluded.stored, store = excluded.store, key = excluded.key, refs = excluded.refs, pinned = excluded.pinned, expires_at = excluded.expires_at, epoch = excluded.epoch, condemned = excluded.condemned, created_at = excluded.created_at, body = excluded.body;
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (board_id, id) DO UPDATE SET title = excluded.title, status = excluded.status, ord = excluded.ord, retry_count = excluded.retry_count, note = excluded.note, version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at, checksum = excluded.checksum;
 -- captures.put × 1
-INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, seq = excluded.seq, request = excluded.request, agent = excluded.agent, agent_session = excluded.agent_session, generation = excluded.generation, diverged = excluded.diverged, cwd = excluded.cwd, config_dir = excluded.config_dir, project_key = excluded.project_key, agent_version = excluded.agent_version, manifest = excluded.manifest, salt = excluded.salt, files = excluded.files, size = excluded.size, stored = excluded.stored, created_at = excluded.created_at, saved_at = excluded.saved_at, expires_at = excluded.expires_at;
+INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, seq = excluded.seq, request = excluded.request, agent = excluded.agent, agent_session = excluded.agent_session, generation = excluded.generation, diverged = excluded.diverged, cwd = excluded.cwd, config_dir = excluded.config_dir, project_key = excluded.project_key, agent_version = excluded.agent_version, manifest = excluded.manifest, salt = excluded.salt, files = excluded.files, size = excluded.size, stored = excluded.stored, created_at = excluded.created_at, saved_at = excluded.saved_at, expires_at = excluded.expires_at, checksum = excluded.checksum;
 -- captures.put × 2
-INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, seq = excluded.seq, request = excluded.request, agent = excluded.agent, agent_session = excluded.agent_session, generation = excluded.generation, diverged = excluded.diverged, cwd = excluded.cwd, config_dir = excluded.config_dir, project_key = excluded.project_key, agent_version = excluded.agent_version, manifest = excluded.manifest, salt = excluded.salt, files = excluded.files, size = excluded.size, stored = excluded.stored, created_at = excluded.created_at, saved_at = excluded.saved_at, expires_at = excluded.expires_at;
--- blob_links.put × 1
-INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT (parent_no, ord) DO NOTHING;
--- blob_links.put × 2
-INSERT INTO blob_links (parent_no, ord, child_no) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)), ((SELECT no FROM blobs WHERE sha256 = ?), ?, (SELECT no FROM blobs WHERE sha256 = ?)) ON CONFLICT (parent_no, ord) DO NOTHING;
--- segments.put × 1
-INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET size = excluded.size, sealed = excluded.sealed, sha256 = excluded.sha256, created_at = excluded.created_at, touched_at = excluded.touched_at;
--- segments.put × 2
-INSERT INTO segments (id, size, sealed, sha256, created_at, touched_at) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET size = excluded.size, sealed = excluded.sealed, sha256 = excluded.sha256, created_at = excluded.created_at, touched_at = excluded.touched_at;
--- segment_frames.put × 1
-INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (segment_id, start) DO UPDATE SET size = excluded.size, stored = excluded.stored, store = excluded.store, key = excluded.key, body = excluded.body;
--- segment_frames.put × 2
-INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (segment_id, start) DO UPDATE SET size = excluded.size, stored = excluded.stored, store = excluded.store, key = excluded.key, body = excluded.body;
--- blob_segments.put × 1
-INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (blob_no, ord) DO NOTHING;
--- blob_segments.put × 2
-INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (blob_no, ord) DO NOTHING;
+INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET session_no = excluded.session_no, seq = excluded.seq, request = excluded.request, agent = excluded.agent, agent_session = excluded.agent_session, generation = excluded.generation, diverged = excluded.diverged, cwd = excluded.cwd, config_dir = excluded.config_dir, project_key = excluded.project_key, agent_version = excluded.agent_version, manifest = excluded.manifest, salt = excluded.salt, files = excluded.files, size = excluded.size, stored = excluded.stored, created_at = excluded.created_at, saved_at = excluded.saved_at, expires_at = excluded.expires_at, checksum = excluded.checksum;
 -- agents.remove × 1
 DELETE FROM agents WHERE id = ?;
 -- agents.remove × 2
@@ -1391,6 +1430,26 @@ DELETE FROM decisions WHERE session_no = ? AND seq = ?;
 DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ? AND seq = ?;
 -- checkpoints.remove × 2
 DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ? AND seq = ?;
+-- blobs.remove × 1
+DELETE FROM blobs WHERE sha256 = ?;
+-- blobs.remove × 2
+DELETE FROM blobs WHERE sha256 = ?;
+-- blob_links.remove × 1
+DELETE FROM blob_links WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
+-- blob_links.remove × 2
+DELETE FROM blob_links WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
+-- segments.remove × 1
+DELETE FROM segments WHERE id = ?;
+-- segments.remove × 2
+DELETE FROM segments WHERE id = ?;
+-- segment_frames.remove × 1
+DELETE FROM segment_frames WHERE segment_id = ? AND start = ?;
+-- segment_frames.remove × 2
+DELETE FROM segment_frames WHERE segment_id = ? AND start = ?;
+-- blob_segments.remove × 1
+DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
+-- blob_segments.remove × 2
+DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
 -- session_tags.remove × 1
 DELETE FROM session_tags WHERE tag = ? AND session_no = ?;
 -- session_tags.remove × 2
@@ -1419,34 +1478,14 @@ DELETE FROM boards WHERE id = ?;
 DELETE FROM tasks WHERE board_id = ? AND id = ?;
 -- tasks.remove × 2
 DELETE FROM tasks WHERE board_id = ? AND id = ?;
--- blobs.remove × 1
-DELETE FROM blobs WHERE sha256 = ?;
--- blobs.remove × 2
-DELETE FROM blobs WHERE sha256 = ?;
 -- captures.remove × 1
 DELETE FROM captures WHERE id = ?;
 -- captures.remove × 2
 DELETE FROM captures WHERE id = ?;
--- blob_links.remove × 1
-DELETE FROM blob_links WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
--- blob_links.remove × 2
-DELETE FROM blob_links WHERE parent_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
--- segments.remove × 1
-DELETE FROM segments WHERE id = ?;
--- segments.remove × 2
-DELETE FROM segments WHERE id = ?;
--- segment_frames.remove × 1
-DELETE FROM segment_frames WHERE segment_id = ? AND start = ?;
--- segment_frames.remove × 2
-DELETE FROM segment_frames WHERE segment_id = ? AND start = ?;
--- blob_segments.remove × 1
-DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
--- blob_segments.remove × 2
-DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
 -- blobs.store × 1
-INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, blobs.created_at) ELSE blobs.checksum END;
 -- blobs.store × 2
-INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END;
+INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, blobs.created_at) ELSE blobs.checksum END;
 -- events.addWords × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
 -- events.addWords × 2
@@ -1476,17 +1515,17 @@ UPDATE sessions SET seq = ?, chain = ?, updated_at = ?, messages = ?, state_seq 
 -- sessions.advance × 2
 UPDATE sessions SET seq = ?, chain = ?, updated_at = ?, messages = ?, state_seq = ? WHERE no = ?;
 -- sessions.create × 1
-INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, status, version, branch, seq, messages, state_seq) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, 'open', 1, 1, 0, 0, 0);
+INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, checksum, status, version, branch, seq, messages, state_seq) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, 'open', 1, 1, 0, 0, 0);
 -- sessions.create × 2
-INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, status, version, branch, seq, messages, state_seq) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, 'open', 1, 1, 0, 0, 0), (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, 'open', 1, 1, 0, 0, 0);
+INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, checksum, status, version, branch, seq, messages, state_seq) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, 'open', 1, 1, 0, 0, 0), (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, 'open', 1, 1, 0, 0, 0);
 -- agents.register × 1
-INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) VALUES (?, ?, ?, ?, 'agent', 1);
+INSERT INTO agents (id, name, created_at, updated_at, checksum, agent_type, version) VALUES (?, ?, ?, ?, ?, 'agent', 1);
 -- agents.register × 2
-INSERT INTO agents (id, name, created_at, updated_at, agent_type, version) VALUES (?, ?, ?, ?, 'agent', 1), (?, ?, ?, ?, 'agent', 1);
+INSERT INTO agents (id, name, created_at, updated_at, checksum, agent_type, version) VALUES (?, ?, ?, ?, ?, 'agent', 1), (?, ?, ?, ?, ?, 'agent', 1);
 -- sessions.restore × 1
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, checksum) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- sessions.restore × 2
-INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, checksum) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- heads.restore × 1
 INSERT INTO heads (id, session_no, branch, seq, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
 -- heads.restore × 2
@@ -1520,9 +1559,9 @@ INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased
 -- snapshots.restore × 2
 INSERT INTO snapshots (session_no, seq, branch, turn_seq, vars, salt, at, erased_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?);
 -- invocations.restore × 1
-INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?);
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at, checksum) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?, ?);
 -- invocations.restore × 2
-INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?);
+INSERT INTO invocations (session_no, first_seq, seq, branch, type, status, callee_session_no, caller_head_before, caller_head_after, callee_head_before, callee_head_after, call_seq, label, source_session_no, source_head, source_snapshot_seq, source_fingerprint, created_at, completed_at, checksum) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?, ?, ?);
 -- derivations.restore × 1
 INSERT INTO derivations (session_no, seq, type, source_session_no, source_head, source_branch, source_seq, at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, (SELECT no FROM sessions WHERE id = ?), (SELECT no FROM heads WHERE id = ?), ?, ?, ?);
 -- derivations.restore × 2
@@ -1536,13 +1575,13 @@ INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, ex
 -- state.restore × 2
 INSERT INTO state (session_no, branch, key, seq, ord, until_seq, value, salt, expires_at) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?);
 -- boards.restore × 1
-INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version, checksum) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?);
 -- boards.restore × 2
-INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO boards (id, session_no, agent, ord, label, parent, max_retries, created_at, version, checksum) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?);
 -- tasks.restore × 1
-INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- tasks.restore × 2
-INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO tasks (board_id, id, title, status, ord, retry_count, note, version, created_at, updated_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- session_tags.restore × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, (SELECT no FROM sessions WHERE id = ?));
 -- session_tags.restore × 2
@@ -1556,9 +1595,9 @@ INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions 
 -- remains.restore × 2
 INSERT INTO remains (session_no, branch, upto) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?), ((SELECT no FROM sessions WHERE id = ?), ?, ?) ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto;
 -- runs.restore × 1
-INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at, held) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- runs.restore × 2
-INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO runs (id, session_no, first_seq, seq, branch, parent, nested, agent_no, agent_version, toolset, status, version, epoch, beat, owner, iteration, checkpoint_seq, wake_at, waits, cancel, pause_at, stop, limits, priority, lease_ms, tokens, cost_usd, created_at, updated_at, ended_at, held) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- signals.restore × 1
 INSERT INTO signals (session_no, seq, branch, run, name, taken_seq) VALUES ((SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?);
 -- signals.restore × 2
@@ -1572,9 +1611,9 @@ INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALU
 -- checkpoints.restore × 2
 INSERT INTO checkpoints (session_no, agent_no, run, seq, branch, iteration) VALUES ((SELECT no FROM sessions WHERE id = ?), (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?), ((SELECT no FROM sessions WHERE id = ?), (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?);
 -- captures.restore × 1
-INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at, checksum) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
 -- captures.restore × 2
-INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO captures (id, session_no, seq, request, agent, agent_session, generation, diverged, cwd, config_dir, project_key, agent_version, manifest, salt, files, size, stored, created_at, saved_at, expires_at, checksum) VALUES (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?), (?, (SELECT no FROM sessions WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?, ?);
 -- heads.restore.basis_no × 1
 UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;
 -- heads.restore.basis_no × 2
@@ -1583,3 +1622,7 @@ UPDATE heads SET basis_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id =
 UPDATE sessions SET head_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;
 -- sessions.restore.head_no × 2
 UPDATE sessions SET head_no = (SELECT h.no FROM heads h WHERE h.id = ?) WHERE id = ?;
+-- sessions.restore.alias_count × 1
+UPDATE sessions SET alias_count = sessions.alias_count + ? WHERE id = ?;
+-- sessions.restore.alias_count × 2
+UPDATE sessions SET alias_count = sessions.alias_count + ? WHERE id = ?;

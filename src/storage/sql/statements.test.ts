@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type Ground } from "../../../test/engines.ts";
 import { TABLES, type TableShape } from "../../contracts/rows.ts";
-import { RESTORE, RESTORE_BASIS, RESTORE_HEAD } from "./archive.ts";
+import { RESTORE, RESTORE_ALIASES, RESTORE_BASIS, RESTORE_HEAD } from "./archive.ts";
 import { AGENT_LOOKUP, BLOB_LOOKUP, SESSION_LOOKUP } from "./commit.ts";
 import type { BulkSpec, Dialect } from "./driver.ts";
 import { postgres, renderTogether } from "./postgres/dialect.ts";
@@ -19,7 +19,7 @@ const BULKS: readonly BulkSpec[] = [
   ...Object.values(REMOVE),
   ...Object.values(single),
   ...Object.values(RESTORE),
-  ...[RESTORE_BASIS, RESTORE_HEAD],
+  ...[RESTORE_BASIS, RESTORE_HEAD, RESTORE_ALIASES],
 ];
 
 /** The one statement of a durable append to sessions a PostgreSQL handle remembers. */

@@ -6,6 +6,7 @@ import * as archive from "./archive.ts";
 import * as blobs from "./blobs.ts";
 import * as captures from "./captures.ts";
 import * as check from "./check.ts";
+import * as checksums from "./checksum-checks.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
 import * as lineage from "./lineage.ts";
@@ -36,6 +37,7 @@ export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...references.queries,
   ...stats.queries,
   ...check.queries,
+  ...checksums.queries,
   ...trace.queries,
 };
 

@@ -1,11 +1,14 @@
 // Short contents by their hash. They stand in the rows of their messages, and a hash on the way of every append would
 // cost as much as the rest of it; so this index is derived, lags behind, and is brought up to date by who asks for one.
 
+import { keepCounter } from "./checksum.ts";
+
 /** So much of a hash finds the row, which holds all of it. */
 export const PREFIX = (column: string) => `substr(${column}, 1, 8)`;
 
 const UPTO = "(SELECT n FROM counters WHERE name = 'word_refs')";
 const NEWEST = "coalesce((SELECT max(no) FROM events), 0)";
+const LAST_UP_TO = "(SELECT coalesce(max(no), 0) FROM events WHERE no <= ?)";
 const UNINDEXED = `no > ${UPTO} AND no <= ?`;
 
 const FOUND =
@@ -33,10 +36,10 @@ export const statements = {
     `INSERT INTO word_refs (prefix, event_no) SELECT ${PREFIX("sha256")}, no FROM events WHERE ${UNINDEXED} ` +
     "AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING",
   // No further than there are rows: the numbers behind the last one may be given again.
-  "words.indexed":
-    "UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?) WHERE name = 'word_refs'",
+  // Parameters: up to which row, twice.
+  "words.indexed": `UPDATE counters SET n = ${LAST_UP_TO}, ${keepCounter(LAST_UP_TO)} WHERE name = 'word_refs'`,
   // After rows were deleted: SQLite gives the highest numbers again.
-  "words.shorten": `UPDATE counters SET n = ${NEWEST} WHERE name = 'word_refs' AND n > ${NEWEST}`,
+  "words.shorten": `UPDATE counters SET n = ${NEWEST}, ${keepCounter(NEWEST)} WHERE name = 'word_refs' AND n > ${NEWEST}`,
 } as const;
 
 export const guards = {

@@ -1,5 +1,6 @@
 // PostgreSQL's side of the differences.
 import { rowsText } from "../bulk.ts";
+import { type ChecksumForm, type PartType, renderChecksums } from "../checksum.ts";
 import type { BulkColumn, BulkSpec, Dialect, Param } from "../driver.ts";
 import { LOOKUP, NUL_ESCAPE } from "../driver.ts";
 
@@ -24,7 +25,23 @@ function jsonCell(type: "int" | "real" | "text", i: number): string {
 
 function render(sql: string): string {
   let n = 0;
-  return sql.replace(/\?/g, () => `$${++n}`);
+  return withChecksums(sql).replace(/\?/g, () => `$${++n}`);
+}
+
+/** The same as checksumOf() in core/checksum.ts. */
+const CHECKSUM: ChecksumForm = {
+  before: "left(encode(sha256(convert_to(concat_ws(',', ",
+  after: "), 'UTF8')), 'hex'), 16)",
+  part: (type, value) => (value === "NULL" ? "'n'" : `coalesce(${checksumPart(type, value)}, 'n')`),
+};
+
+function checksumPart(type: PartType, value: string): string {
+  if (type === "int") return `'i' || CAST(CAST(${value} AS BIGINT) AS TEXT)`;
+  return type === "text" ? `'t' || replace(${value}, ',', ',,')` : `'x' || encode(sha256(${value}), 'hex')`;
+}
+
+function withChecksums(sql: string): string {
+  return renderChecksums(sql, CHECKSUM);
 }
 
 /** One array per parameter, unnested to rows: any number of rows is one statement with one text. A single row is plain. */
@@ -159,7 +176,7 @@ export function renderTogether(steps: readonly { readonly spec: BulkSpec; readon
     offset += given(spec).length;
     return isStore ? `stored AS (${text} RETURNING no, sha256)` : `w${i} AS (${text})`;
   });
-  return `WITH ${[...parts, ...rest].join(", ")} ${held}`;
+  return withChecksums(`WITH ${[...parts, ...rest].join(", ")} ${held}`);
 }
 
 /** How a row finds the number of its blob: see specs.ts. */
@@ -200,7 +217,7 @@ export const postgres: Dialect = {
   render,
   // Locks are taken in the order of the row numbers, so that two batches never wait for each other in a circle.
   renderLookup: (sql, lock) => `${sql.replace(LOOKUP, "= ANY($1)")}${lock ? " ORDER BY no FOR UPDATE" : ""}`,
-  renderBulk,
+  renderBulk: (spec, width) => withChecksums(renderBulk(spec, width)),
   lockRow: " FOR UPDATE",
   greater: (a, b) => `greatest(${a}, ${b})`,
   // Every commit reads the schema's version and so has this table until it ends (schema-fence.ts). A commit that waits for

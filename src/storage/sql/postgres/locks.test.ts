@@ -91,7 +91,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
         sessions: [{ id: "s", mode: "existing", at }],
         writes: [
           { op: "run", statement: "allMessages.erase", params: [no] },
-          { op: "run", statement: "session.tombstone", params: [at, no] },
+          { op: "run", statement: "session.tombstone", params: [at, at, no] },
         ],
       });
       const [after] = await storage.query("session.get", "s");
@@ -127,7 +127,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
         solo: true,
         sessions: [{ id: "s", mode: "existing", at }],
         guards,
-        writes: [{ op: "run", statement: "session.tombstone", params: [at, row?.no ?? 0] }],
+        writes: [{ op: "run", statement: "session.tombstone", params: [at, at, row?.no ?? 0] }],
       });
       expect(ours).toMatchObject({ ok: true, events: [{ seq: 3 }] });
       expect(theirs).toMatchObject({ ok: false, refused: { reason: "guard", actual: 3 } });
@@ -198,7 +198,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       const touch: Commit = {
         agents,
         guards: [{ check: "agent.version", key: ["a"], expect: 1 }],
-        writes: [{ op: "run", statement: "agent.touch", params: [at, "a"] }],
+        writes: [{ op: "run", statement: "agent.touch", params: [at, at, "a"] }],
       };
       const { ours, theirs } = await amid(touch, touch);
       expect(ours).toMatchObject({ ok: true });

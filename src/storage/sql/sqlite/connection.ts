@@ -1,6 +1,7 @@
 // One connection to a SQLite database: its statements are prepared once, and rows that hold what we never write can be read.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Param, Row } from "../driver.ts";
+import { addChecksumFunction } from "./checksum-function.ts";
 import { sqlite } from "./dialect.ts";
 import { isOutOfRange } from "./errors.ts";
 
@@ -19,6 +20,7 @@ export class Connection {
 
   constructor(path: string) {
     this.db = new DatabaseSync(path);
+    addChecksumFunction(this.db);
   }
 
   statement(text: string): StatementSync {

@@ -1,14 +1,18 @@
 // SQLite's side of the differences.
 import { rowsText } from "../bulk.ts";
+import { type ChecksumForm, renderChecksums } from "../checksum.ts";
 import type { Dialect } from "../driver.ts";
 import { LOOKUP, NUL_ESCAPE } from "../driver.ts";
+
+/** A function of ours: see checksum-function.ts. */
+const CHECKSUM: ChecksumForm = { before: "holdfast_checksum(", after: ")", part: (_, value) => value };
 
 /**
  * SQLite writes the value of a bare `LIMIT ?` into the program it compiles, and so compiles anew whenever one is bound: that
  * takes ten times as long as most of these reads. It does not look inside of a CAST.
  */
 function render(sql: string): string {
-  return sql.replaceAll("LIMIT ?", "LIMIT CAST(? AS INTEGER)");
+  return renderChecksums(sql, CHECKSUM).replaceAll("LIMIT ?", "LIMIT CAST(? AS INTEGER)");
 }
 
 export const sqlite: Dialect = {
@@ -23,7 +27,7 @@ export const sqlite: Dialect = {
   },
   render,
   renderLookup: (sql) => sql.replace(LOOKUP, "= ?"),
-  renderBulk: rowsText,
+  renderBulk: (spec, width) => renderChecksums(rowsText(spec, width), CHECKSUM),
   lockRow: "",
   greater: (a, b) => `max(${a}, ${b})`,
   excludeCommits: [],

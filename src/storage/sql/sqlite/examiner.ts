@@ -108,11 +108,14 @@ function damage(part: "index" | "page", name: string | null, message: string) {
 type Schema = ReadonlyMap<string, SchemaRow>;
 let known: Schema | null = null;
 
+const CHANGES_ROWS = /^\s*(INSERT|UPDATE)\b/;
+
 /** What the migrations make of an empty database. */
 function expectedSchema(): Schema {
   if (known !== null) return known;
   const db = new DatabaseSync(":memory:");
-  for (const { up } of MIGRATIONS) for (const step of up) db.exec(renderDdl(sqlite, step));
+  const steps = MIGRATIONS.flatMap(({ up }) => up).filter((step) => !CHANGES_ROWS.test(step));
+  for (const step of steps) db.exec(renderDdl(sqlite, step));
   const rows = db.prepare(SCHEMA).all() as unknown as readonly SchemaRow[];
   db.close();
   known = new Map(rows.map((row) => [row.name, row]));

@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { Param, Row } from "../driver.ts";
 import type { BulkText } from "./bulk-texts.ts";
+import { ADD_CHECKSUM_FUNCTION } from "./checksum-function.ts";
 import type { PackedRows } from "./packed-rows.ts";
 
 /**
@@ -56,6 +57,7 @@ const verbs = {
     if (!isSame()) return [{ isSame: 0 }];
     db = new DatabaseSync(path);
     for (const pragma of pragmas) db.exec("PRAGMA " + pragma);
+    ${ADD_CHECKSUM_FUNCTION}
     return [{ isSame: isSame() ? 1 : 0 }];
   },
   stage({ id, texts, packed }) {

@@ -1,0 +1,122 @@
+// Checksums of rows: the only proof of columns that no log, no hash and no other row repeats.
+import type { OwnedChecksumTable, StoreChecksumRow, StoreChecksumTable } from "../contracts/checksum-queries.ts";
+import type { Queries } from "../contracts/queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { toRef } from "../core/bytes.ts";
+import { rowId } from "../core/row-id.ts";
+import type { Look } from "./findings.ts";
+import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+
+const OWNED: readonly OwnedChecksumTable[] = ["sessions", "boards", "tasks", "invocations", "captures"];
+
+/** The session's own row, a tombstone as well, and the rows that belong to it. */
+export async function checkSessionChecksums(
+  storage: Storage,
+  look: Look,
+  { no, id }: { readonly no: number; readonly id: string },
+): Promise<void> {
+  if (look.wants("checksum-wrong")) {
+    for (const table of OWNED) {
+      for (const { name, seq } of await storage.query(`checksums.${table}`, no, PAGE)) {
+        look.report("checksum-wrong", [name ?? rowId(id, seq ?? 0)], { table });
+      }
+    }
+  }
+  for (const row of await storage.query("check.held", no, PAGE)) {
+    look.report("row-mismatch", [row.id], { table: "runs", column: "held" });
+  }
+  if (!look.wants("alias-missing")) return;
+  for (const { stored, counted } of await storage.query("check.aliasCount", no)) {
+    if (stored !== counted) look.report("alias-missing", [id], { stored, counted });
+  }
+}
+
+/** What belongs to no session. */
+export async function checkStoreChecksums(storage: Storage, look: Look): Promise<void> {
+  if (!look.wants("checksum-wrong")) return;
+  await checkCounted(storage, look);
+  await each(
+    storage,
+    look,
+    "agents",
+    [BEFORE_ALL],
+    ({ no }) => [no],
+    ({ id }) => id,
+  );
+  await each(
+    ...([storage, look, "agent_blocks", [BEFORE_ALL, BEFORE_ALL]] as const),
+    ({ agent_no, ord }) => [agent_no, ord],
+    ({ block_id }) => block_id,
+  );
+  await each(
+    storage,
+    look,
+    "blocks",
+    [""],
+    ({ id }) => [id],
+    ({ id }) => id,
+  );
+  await each(
+    ...([storage, look, "block_versions", ["", BEFORE_ALL]] as const),
+    ({ block_id, version }) => [block_id, version],
+    ({ block_id, version }) => `${block_id}#${version}`,
+  );
+  await each(
+    storage,
+    look,
+    "segments",
+    [""],
+    ({ id }) => [id],
+    ({ id }) => id,
+  );
+  await each(
+    ...([storage, look, "segment_frames", ["", BEFORE_ALL]] as const),
+    ({ segment_id, start }) => [segment_id, start],
+    ({ segment_id }) => segment_id,
+  );
+  await each(
+    storage,
+    look,
+    "blobs",
+    [BEFORE_ALL],
+    ({ no }) => [no],
+    ({ sha256 }) => toRef(sha256),
+  );
+}
+
+/** The store's own rows, and columns that collections count on and that no checksum covers. */
+async function checkCounted(storage: Storage, look: Look): Promise<void> {
+  for (const { name } of await storage.query("checksums.counters")) {
+    look.report("checksum-wrong", [name], { table: "counters" });
+  }
+  if ((await storage.query("checksums.meta")).length === 0) {
+    look.report("checksum-wrong", ["store_id", "created_at"], { table: "holdfast_meta" });
+  }
+  for await (const { sha256, proven } of rowsOf<Queries["check.epochs"]["row"]>((last) =>
+    storage.query("check.epochs", last?.no ?? BEFORE_ALL, PAGE),
+  )) {
+    if (proven !== 1) look.report("row-mismatch", [toRef(sha256)], { table: "blobs", column: "epoch" });
+  }
+}
+
+/** On SQLite the checksum stands behind the body of a row, which is read through to reach it. */
+const PAGE_WITH_BODIES = 50;
+const WITH_BODIES: ReadonlySet<StoreChecksumTable> = new Set<StoreChecksumTable>(["blobs", "segment_frames"]);
+
+async function each<T extends StoreChecksumTable>(
+  storage: Storage,
+  look: Look,
+  table: T,
+  first: readonly (number | string)[],
+  keyOf: (row: StoreChecksumRow<T>) => readonly (number | string)[],
+  nameOf: (row: StoreChecksumRow<T>) => string,
+): Promise<void> {
+  const limit = WITH_BODIES.has(table) ? PAGE_WITH_BODIES : PAGE;
+  for (let after = first; ; ) {
+    const rows = (await storage.query(`checksums.${table}`, ...after, limit)) as readonly StoreChecksumRow<T>[];
+    for (const row of rows) if (row.proven !== 1) look.report("checksum-wrong", [nameOf(row)], { table });
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < limit) return;
+    after = keyOf(last);
+  }
+}

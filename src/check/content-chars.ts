@@ -1,0 +1,39 @@
+// How many characters the messages say that a blob has which is their content, by the number of the blob. It is compared when
+// the blob is read: no index leads from a blob to its messages. Four bytes for each blob: a store may have many millions.
+import { BlobSet } from "./blob-set.ts";
+
+/** More than any message has. */
+const MOST = 2 ** 32 - 1;
+/** Beyond this a number is damage, and no blob has it. */
+const DENSE_MAX = 2 ** 28;
+
+export class ContentChars {
+  readonly #contents = new BlobSet();
+  #counts = new Uint32Array(1024);
+
+  /** False when another message said something else of the same blob. */
+  add(no: number, chars: number | null): boolean {
+    const known = this.#contents.has(no) ? this.of(no) : null;
+    this.#contents.add(no);
+    const isPlausible = chars !== null && Number.isSafeInteger(chars) && chars >= 0 && chars < MOST;
+    if (!isPlausible || no < 0 || no >= DENSE_MAX) return chars === null || isPlausible;
+    if (known !== null) return known === chars;
+    if (no >= this.#counts.length) {
+      const grown = new Uint32Array(Math.max(this.#counts.length * 2, no + 1));
+      grown.set(this.#counts);
+      this.#counts = grown;
+    }
+    this.#counts[no] = chars + 1;
+    return true;
+  }
+
+  has(no: number): boolean {
+    return this.#contents.has(no);
+  }
+
+  /** null: no message said. */
+  of(no: number): number | null {
+    const count = this.#counts[no] ?? 0;
+    return count === 0 ? null : count - 1;
+  }
+}
