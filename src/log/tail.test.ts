@@ -274,6 +274,38 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     await here.storage.close();
   });
 
+  test("LG7 a tail that shares a read still gets what was written while that read was answered", async () => {
+    const ground = await fresh(engine);
+    const { driver } = ground;
+    let gate: Promise<void> | null = null;
+    const slow: Driver = {
+      ...bound(driver),
+      read: async (sql, params) => {
+        const rows = await driver.read(sql, params);
+        if (sql === QUERIES["events.read"] && gate !== null) await gate;
+        return rows;
+      },
+    };
+    const here = handle(slow, lookingEvery(NEVER_MS));
+    await create(here, "s");
+    await write(here, "s");
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const first = new Reader(here, "s");
+    await sleep(20);
+    // The read has found two events and is not answered yet.
+    await write(here, "s");
+    const second = new Reader(here, "s");
+    await sleep(20);
+    gate = null;
+    open();
+    await until(() => [first, second].every(({ seqs }) => seqs.length === 3));
+    await Promise.all([first, second].map((reader) => reader.stop()));
+    await here.storage.close();
+  });
+
   test("LG7 a tail whose read failed reads again when the store answers", async () => {
     const ground = await fresh(engine);
     const environment = simulatedEnvironment(1);
