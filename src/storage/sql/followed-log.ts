@@ -6,7 +6,7 @@ import type { LogFollower, LogMark } from "../../contracts/storage.ts";
  * After readers were woken the log rests, so long for each of them, and what is written meanwhile reaches them together:
  * very many readers of one log must leave time for those that write to it. Few readers are woken at once.
  */
-const REST_MS = 0.04;
+const REST_MS = 0.02;
 const SHORTEST_REST_MS = 1;
 
 interface Waiter {
