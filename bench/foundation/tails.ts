@@ -2,27 +2,68 @@
 import * as path from "node:path";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
-import { alternate, compare } from "../measure.ts";
+import { alternate, compare, percentile } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench } from "../suite.ts";
 import { AGENT, fill, messageSource } from "./messages.ts";
 import { type SharedServer, withSchema } from "./postgres.ts";
 
 const TAILS = 1000;
-const APPENDS = 200;
+/** Many times what the waker lets a log rest for: most events must be delivered while others are written. */
+const APPENDS = 1000;
 const ROUNDS = 5;
+/** Of the tails of one session, one in so many looks at the clock for each event: a look costs as much as a delivery. */
+const TAILS_PER_CLOCK = 16;
 
-/** So many tails of the sessions, each waiting for more. */
-async function follow(hf: Holdfast, sessions: readonly string[]) {
+/** When each append was acknowledged, and how much later the tails had its event. */
+class Delays {
+  readonly samples: number[] = [];
+  #acknowledged: number[] = [];
+  #deliveries: { readonly append: number; readonly at: number }[] = [];
+
+  acknowledge(): void {
+    this.#acknowledged.push(performance.now());
+  }
+
+  deliver(append: number): void {
+    this.#deliveries.push({ append, at: performance.now() });
+  }
+
+  endRound(counts: boolean): void {
+    for (const { append, at } of counts ? this.#deliveries : []) {
+      // A tail may have the event before the writer has its answer.
+      this.samples.push(Math.max(0, at - (this.#acknowledged[append] ?? Number.NaN)));
+    }
+    this.#acknowledged = [];
+    this.#deliveries = [];
+  }
+
+  toString(): string {
+    const [half, most] = [0.5, 0.99].map((share) => percentile(this.samples, share).toFixed(1));
+    return `delivered p50 ${half} ms, p99 ${most} ms after the append`;
+  }
+}
+
+/** So many tails of the sessions, each waiting for more. Append n is to session n modulo their number. */
+async function follow(hf: Holdfast, sessions: readonly string[], delays: Delays) {
   const stop = new AbortController();
   let delivered = 0;
-  const read = async (session: string, after: number) => {
+  const count = async (session: string, after: number) => {
     for await (const _ of hf.log.tail(session, { after, signal: stop.signal })) delivered++;
   };
+  const time = async (session: string, after: number, index: number) => {
+    // The first event that a tail gives is the one that says it waits.
+    for await (const { seq } of hf.log.tail(session, { after, signal: stop.signal })) {
+      delivered++;
+      if (seq > after + 1) delays.deliver((seq - after - 2) * sessions.length + index);
+    }
+  };
   const ends = await Promise.all(sessions.map(async (session) => (await hf.log.anchor(session)).seq));
-  const tails = Array.from({ length: TAILS }, (_, i) =>
-    read(sessions[i % sessions.length] ?? "", ends[i % sessions.length] ?? 0),
-  );
+  const tails = Array.from({ length: TAILS }, (_, i) => {
+    const index = i % sessions.length;
+    const [session = "", after = 0] = [sessions[index], ends[index]];
+    return sessions.length > 1 || i % TAILS_PER_CLOCK === 0 ? time(session, after, index) : count(session, after);
+  });
   // A tail has no word for "I wait": an event that all have seen says it.
   const first = messageSource();
   for (const session of sessions) await hf.history.append({ session, agent: AGENT }, first());
@@ -44,22 +85,25 @@ async function measureFanout(metric: string, hf: Holdfast, count: number): Promi
   const next = messageSource();
   const sessions = Array.from({ length: count }, (_, i) => `${metric}-${i}`);
   for (const session of sessions) await fill(hf, session, 1, next);
-  const append = async () => {
+  const delays = new Delays();
+  const append = async (acknowledge = () => {}) => {
     const start = performance.now();
     for (let n = 0; n < APPENDS; n++) {
       await hf.history.append({ session: sessions[n % sessions.length] ?? "", agent: AGENT }, next());
+      acknowledge();
     }
     return (APPENDS / (performance.now() - start)) * 1000;
   };
   const [ours = [], alone = []] = await alternate(ROUNDS, [
-    async () => {
-      const tails = await follow(hf, sessions);
-      const rate = await append();
+    async (round) => {
+      const tails = await follow(hf, sessions, delays);
+      const rate = await append(() => delays.acknowledge());
       await tails.all(count === 1 ? APPENDS * TAILS : APPENDS);
       await tails.end();
+      delays.endRound(round >= 0);
       return rate;
     },
-    append,
+    () => append(),
   ]);
   const of = count === 1 ? "one session" : `${count} sessions`;
   return {
@@ -67,7 +111,7 @@ async function measureFanout(metric: string, hf: Holdfast, count: number): Promi
     unit: "/s",
     ...compare(ours, alone),
     targets: [{ of: "ratio", must: "atLeast", limit: 0.5 }],
-    note: `appends a second, one after the other, with ${TAILS} tails of ${of} in the same process; baseline: with none`,
+    note: `appends a second, one after the other, with ${TAILS} tails of ${of} in the same process; ${delays}; baseline: with none`,
   };
 }
 

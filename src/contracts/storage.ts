@@ -43,15 +43,24 @@ export interface Storage {
   close(): Promise<void>;
 }
 
+/** How much was known of a log when a reader took the mark; only the storage can tell more from it. */
+export interface LogMark {
+  readonly log: object | null;
+  readonly news: number;
+}
+
 /**
  * Tells one reader when to read a session's log again. It may tell late, when a notification was lost, and always tells.
  * The reader takes a mark, reads, and waits for what is new since the mark.
  */
 export interface LogFollower {
   /** Taken before a read: what is written from here on is either read or told. */
-  mark(): number;
-  /** Resolves when the log is longer than `after`, or the session or the store is gone, and also after stop(). */
-  grown(after: number, mark: number): Promise<void>;
+  mark(): LogMark;
+  /**
+   * Resolves when the log is longer than `after`, or the session or the store is gone, and also after stop(). The mark may be
+   * that of another follower of the session whose read this one shares.
+   */
+  grown(after: number, mark: LogMark): Promise<void>;
   /** Resolves when the store answers again: for a reader whose read failed. */
   looked(): Promise<void>;
   stop(): void;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Environment } from "../contracts/environment.ts";
 import { realEnvironment } from "./environment.ts";
-import { type InterruptibleWork, runInSlices, TimeSlice } from "./time-slice.ts";
+import { type InterruptibleWork, runInSlices, SampledSlice, TimeSlice } from "./time-slice.ts";
 
 function handMoved() {
   let now = 0;
@@ -94,4 +94,30 @@ test("ST15 work that is interrupted gives what it gives at once, also under a cl
   };
   expect(await runInSlices(adding(), new TimeSlice(environment))).toBe(5050);
   expect(passes).toBe(100);
+});
+
+test("ST15 quick steps look at the clock now and then, slow steps every time", () => {
+  const loop = handMoved();
+  let looks = 0;
+  const { monotonic } = loop.environment;
+  const slice = new SampledSlice({
+    ...loop.environment,
+    monotonic: () => {
+      looks++;
+      return monotonic();
+    },
+  });
+  const take = (steps: number, ms: number) => {
+    looks = 0;
+    for (let n = 0; n < steps; n++) {
+      if (slice.isSpent) return n;
+      loop.spend(ms);
+    }
+    return steps;
+  };
+  expect(take(1000, 0.001)).toBe(1000);
+  expect(looks).toBeLessThan(200);
+  // From here on a slow step is noticed after those that were not looked at.
+  take(17, 0.1);
+  expect(take(1000, 1)).toBeLessThanOrEqual(10);
 });

@@ -87,6 +87,39 @@ export class TimeSlice {
   }
 }
 
+/** Of steps that take less than this, only every 16th looks at the clock. */
+const QUICK_MS = 0.01;
+const QUICK_STEPS = 16;
+
+/** A slice for steps that may cost less than a look at the clock. All that share it take steps of the same work. */
+export class SampledSlice {
+  readonly #environment: Environment;
+  readonly #slice: TimeSlice;
+  #lookedAt = 0;
+  #stepsToLook = 1;
+  #steps = 0;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    this.#slice = new TimeSlice(environment);
+  }
+
+  /** Asked before every step. */
+  get isSpent(): boolean {
+    if (++this.#steps < this.#stepsToLook) return false;
+    const now = this.#environment.monotonic();
+    const isQuick = now - this.#lookedAt < QUICK_MS * this.#steps;
+    this.#stepsToLook = isQuick ? QUICK_STEPS : 1;
+    this.#lookedAt = now;
+    this.#steps = 0;
+    return this.#slice.isSpent;
+  }
+
+  pause(): Promise<void> {
+    return this.#slice.pause();
+  }
+}
+
 /** Long work that says by `yield` where it may be interrupted. */
 export type InterruptibleWork<T> = Generator<void, T, void>;
 

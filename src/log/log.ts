@@ -7,7 +7,6 @@ import {
   type Log,
   type LogEvent,
   type ReadRange,
-  type TailOptions,
   type VerifyReport,
 } from "../contracts/log.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
@@ -16,7 +15,6 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { envelope } from "../core/chain.ts";
 import {
-  checkArray,
   checkId,
   checkInt,
   checkLimit,
@@ -46,9 +44,11 @@ import { existingSession } from "../core/existing.ts";
 import { lineTo } from "../core/lineage.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { findAt } from "../sessions/find.ts";
-import { type Locate, withoutHead } from "../sessions/locate.ts";
+import type { Locate } from "../sessions/locate.ts";
+import { checkTypes } from "./event-types.ts";
 import { verifyInherited } from "./inherited.ts";
 import { SharedReads } from "./shared-reads.ts";
+import { Tail } from "./tail.ts";
 import { verifyChain } from "./verify.ts";
 
 const PAGE = 1000;
@@ -58,7 +58,7 @@ export function createLog(storage: Storage, payloads: Payloads, locate: Locate):
   const reads = new SharedReads(storage, eventOf);
   return {
     read: async (at, range) => read(storage, await locate(at), range),
-    tail: (at, options) => tail(storage, reads, locate(at), options),
+    tail: (at, options) => new Tail(reads, () => locate(at), options),
     verify: async (at, options) => {
       const given = checkRecord(options, "options", ["from", "anchor", "inherited"]);
       const from = given.from === undefined ? undefined : checkAnchor(given.from, "from");
@@ -88,11 +88,6 @@ function checkAnchor(value: unknown, what: string): Anchor {
     seq: checkInt(given.seq, `${what}.seq`, 0, Number.MAX_SAFE_INTEGER),
     hash,
   };
-}
-
-export function checkTypes(types: unknown): ReadonlySet<string> | null {
-  if (types === undefined) return null;
-  return new Set(checkArray(types, "types", "page").map((type, i) => checkId(type, `types[${i}]`)));
 }
 
 /** A session's log up to where a locator points: all of it, or what lies on the line that leads to a head. */
@@ -199,54 +194,6 @@ async function withInherited(
     return { ok: false, session, badSeq: seq, source, reason: why, events };
   }
   return report;
-}
-
-const READ_TO_HEAD = "log.read() reads up to it; `after` says where a tail begins.";
-
-async function* tail(
-  storage: Storage,
-  reads: SharedReads,
-  locating: Promise<Locator>,
-  options: TailOptions | undefined,
-): AsyncGenerator<LogEvent> {
-  const session = withoutHead(await locating, "a log is followed as it grows", READ_TO_HEAD);
-  const given = checkRecord(options, "options", ["after", "types", "signal"]);
-  const types = checkTypes(given.types);
-  const signal = given.signal as AbortSignal | undefined;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-  const start = given.after === undefined ? 0 : given.after;
-  let after =
-    start === "end"
-      ? (await existingSession(storage, session)).seq
-      : checkInt(start, "after", 0, Number.MAX_SAFE_INTEGER);
-  await existingSession(storage, session);
-  const slice = new TimeSlice(storage.environment);
-  const follower = storage.follow(session);
-  const stop = () => follower.stop();
-  signal?.addEventListener("abort", stop, { once: true });
-  try {
-    while (!signal?.aborted) {
-      const mark = follower.mark();
-      const page = await reads.next(session, after);
-      if (page === "gone") return;
-      if (page === "unreachable") {
-        await follower.looked();
-        continue;
-      }
-      for (const [i, { seq, type }] of page.rows.entries()) {
-        if (slice.isSpent) await slice.pause();
-        if (signal?.aborted) return;
-        after = seq;
-        if (types !== null && !types.has(type)) continue;
-        yield page.event(i);
-        if (signal?.aborted) return;
-      }
-      if (!page.isFull) await follower.grown(after, mark);
-    }
-  } finally {
-    signal?.removeEventListener("abort", stop);
-    follower.stop();
-  }
 }
 
 async function readNote(storage: Storage, payloads: Payloads, at: Locator, seq: number): Promise<JsonObject | null> {

@@ -1,20 +1,30 @@
 // Reads of the log for tails: tails of one session that are woken together share one read, and what it gave is decoded
-// once for all of them. A tail that lags behind reads for itself, so nothing is kept for it.
+// once for all of them. A tail that lags behind by more than a page reads for itself, so nothing is kept for it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import type { EventRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { LogMark, Storage } from "../contracts/storage.ts";
+import { SampledSlice } from "../core/time-slice.ts";
 
 const PAGE = 1000;
+/** So long the page that was read last stays for the tails that come to it later, and not longer than twice that. */
+const KEEP_MS = 100;
+
+export type EventResult = IteratorYieldResult<LogEvent>;
 
 /** A page of a session's log. */
 export class EventPage {
   readonly rows: readonly EventRow[];
+  readonly #after: number;
+  /** Taken before the page was read. */
+  readonly mark: LogMark;
   readonly #decode: (row: EventRow) => LogEvent;
-  readonly #events: LogEvent[] = [];
+  readonly #results: Promise<EventResult>[] = [];
 
-  constructor(rows: readonly EventRow[], decode: (row: EventRow) => LogEvent) {
+  constructor(rows: readonly EventRow[], after: number, mark: LogMark, decode: (row: EventRow) => LogEvent) {
     this.rows = rows;
+    this.#after = after;
+    this.mark = mark;
     this.#decode = decode;
   }
 
@@ -23,15 +33,44 @@ export class EventPage {
     return this.rows.length >= PAGE;
   }
 
-  /** Decoded when the first tail comes to it, so that every tail gives what is before a row that cannot be decoded. */
-  event(index: number): LogEvent {
-    const known = this.#events[index];
+  get lastSeq(): number {
+    return this.#rowAt(this.rows.length - 1).seq;
+  }
+
+  /** Whether the event that follows this seq is in it. */
+  holdsNext(after: number): boolean {
+    return this.rows.length > 0 && this.#after <= after && after < this.lastSeq;
+  }
+
+  /** The index of the event that follows this seq. */
+  indexBehind(after: number): number {
+    if (after === this.#after) return 0;
+    const index = after - this.#after;
+    // The seqs of a log that is not damaged have no gaps.
+    return this.rows[index]?.seq === after + 1 ? index : this.rows.findIndex(({ seq }) => seq > after);
+  }
+
+  typeAt(index: number): string {
+    return this.#rowAt(index).type;
+  }
+
+  /**
+   * What every tail answers to the call of next() that comes to this row: one promise for all of them. The row is decoded when
+   * the first tail comes to it, so that every tail gives what is before a row that cannot be decoded.
+   */
+  resultAt(index: number): Promise<EventResult> {
+    const known = this.#results[index];
     if (known !== undefined) return known;
+    const value = freeze(this.#decode(this.#rowAt(index)));
+    const result = Promise.resolve(Object.freeze({ value, done: false as const }));
+    this.#results[index] = result;
+    return result;
+  }
+
+  #rowAt(index: number): EventRow {
     const row = this.rows[index];
     if (row === undefined) throw new Error(`bug: a page of ${this.rows.length} rows has no row ${index}`);
-    const event = freeze(this.#decode(row));
-    this.#events[index] = event;
-    return event;
+    return row;
   }
 }
 
@@ -47,32 +86,58 @@ export type NextPage = EventPage | "gone" | "unreachable";
 
 interface ReadUnderWay {
   readonly after: number;
-  readonly page: Promise<EventPage>;
+  readonly mark: LogMark;
+  readonly page: Promise<EventPage | "gone">;
+}
+
+/** The page that was read last of a session with several tails. */
+interface LatestPage {
+  readonly page: EventPage;
+  isUsed: boolean;
 }
 
 export class SharedReads {
-  readonly #storage: Storage;
+  readonly storage: Storage;
+  readonly slice: SampledSlice;
   readonly #decode: (session: string, row: EventRow) => LogEvent;
+  readonly #tails = new Map<string, number>();
   readonly #underWay = new Map<string, ReadUnderWay>();
+  readonly #latest = new Map<string, LatestPage>();
+  #isSweeping = false;
 
   constructor(storage: Storage, decode: (session: string, row: EventRow) => LogEvent) {
-    this.#storage = storage;
+    this.storage = storage;
+    this.slice = new SampledSlice(storage.environment);
     this.#decode = decode;
   }
 
-  /** The events behind `after`; none when the log ends there. */
-  async next(session: string, after: number): Promise<NextPage> {
+  /** Called by a tail before it reads, and leave() when it ends. */
+  join(session: string): void {
+    this.#tails.set(session, (this.#tails.get(session) ?? 0) + 1);
+  }
+
+  leave(session: string): void {
+    const left = (this.#tails.get(session) ?? 1) - 1;
+    if (left > 0) this.#tails.set(session, left);
+    else this.#tails.delete(session);
+    if (left <= 1) this.#latest.delete(session);
+  }
+
+  /** A page with the events behind `after`, among others; an empty one when the log ends there. */
+  async next(session: string, after: number, mark: LogMark): Promise<NextPage> {
     try {
-      const shared = this.#underWay.get(session);
-      if (shared?.after === after) {
-        const page = await shared.page;
-        // That read may have begun before what woke this tail was written: that it found nothing says nothing.
-        if (page.rows.length > 0) return page;
+      const latest = this.#latest.get(session);
+      if (latest?.page.holdsNext(after)) {
+        latest.isUsed = true;
+        return latest.page;
       }
-      const page = await this.#read(session, after);
-      if (page.rows.length > 0) return page;
-      const [row] = await this.#storage.query("session.get", session);
-      return row === undefined || row.deleted_at !== null ? "gone" : page;
+      for (let shared = this.#underWay.get(session); shared?.after === after; shared = this.#underWay.get(session)) {
+        const page = await shared.page;
+        // If it began before what woke this tail was written, that it found nothing says nothing.
+        const isNewest = shared.mark.log === mark.log && shared.mark.news === mark.news;
+        if (isNewest || (page !== "gone" && page.rows.length > 0)) return page;
+      }
+      return await this.#read(session, after, mark);
     } catch (error) {
       if (error instanceof HoldfastError && error.code === "Closed") return "gone";
       if (error instanceof HoldfastError && error.code === "StoreUnreachable") return "unreachable";
@@ -80,16 +145,48 @@ export class SharedReads {
     }
   }
 
-  #read(session: string, after: number): Promise<EventPage> {
-    const page = this.#storage
-      .query("events.read", session, after, PAGE)
-      .then((rows) => new EventPage(rows, (row) => this.#decode(session, row)));
-    const underWay = { after, page };
+  #read(session: string, after: number, mark: LogMark): Promise<EventPage | "gone"> {
+    const page = this.#readPage(session, after, mark);
+    const underWay = { after, mark, page };
     this.#underWay.set(session, underWay);
     const isOver = () => {
       if (this.#underWay.get(session) === underWay) this.#underWay.delete(session);
     };
     page.then(isOver, isOver);
     return page;
+  }
+
+  async #readPage(session: string, after: number, mark: LogMark): Promise<EventPage | "gone"> {
+    const rows = await this.storage.query("events.read", session, after, PAGE);
+    if (rows.length > 0) {
+      const page = new EventPage(rows, after, mark, (row) => this.#decode(session, row));
+      if ((this.#tails.get(session) ?? 0) > 1) this.#keep(session, page);
+      return page;
+    }
+    const [row] = await this.storage.query("session.get", session);
+    if (row !== undefined && row.deleted_at === null)
+      return new EventPage([], after, mark, (none) => this.#decode(session, none));
+    this.#latest.delete(session);
+    return "gone";
+  }
+
+  #keep(session: string, page: EventPage): void {
+    const kept = this.#latest.get(session);
+    // A tail that is far behind reads its own pages, and the others keep theirs.
+    if (kept !== undefined && kept.page.lastSeq > page.lastSeq) return;
+    this.#latest.set(session, { page, isUsed: true });
+    if (!this.#isSweeping) void this.#sweep();
+  }
+
+  async #sweep(): Promise<void> {
+    this.#isSweeping = true;
+    while (this.#latest.size > 0) {
+      await this.storage.environment.sleep(KEEP_MS);
+      for (const [session, latest] of this.#latest) {
+        if (!latest.isUsed) this.#latest.delete(session);
+        latest.isUsed = false;
+      }
+    }
+    this.#isSweeping = false;
   }
 }

@@ -240,6 +240,55 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     expect((await tail.next()).done).toBe(true);
   });
 
+  test("LG7 a tail that is ended while it waits ends at once, and then gives nothing more", async () => {
+    const ground = await fresh(engine);
+    const here = handle(ground.driver, lookingEvery(NEVER_MS));
+    await create(here, "s");
+    const tail = here.log.tail("s")[Symbol.asyncIterator]();
+    expect((await tail.next()).value).toMatchObject({ seq: 1 });
+    const waiting = tail.next();
+    await sleep(20);
+    await tail.return?.();
+    expect(await waiting).toEqual({ value: undefined, done: true });
+    await write(here, "s");
+    expect(await tail.next()).toEqual({ value: undefined, done: true });
+    await here.storage.close();
+  });
+
+  test("LG7 calls that do not wait for each other are answered in order", async () => {
+    const ground = await fresh(engine);
+    const here = handle(ground.driver, lookingEvery(NEVER_MS));
+    await create(here, "s");
+    const tail = here.log.tail("s", { types: ["note"] })[Symbol.asyncIterator]();
+    const asked = Array.from({ length: 6 }, () => tail.next());
+    for (let n = 0; n < 5; n++) await write(here, "s");
+    const given = await Promise.all(asked.slice(0, 5));
+    expect(given.map(({ value }) => value?.seq)).toEqual([2, 3, 4, 5, 6]);
+    await here.storage.close();
+    expect((await asked[5])?.done).toBe(true);
+  });
+
+  test("LG7 a tail whose events another has just read gives them without a read, each once", async () => {
+    const ground = await fresh(engine);
+    const asked = new Asked();
+    const here = handle(asked.counting(ground.driver), simulatedEnvironment(1));
+    await create(here, "s");
+    for (let n = 0; n < 30; n++) await write(here, "s");
+    const [idle, first, late] = [30, 0, 12].map((after) => here.log.tail("s", { after })[Symbol.asyncIterator]());
+    await idle?.next();
+    await first?.next();
+    asked.forget();
+    const seqs: unknown[] = [];
+    for (let n = 0; n < 19; n++) seqs.push((await late?.next())?.value?.seq);
+    expect(seqs).toEqual(counted(31).slice(12));
+    // It has asked whether there is such a session, and not for events.
+    expect(asked.reads).toEqual(["s"]);
+    await write(here, "s");
+    expect((await late?.next())?.value).toMatchObject({ seq: 32 });
+    for (let n = 2; n <= 32; n++) expect((await first?.next())?.value).toMatchObject({ seq: n });
+    await here.storage.close();
+  });
+
   test("LG7 a tail does not rely on a read that began before what woke it was written", async () => {
     const ground = await fresh(engine);
     const { driver } = ground;
@@ -271,6 +320,38 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     await until(() => early.seqs.length === 2);
     expect((await first).value).toMatchObject({ seq: 2 });
     await early.stop();
+    await here.storage.close();
+  });
+
+  test("LG7 a tail that shares a read still gets what was written while that read was answered", async () => {
+    const ground = await fresh(engine);
+    const { driver } = ground;
+    let gate: Promise<void> | null = null;
+    const slow: Driver = {
+      ...bound(driver),
+      read: async (sql, params) => {
+        const rows = await driver.read(sql, params);
+        if (sql === QUERIES["events.read"] && gate !== null) await gate;
+        return rows;
+      },
+    };
+    const here = handle(slow, lookingEvery(NEVER_MS));
+    await create(here, "s");
+    await write(here, "s");
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const first = new Reader(here, "s");
+    await sleep(20);
+    // The read has found two events and is not answered yet.
+    await write(here, "s");
+    const second = new Reader(here, "s");
+    await sleep(20);
+    gate = null;
+    open();
+    await until(() => [first, second].every(({ seqs }) => seqs.length === 3));
+    await Promise.all([first, second].map((reader) => reader.stop()));
     await here.storage.close();
   });
 

@@ -11,7 +11,8 @@ import { existingSession } from "../core/existing.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import type { Locate } from "../sessions/locate.ts";
 import { CauseReader } from "./causes.ts";
-import { checkTypes, eventOf, logAt } from "./log.ts";
+import { checkTypes } from "./event-types.ts";
+import { eventOf, logAt } from "./log.ts";
 import { rowOf, summaryOf } from "./summary.ts";
 
 const PAGE = 1000;

@@ -3,7 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import postgres from "postgres";
 import { expect, test } from "vitest";
+import { postgresUrl, takeSchema } from "../../test/schemas.ts";
 import { defineAgent, open } from "../index.ts";
 import type { RunWorker } from "./worker.ts";
 
@@ -50,4 +53,33 @@ test("RU13 a worker takes no child of a parent that has ended, and ends what was
   for (const id of [child?.id ?? "", "asked"]) expect((await hf.runs.get(id))?.status).toBe("cancelled");
   await hf.close();
   await rm(folder, { recursive: true });
+});
+
+test("RU13 a claim that waits for a lock delays no other claim, and no look for more work", async () => {
+  const schema = await takeSchema();
+  // Longer than the test may take: a worker that waits for the lock does nothing else in time.
+  const hf = await open(schema.url, { busyMs: 600_000 });
+  const agent = defineAgent({ id: "ada", version: "1", iterate: (it) => it.done(1) });
+  const stuck = await hf.runs.start(agent, { session: "locked", priority: 1 });
+  const first = await Promise.all(["a", "b", "c"].map((session) => hf.runs.start(agent, { session })));
+  const sql = postgres(postgresUrl(), { max: 1, onnotice: () => {} });
+  const name = new URL(schema.url).searchParams.get("schema");
+  const worker = hf.runs.createWorker({ agents: [agent], concurrency: 2, pollMs: 20 });
+  const completed = async (ids: readonly string[]) => {
+    for (const id of ids) while ((await hf.runs.get(id))?.status !== "completed") await sleep(10);
+  };
+  await sql.begin(async (locking) => {
+    await locking.unsafe(`SELECT 1 FROM "${name}".sessions WHERE id = 'locked' FOR UPDATE`);
+    worker.start();
+    await completed(first.map(({ id }) => id));
+    // Those that come while the claim still waits.
+    const second = await Promise.all(["d", "e"].map((session) => hf.runs.start(agent, { session })));
+    await completed(second.map(({ id }) => id));
+    expect((await hf.runs.get(stuck.id))?.status).toBe(stuck.status);
+  });
+  await completed([stuck.id]);
+  await worker.stop();
+  await sql.end();
+  await hf.close();
+  await schema.leave();
 });

@@ -27,6 +27,9 @@ const GRACE_MS = 10_000;
 /** Between two looks: whoever is told all the time still leaves the store to others. */
 const REST_MS = 20;
 
+/** Claims at a time. */
+const CLAIMS = 8;
+
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
@@ -38,6 +41,12 @@ const OF_STORE: ReadonlySet<string> = new Set([
 interface Working {
   readonly execution: Execution;
   readonly done: Promise<void>;
+}
+
+/** A due run that this worker may claim, or end because nobody goes on with it. */
+interface Candidate {
+  readonly row: RunRow;
+  readonly isOurs: boolean;
 }
 
 export class RunWorker implements Worker {
@@ -55,6 +64,9 @@ export class RunWorker implements Worker {
   /** How often in a row the work on a run came to nothing. */
   readonly #failures = new Map<string, number>();
   readonly #gone: () => void;
+  /** Runs that are being claimed, and the claims, each one run after the other. */
+  readonly #claiming = new Set<string>();
+  readonly #claims = new Set<Promise<number>>();
   #running: Promise<void> | null = null;
   #looking: Promise<number> | null = null;
 
@@ -80,6 +92,7 @@ export class RunWorker implements Worker {
   async stop({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#stop.abort();
     await this.#looking?.catch(() => {});
+    await Promise.allSettled(this.#claims);
     const leaving = [...this.#working.values()];
     for (const { execution } of leaving) execution.drain();
     const all = Promise.allSettled(leaving.map(({ done }) => done));
@@ -106,20 +119,59 @@ export class RunWorker implements Worker {
   }
 
   async #look(): Promise<number> {
+    await this.#startClaims();
+    const begun = await Promise.all(this.#claims);
+    return begun.reduce((sum, count) => sum + count, 0);
+  }
+
+  /**
+   * Several claims at a time, so that one that waits for a lock does not delay the others. Each of these goes through the due runs
+   * from where the others have come to, and resolves with the number of runs that it has begun.
+   */
+  async #startClaims(): Promise<void> {
     const { storage } = this.#host;
-    if (this.#working.size >= this.#settings.concurrency) return 0;
+    if (!this.#hasRoom()) return;
     const due = await storage.query("runs.due", storage.environment.now(), PAGE);
     const alive = new Set(due.map(({ id }) => id));
     this.#forget(alive);
-    let begun = 0;
+    const candidates = this.#candidates(due, alive);
+    const room = this.#settings.concurrency - this.#working.size - this.#claiming.size;
+    for (let n = Math.min(room, CLAIMS - this.#claims.size, due.length); n > 0; n--) {
+      const claims = this.#claimEach(candidates).finally(() => this.#claims.delete(claims));
+      this.#claims.add(claims);
+    }
+  }
+
+  /** A run that is being claimed may need a place. */
+  #hasRoom(): boolean {
+    return this.#working.size + this.#claiming.size < this.#settings.concurrency;
+  }
+
+  /** Chosen one by one, when there is room for it: meanwhile another claim may have come to it. */
+  *#candidates(due: readonly RunRow[], alive: ReadonlySet<string>): Generator<Candidate, undefined> {
     for (const row of this.#inOrder(due)) {
-      if (this.#working.size >= this.#settings.concurrency || this.#stop.signal.aborted) break;
-      if (this.#working.has(row.id)) continue;
+      if (this.#working.has(row.id) || this.#claiming.has(row.id)) continue;
       const isOurs = this.#agents.has(row.agent) && this.#isFree(row);
       // Whoever was due a moment ago had not ended; before a child is taken up, its parent is looked at again.
       const isKnown = !isOurs && row.cancel === 0 && (row.parent === null || alive.has(row.parent));
-      if (isKnown || (await this.#isSettled(row)) || !isOurs) continue;
-      if (await this.#take(row)) begun++;
+      if (!isKnown) yield { row, isOurs };
+    }
+  }
+
+  async #claimEach(candidates: Generator<Candidate, undefined>): Promise<number> {
+    let begun = 0;
+    while (this.#hasRoom() && !this.#stop.signal.aborted) {
+      const { value: candidate } = candidates.next();
+      if (candidate === undefined) break;
+      const { row, isOurs } = candidate;
+      this.#claiming.add(row.id);
+      try {
+        if (!(await this.#isSettled(row)) && isOurs && (await this.#take(row))) begun++;
+      } catch (error) {
+        this.#host.storage.environment.log("warn", "worker.claim", { run: row.id, error: String(error) });
+      } finally {
+        this.#claiming.delete(row.id);
+      }
     }
     return begun;
   }
@@ -144,7 +196,8 @@ export class RunWorker implements Worker {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        await this.look();
+        // Not for the claims to end: what becomes due meanwhile is begun meanwhile.
+        await this.#startClaims();
       } catch (error) {
         storage.environment.log("warn", "worker.look", { error: String(error) });
       }

@@ -1,12 +1,12 @@
 // What is known of a session's log that readers follow, and the readers that wait for it to grow.
 import type { Environment } from "../../contracts/environment.ts";
-import type { LogFollower } from "../../contracts/storage.ts";
+import type { LogFollower, LogMark } from "../../contracts/storage.ts";
 
 /**
  * After readers were woken the log rests, so long for each of them, and what is written meanwhile reaches them together:
  * very many readers of one log must leave time for those that write to it. Few readers are woken at once.
  */
-const REST_MS = 0.04;
+const REST_MS = 0.02;
 const SHORTEST_REST_MS = 1;
 
 interface Waiter {
@@ -127,13 +127,14 @@ export class Follower implements LogFollower {
     this.#logs = logs;
   }
 
-  mark(): number {
+  mark(): LogMark {
     if (!this.#isStopped) this.#log = this.#logs.attach(this.#session, this.#log);
-    return this.#log?.news ?? 0;
+    return { log: this.#log, news: this.#log?.news ?? 0 };
   }
 
-  grown(after: number, mark: number): Promise<void> {
-    return this.#wait(after, mark);
+  async grown(after: number, { log, news }: LogMark): Promise<void> {
+    // A log that was dropped and is followed again does not know what was written in between.
+    if (log === this.#log) await this.#wait(after, news);
   }
 
   looked(): Promise<void> {

@@ -6,11 +6,14 @@ import type { Commit } from "../../contracts/storage.ts";
 import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
 import { restoreInSteps } from "./archive.ts";
 import type { Plan, Step } from "./driver.ts";
+import { pieces } from "./pieces.ts";
 import { Script } from "./script.ts";
 
 /** A commit with more rows is large. With fewer, what it takes to treat it so costs more than it saves. */
 const MOST_SMALL_ROWS = 2000;
-const ROWS_PER_STEP = 512;
+/** A step cannot be interrupted. */
+const ROWS_PER_STEP = 256;
+const BYTES_PER_STEP = 256 * 1024;
 const ROWS_PER_TRIP = 2048;
 
 /** The steps of a large commit that do not depend on what is in the store; undefined: it is not large. */
@@ -41,11 +44,7 @@ export function* inTrips(steps: readonly Step[]): Plan<void> {
 }
 
 function split(step: Step): readonly Step[] {
-  if (step.kind !== "bulk" || step.rows.length <= ROWS_PER_STEP) return [step];
+  if (step.kind !== "bulk") return [step];
   const { spec, rows } = step;
-  const steps: Step[] = [];
-  for (let at = 0; at < rows.length; at += ROWS_PER_STEP) {
-    steps.push({ kind: "bulk", spec, rows: rows.slice(at, at + ROWS_PER_STEP) });
-  }
-  return steps;
+  return pieces(rows, ROWS_PER_STEP, BYTES_PER_STEP).map((some) => ({ kind: "bulk", spec, rows: some }));
 }

@@ -12,6 +12,13 @@ export type MakeClient = (own: ClientOptions) => Sql;
 /** How long a server may take to let a client in, and a connection to end. */
 export const CONNECT_MS = 10_000;
 const END_MS = 1000;
+/**
+ * The server plans a prepared statement once, by the size that its tables have then, and keeps that plan until the tables are
+ * analysed. While they grow, the plan may read a table from end to end. So the plans are discarded from time to time:
+ * soon after the connection was opened, then at intervals that double up to the longest.
+ */
+const FIRST_PLANS_MS = 500;
+const LONGEST_PLANS_MS = 16_000;
 
 export interface Address {
   readonly host: readonly string[];
@@ -66,6 +73,8 @@ export class Connection {
   /** Since when it is open, and since when nobody uses it. */
   openedAt = 0;
   idleAt = 0;
+  #plansMs = FIRST_PLANS_MS;
+  #plannedAt = 0;
   /** Statements under way of callers who share it. */
   sharers = 0;
   /** When the answers of these are overdue. */
@@ -110,6 +119,7 @@ export class Connection {
       const rows = await Promise.race([first, failed, late]);
       this.#isOpen = true;
       this.openedAt = this.#environment.monotonic();
+      this.#plannedAt = this.openedAt;
       return rows;
     } catch (error) {
       this.destroy();
@@ -136,6 +146,16 @@ export class Connection {
     if (!this.#isOpen) return Promise.reject(closedError());
     const options = { prepare: prepare && this.#isPrepared };
     return this.#client.unsafe(text, params as never[], options).execute() as unknown as Promise<readonly Row[]>;
+  }
+
+  /** Between two uses: goes with the next statement, which waits for no answer of its own. */
+  discardOldPlans(): void {
+    const now = this.#environment.monotonic();
+    if (!this.#isPrepared || now - this.#plannedAt < this.#plansMs) return;
+    this.#plannedAt = now;
+    this.#plansMs = Math.min(LONGEST_PLANS_MS, this.#plansMs * 2);
+    // If it fails, the connection is lost, and the next statement says so.
+    this.run("DISCARD PLANS").catch(() => {});
   }
 
   /** Several statements without parameters, as one message. */

@@ -13,6 +13,7 @@ function connectionLike(): Connection {
       connection.isOpen = false;
     },
     end: async () => {},
+    discardOldPlans: () => {},
   };
   return connection as unknown as Connection;
 }

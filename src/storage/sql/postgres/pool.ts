@@ -270,6 +270,7 @@ function earliest(due: ReadonlySet<{ readonly at: number }>): number | null {
 }
 
 function granted(connection: Connection, use: Use): Connection {
+  connection.discardOldPlans();
   if (use === "shared") connection.sharers++;
   return connection;
 }

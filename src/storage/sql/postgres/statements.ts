@@ -1,9 +1,11 @@
 // The texts that a plan's steps become, and how rows become their parameters. Texts are made once.
 import type { BulkSpec, Param, Row, Step } from "../driver.ts";
+import { pieces } from "../pieces.ts";
 import type { Connection } from "./connection.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isUnreachable } from "./errors.ts";
 
+/** A parameter is held whole on both sides, so very many rows are sent in several statements. */
 const MOST_ROWS = 2000;
 const MOST_BYTES = 8 * 1024 * 1024;
 const LOCK_MODES = { alone: "SHARE ROW EXCLUSIVE", beside: "ROW EXCLUSIVE" } as const;
@@ -22,7 +24,8 @@ export class StatementTexts {
   /** A plan of one trip that can be said in one statement. */
   together(steps: readonly Step[]): { readonly text: string; readonly params: readonly Param[] } | null {
     const bulks = steps.flatMap((step) => (step.kind === "bulk" && step.rows.length > 0 ? [step] : []));
-    if (bulks.length !== steps.length || bulks.some(({ rows }) => pieces(rows).length > 1)) return null;
+    if (bulks.length !== steps.length || bulks.some(({ rows }) => pieces(rows, MOST_ROWS, MOST_BYTES).length > 1))
+      return null;
     const key = bulks.map(({ spec, rows }) => `${spec.name}${rows.length === 1 ? 1 : 2}`).join(" ");
     let text = this.#trips.get(key);
     if (text === undefined) {
@@ -46,7 +49,9 @@ export class StatementTexts {
         const { one, many } = this.#bulk(step.spec);
         const [row] = step.rows;
         if (step.rows.length === 1 && row !== undefined) return connection.send(one, row);
-        const sent = pieces(step.rows).map((rows) => connection.send(many, columnsOf(step.spec, rows)));
+        const sent = pieces(step.rows, MOST_ROWS, MOST_BYTES).map((rows) =>
+          connection.send(many, columnsOf(step.spec, rows)),
+        );
         return settle(sent).then(() => []);
       }
     }
@@ -85,28 +90,6 @@ export async function settle(sent: readonly Promise<readonly Row[]>[]): Promise<
     if (result.status === "rejected") throw result.reason;
     return result.value;
   });
-}
-
-/** Rows that fit in one statement; a parameter is held whole on both sides, so very many are sent piece by piece. */
-function pieces(rows: readonly (readonly Param[])[]): readonly (readonly (readonly Param[])[])[] {
-  const made: (readonly Param[])[][] = [];
-  let piece: (readonly Param[])[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const size = row.reduce<number>(
-      (sum, param) => sum + (typeof param === "object" && param !== null ? param.byteLength : 16),
-      0,
-    );
-    if (piece.length > 0 && (piece.length >= MOST_ROWS || bytes + size > MOST_BYTES)) {
-      made.push(piece);
-      piece = [];
-      bytes = 0;
-    }
-    piece.push(row);
-    bytes += size;
-  }
-  if (piece.length > 0) made.push(piece);
-  return made;
 }
 
 /** Rows to one array per parameter; a row holds only the parameters, in the order of the columns that take one. */

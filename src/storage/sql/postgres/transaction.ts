@@ -1,6 +1,7 @@
 // Runs a plan on a connection: BEGIN goes with the first trip and COMMIT with the last, so that a plan of one trip is one
 // round trip. How long each may take is bounded on both sides; a transaction that the server ended is never continued.
 import type { Environment } from "../../../contracts/environment.ts";
+import { TimeSlice } from "../../../core/time-slice.ts";
 import { LostRace, type Plan, type Row, type Step, type Trip } from "../driver.ts";
 import type { Connection } from "./connection.ts";
 import { isFatal, silentError } from "./errors.ts";
@@ -12,6 +13,9 @@ const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /** Beside its wait for locks, a trip of ordinary size is answered within that time unless the server hangs. */
 const ANSWER_MS = 10_000;
 const ANSWER_MS_PER_ROW = 5;
+/** So many rows in a step, or steps in a trip, take long to encode. No commit of ordinary size has them. */
+const MANY_ROWS = 100;
+const MANY_STEPS = 32;
 /** Reads, and changes of single rows: those of runs, their leases among them, must not wait long for a hung connection. */
 const QUICK = /^\s*(SELECT|UPDATE (runs|signals|decisions|sessions|agents|captures|counters|segments|state) SET)\b/i;
 
@@ -34,9 +38,11 @@ export interface LockWait {
 
 export class PlanRunner {
   readonly #options: RunnerOptions;
+  readonly #slice: TimeSlice;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#slice = new TimeSlice(options.environment);
   }
 
   async run<T>(connection: Connection, plan: Plan<T>, wait: LockWait): Promise<T> {
@@ -83,10 +89,21 @@ export class PlanRunner {
     steps: readonly Step[],
     last: boolean,
   ): Promise<readonly (readonly Row[])[]> {
-    const sent = [...before, ...steps.map((step) => this.#options.texts.send(connection, step))];
+    const sent = [...before];
+    for (const step of steps) {
+      const isLong = steps.length > MANY_STEPS || (step.kind === "bulk" && step.rows.length >= MANY_ROWS);
+      if (isLong && this.#slice.isSpent) await this.#pause(sent);
+      sent.push(this.#options.texts.send(connection, step));
+    }
     if (last) sent.push(connection.send("COMMIT", []));
     const results = await settle(sent);
     return results.slice(before.length, before.length + steps.length);
+  }
+
+  async #pause(sent: readonly Promise<unknown>[]): Promise<void> {
+    // What fails meanwhile is told when all are settled.
+    for (const one of sent) one.catch(() => {});
+    await this.#slice.pause();
   }
 
   #begin(connection: Connection, { lockMs, onProcess }: LockWait): Promise<readonly Row[]>[] {

@@ -1,0 +1,162 @@
+// A live tail: an iterator over a session's log that waits at the log's end for more. It reads pages and gives them out event
+// by event. Thousands of tails may follow one session: an event that another tail has given already costs no object more.
+import type { Locator } from "../contracts/lineage.ts";
+import type { LogEvent, TailOptions } from "../contracts/log.ts";
+import type { LogFollower, LogMark } from "../contracts/storage.ts";
+import { checkInt, checkRecord, invalid } from "../core/check.ts";
+import { existingSession } from "../core/existing.ts";
+import { withoutHead } from "../sessions/locate.ts";
+import { checkTypes } from "./event-types.ts";
+import type { EventPage, EventResult, SharedReads } from "./shared-reads.ts";
+
+const READ_TO_HEAD = "log.read() reads up to it; `after` says where a tail begins.";
+
+type TailResult = EventResult | IteratorReturnResult<undefined>;
+
+const DONE: TailResult = Object.freeze({ value: undefined, done: true });
+
+/** What a tail has found out before its first read. */
+interface OpenedTail {
+  readonly session: string;
+  readonly types: ReadonlySet<string> | null;
+  readonly follower: LogFollower;
+}
+
+export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
+  readonly #reads: SharedReads;
+  readonly #locate: () => Promise<Locator>;
+  readonly #options: TailOptions | undefined;
+  #opened: OpenedTail | null = null;
+  #isOver = false;
+  /** Ends what the tail has begun; does so once. */
+  #release: () => void = () => {};
+  /** What was read and not yet given, from #index on. */
+  #page: EventPage | null = null;
+  #index = 0;
+  /** The seq behind which the next read begins. */
+  #after = 0;
+  /** Where to wait for more before the next read, because the log ended with the last page; null: read at once. */
+  #mark: LogMark | null = null;
+  /** Calls of next() that wait: they are answered one after the other. */
+  #waiting = 0;
+  #lastAnswer: Promise<unknown> = Promise.resolve();
+
+  constructor(reads: SharedReads, locate: () => Promise<Locator>, options: TailOptions | undefined) {
+    this.#reads = reads;
+    this.#locate = locate;
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<TailResult> {
+    try {
+      const page = this.#waiting === 0 && !this.#reads.slice.isSpent ? this.#page : null;
+      return (page === null ? null : this.#take(page)) ?? this.#enqueue();
+    } catch (error) {
+      return this.throw(error);
+    }
+  }
+
+  /** Ends the tail at once, also for a call of next() that waits. */
+  return(): Promise<TailResult> {
+    this.#end();
+    return Promise.resolve(DONE);
+  }
+
+  throw(error: unknown): Promise<TailResult> {
+    this.#end();
+    return Promise.reject(error);
+  }
+
+  /** The next event of the page; null when nothing is left in it that the caller wants. */
+  #take(page: EventPage): Promise<EventResult> | null {
+    const types = this.#opened?.types ?? null;
+    let index = this.#index;
+    while (index < page.rows.length && types !== null && !types.has(page.typeAt(index))) index++;
+    this.#index = index + 1;
+    if (this.#index >= page.rows.length) {
+      // Not kept while the caller is busy with its last event.
+      this.#page = null;
+      this.#after = page.lastSeq;
+    }
+    return index < page.rows.length ? page.resultAt(index) : null;
+  }
+
+  #enqueue(): Promise<TailResult> {
+    const answer = this.#waiting++ === 0 ? this.#advance() : this.#lastAnswer.then(() => this.#advance());
+    const isAnswered = () => {
+      this.#waiting--;
+    };
+    this.#lastAnswer = answer.then(isAnswered, isAnswered);
+    return answer;
+  }
+
+  async #advance(): Promise<TailResult> {
+    try {
+      while (!this.#isOver) {
+        this.#opened ??= await this.#open();
+        if (this.#reads.slice.isSpent) await this.#reads.slice.pause();
+        const result = this.#page === null ? null : this.#take(this.#page);
+        if (result !== null) return await result;
+        if (this.#page === null && !this.#isOver) await this.#read(this.#opened);
+      }
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    return DONE;
+  }
+
+  async #open(): Promise<OpenedTail> {
+    const { storage } = this.#reads;
+    const session = withoutHead(await this.#locate(), "a log is followed as it grows", READ_TO_HEAD);
+    const given = checkRecord(this.#options, "options", ["after", "types", "signal"]);
+    const types = checkTypes(given.types);
+    const signal = given.signal as AbortSignal | undefined;
+    if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
+    const { after = 0 } = given;
+    if (after !== "end") this.#after = checkInt(after, "after", 0, Number.MAX_SAFE_INTEGER);
+    const { seq } = await existingSession(storage, session);
+    if (after === "end") this.#after = seq;
+    const follower = storage.follow(session);
+    if (signal?.aborted) this.#end();
+    else if (!this.#isOver) this.#start(session, follower, signal);
+    return { session, types, follower };
+  }
+
+  #start(session: string, follower: LogFollower, signal: AbortSignal | undefined): void {
+    const end = () => this.#end();
+    this.#reads.join(session);
+    signal?.addEventListener("abort", end, { once: true });
+    this.#release = () => {
+      this.#release = () => {};
+      this.#reads.leave(session);
+      signal?.removeEventListener("abort", end);
+      follower.stop();
+    };
+  }
+
+  /** Waits for more where the log ended, and reads a page of it. */
+  async #read({ session, follower }: OpenedTail): Promise<void> {
+    if (this.#mark !== null) await follower.grown(this.#after, this.#mark);
+    this.#mark = null;
+    if (this.#isOver) return;
+    const page = await this.#reads.next(session, this.#after, follower.mark());
+    if (this.#isOver) return;
+    if (page === "gone") return this.#end();
+    if (page === "unreachable") return follower.looked();
+    if (!page.isFull) this.#mark = page.mark;
+    if (page.rows.length === 0) return;
+    this.#page = page;
+    this.#index = page.indexBehind(this.#after);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#page = null;
+    this.#release();
+  }
+}
