@@ -14,14 +14,15 @@ export interface Freezes {
   readonly stops: () => boolean;
   /** Asked before each commit: whether what the handle knows of its sessions counts as outdated, so that it takes more trips. */
   readonly isStale: () => boolean;
+  readonly busyMs?: number;
 }
 
-export async function openFreezing(place: string, { stops, isStale }: Freezes): Promise<Holdfast> {
+export async function openFreezing(place: string, { stops, isStale, busyMs = 30_000 }: Freezes): Promise<Holdfast> {
   const url = new URL(place);
   const schema = url.searchParams.get("schema") ?? "";
   url.searchParams.delete("schema");
   const driver = await openPostgres({
-    ...{ url: url.href, schema, durability: "full", poolSize: 3, busyMs: 30_000, environment: realEnvironment() },
+    ...{ url: url.href, schema, durability: "full", poolSize: 3, busyMs, environment: realEnvironment() },
   });
   return openOn(
     {

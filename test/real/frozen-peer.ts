@@ -13,12 +13,15 @@ export interface FrozenTold {
   readonly what: "append" | "run";
   readonly session: string;
   readonly leaseMs?: number;
+  /** Of its handle; 30 s when not given. */
+  readonly busyMs?: number;
 }
 
 const told: FrozenTold = JSON.parse(process.argv[2] ?? "{}");
 let isArmed = false;
 let isStale = false;
 const store = await openFreezing(told.url, {
+  ...(told.busyMs === undefined ? {} : { busyMs: told.busyMs }),
   // A commit of one trip holds no lock between trips: it must read its sessions again.
   isStale: () => {
     if (!isArmed || isStale) return false;
