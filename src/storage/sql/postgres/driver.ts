@@ -18,7 +18,17 @@ import { BLOCKERS, type Blocker, blockerOf, lockedError } from "./blockers.ts";
 import { type Access, type ConnectOptions, connectPostgres } from "./connect.ts";
 import type { Connection } from "./connection.ts";
 import { arrayLiteral, postgres } from "./dialect.ts";
-import { isConnectionLost, isFatal, isLocked, isRace, isStale, isTooMuch, postgresError, silentError, sqlState } from "./errors.ts";
+import {
+  isConnectionLost,
+  isFatal,
+  isLocked,
+  isRace,
+  isStale,
+  isTooMuch,
+  postgresError,
+  silentError,
+  sqlState,
+} from "./errors.ts";
 import { examinePostgres } from "./examiner.ts";
 import { Notifications } from "./notifications.ts";
 import { FIRST_LOCK_MS, localSettings, quoteIdentifier, settingsRefused, WORK_MS } from "./settings.ts";

@@ -32,8 +32,6 @@ import { reclaim, rewrite, type Space } from "./space.ts";
 import { type OpenFile, openFile, WriterThread } from "./writer-thread.ts";
 
 const POLL_MS = 20;
-/** What one nap of a writer that waits for the file counts at most, however late its timer fires. */
-const MOST_NAP_MS = 1000;
 /** Of a thread that writes very many rows: pages of their indexes are written once instead of again and again. */
 const LARGE_CACHE = "cache_size = -65536";
 /** Frames of a row that carries bytes; an estimate, on the high side. */
@@ -151,20 +149,17 @@ class SqliteDriver implements Driver {
    */
   async #whenFree<T>(run: () => T | Promise<T>): Promise<T> {
     const { environment, busyMs, path } = this.#options;
-    let waitedMs = 0;
+    const deadline = environment.monotonic() + busyMs;
     for (let attempt = 0; ; attempt++) {
       try {
         return await run();
       } catch (error) {
         if (error instanceof StaleFence) throw error;
         if (!isBusy(error)) throw sqliteError(error, path);
-        if (waitedMs >= busyMs) throw busyError(path, error);
+        if (environment.monotonic() >= deadline) throw busyError(path, error);
       }
       const spread = (environment.random(1)[0] ?? 0) / 255;
-      const before = environment.monotonic();
       await environment.sleep(Math.min(1 + attempt * 0.5, 8) * (0.5 + spread));
-      // A process that was stopped (SIGSTOP) meanwhile has not waited for anybody.
-      waitedMs += Math.min(environment.monotonic() - before, MOST_NAP_MS);
     }
   }
 
