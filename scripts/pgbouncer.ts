@@ -17,6 +17,10 @@ export interface PgBouncerProgram {
 
 export interface PgBouncer {
   readonly url: string;
+  /** A crash: all connections through it are cut. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port after `kill`. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -92,27 +96,53 @@ export async function startPgBouncer(
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const env = { LD_LIBRARY_PATH: libraries, PATH: process.env.PATH ?? "" };
+  const command = { program, flags: [...user, config], env, port };
+  let child: ChildProcess | null = null;
+  const kill = async () => {
+    if (child !== null) await end(child);
+  };
+  const restart = async () => {
+    child = await launch(command);
+  };
+  const stop = async () => {
+    await kill();
+    fs.rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await restart();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const url = new URL(server);
+  [url.hostname, url.port] = ["127.0.0.1", String(port)];
+  return { url: url.href, kill, restart, stop };
+}
+
+interface Command {
+  readonly program: string;
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly port: number;
+}
+
+/** Returns when it accepts connections. */
+async function launch({ program, flags, env, port }: Command): Promise<ChildProcess> {
   // Its folder may be one that only this user can enter: the program is opened before it changes to another.
-  const child = spawn(program, [...user, config], { env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(program, flags, { env, stdio: ["ignore", "ignore", "pipe"] });
   let log = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     log += text;
   });
-  const stop = async () => {
-    await end(child);
-    fs.rmSync(folder, { recursive: true, force: true });
-  };
   const deadline = performance.now() + START_MS;
   while (!(await accepts(port))) {
     if (child.exitCode !== null || performance.now() > deadline) {
-      await stop();
+      await end(child);
       throw new Error(`PgBouncer did not start. Its log:\n${log}`);
     }
     await sleep(20);
   }
-  const url = new URL(server);
-  [url.hostname, url.port] = ["127.0.0.1", String(port)];
-  return { url: url.href, stop };
+  return child;
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -1,34 +1,33 @@
-// `npm run torture`: real workers on a real store, killed with -9 for as long as you like, round after round; each round ends
-// with everything compared. What it found is printed in the end.
+// `npm run torture`: real processes, servers, poolers and files under attack for as long as you like. Each part ends with
+// everything compared, and prints what it has done.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { parseArgs } from "node:util";
-import { schemaOn } from "../test/real/places.ts";
-import { type Tally, Torture } from "../test/real/torture.ts";
-import { type PostgresServer, startPostgres } from "./postgres.ts";
+import { ENGINES } from "../test/real/places.ts";
+import type { TorturePart } from "../test/torture/part.ts";
+import { TORTURE_PARTS } from "../test/torture/parts.ts";
 
 const HELP = `npm run torture -- [options]
 
-  --minutes n       how long, of each engine (default 5)
-  --engine name     sqlite or postgres (default: one after the other)
+  --part name       only this part; may be given several times (default: all, one after the other)
+  --minutes n       how long all chosen parts take together (default 10); they share it equally
+  --engine name     sqlite or postgres, for the parts kill and freeze (default: one after the other)
   --workers n       processes at work at a time (default 3)
   --runs n          runs under way at a time (default 16)
   --dir folder      where the files go (default: the system's temporary folder)
   --help
+
+Parts:
+${TORTURE_PARTS.map(({ name, about }) => `  ${name.padEnd(16)}${about}`).join("\n")}
 `;
-
-/** Long enough for runs to be killed many times, short enough to be compared often. */
-const ROUND_MS = 45_000;
-
-const ENGINES = ["sqlite", "postgres"] as const;
-type Engine = (typeof ENGINES)[number];
 
 function parse(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      minutes: { type: "string", default: "5" },
+      part: { type: "string", multiple: true },
+      minutes: { type: "string", default: "10" },
       engine: { type: "string" },
       workers: { type: "string", default: "3" },
       runs: { type: "string", default: "16" },
@@ -43,39 +42,34 @@ function parse(args: readonly string[]) {
   };
   const engines = ENGINES.filter((one) => values.engine === undefined || values.engine === one);
   if (engines.length === 0) throw new Error(`--engine ${values.engine} is neither sqlite nor postgres`);
-  return { ...values, engines, minutes: positive("minutes"), workers: positive("workers"), runs: positive("runs") };
+  const unknown = values.part?.find((name) => !TORTURE_PARTS.some((part) => part.name === name));
+  if (unknown !== undefined)
+    throw new Error(`There is no part ${unknown}. The parts are ${TORTURE_PARTS.map(({ name }) => name).join(", ")}.`);
+  const parts = TORTURE_PARTS.filter(({ name }) => values.part?.includes(name) ?? true);
+  const numbers = { minutes: positive("minutes"), workers: positive("workers"), runs: positive("runs") };
+  return { ...numbers, parts, engines, dir: values.dir, help: values.help };
 }
 
 type Options = ReturnType<typeof parse>;
 
-/** On one store from beginning to end. */
-async function torture(engine: Engine, folder: string, { minutes, workers, runs }: Options): Promise<Tally> {
-  const server: PostgresServer | undefined = engine === "postgres" ? await startPostgres() : undefined;
-  const url = server === undefined ? path.join(folder, "torture.db") : schemaOn(server.url);
-  const sum = {} as Record<string, number>;
-  const end = performance.now() + minutes * 60_000;
+/** Whether it held. */
+async function runPart(part: TorturePart, { parts, minutes, engines, workers, runs, dir }: Options): Promise<boolean> {
+  const folder = mkdtempSync(path.join(dir, "holdfast-torture-"));
+  const progress = (line: string) => process.stderr.write(`  ${line}\n`);
+  const ms = (minutes * 60_000) / parts.length;
+  const started = performance.now();
   try {
-    for (let round = 1; performance.now() < end; round++) {
-      const killMs = Math.min(ROUND_MS, Math.max(1000, end - performance.now()));
-      const progress = (line: string) => process.stderr.write(`  ${line}\n`);
-      const more = server === undefined ? {} : { server };
-      const tally = await new Torture({ url, folder, killMs, workers, runs, progress, ...more }).run();
-      for (const [name, count] of Object.entries(tally)) sum[name] = (sum[name] ?? 0) + count;
-      process.stderr.write(`${engine}, round ${round}: ${told(tally)}\n`);
-    }
-    return sum as unknown as Tally;
-  } finally {
-    await server?.stop();
+    const lines = await part.run({ folder, ms, engines, workers, runs, progress });
+    const seconds = Math.round((performance.now() - started) / 1000);
+    for (const line of lines) console.log(`${part.name}: ${line}`);
+    process.stderr.write(`  ${part.name} took ${seconds} s\n`);
+  } catch (error) {
+    console.error(error);
+    console.error(`FAILED: ${part.name}; its files are in ${folder}`);
+    return false;
   }
-}
-
-function told(tally: Tally): string {
-  const { kills, serverKills, started, ended, recoveries, supplied, retries, effects, acknowledged } = tally;
-  return (
-    `${kills} workers and ${serverKills} servers killed; ${started} runs begun, ${ended} ended with their children, ` +
-    `${recoveries} recoveries, ${supplied + retries} decisions (${retries} retries); ${effects} effects, none too many; ` +
-    `${acknowledged} acknowledged, all there; ${tally.signals} signals, ${tally.unpauses} pauses ended; check is clean`
-  );
+  rmSync(folder, { recursive: true, force: true });
+  return true;
 }
 
 async function main(): Promise<number> {
@@ -84,18 +78,11 @@ async function main(): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  for (const engine of options.engines) {
-    const folder = mkdtempSync(path.join(options.dir, "holdfast-torture-"));
-    try {
-      console.log(`${engine}: ${told(await torture(engine, folder, options))}`);
-    } catch (error) {
-      console.error(error);
-      console.error(`FAILED on ${engine}; what it left is in ${folder}`);
-      return 1;
-    }
-    rmSync(folder, { recursive: true, force: true });
-  }
-  return 0;
+  const failed: string[] = [];
+  for (const part of options.parts) if (!(await runPart(part, options))) failed.push(part.name);
+  const held = options.parts.length - failed.length;
+  console.log(`${held} parts held, ${failed.length} failed${failed.length === 0 ? "" : `: ${failed.join(", ")}`}`);
+  return failed.length === 0 ? 0 : 1;
 }
 
 try {

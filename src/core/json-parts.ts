@@ -5,6 +5,9 @@ const UNSEEN_CHARS = 65_536;
 const [QUOTE, BACKSLASH] = ['"', "\\"].map((char) => char.charCodeAt(0));
 const BEGINS_PART = new Set([..."[{,"].map((char) => char.charCodeAt(0)));
 
+/** What one line of a transcript may have: far more than agents write, and a few tens of megabytes once it is parsed. */
+export const MOST_LINE_PARTS = 1_000_000;
+
 /** Whether JSON has no more values, keys and levels than it may. The text may also be its UTF-8 bytes read as Latin-1. */
 export function hasAtMostParts(json: string, most: number): boolean {
   if (json.length < UNSEEN_CHARS) return true;

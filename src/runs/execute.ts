@@ -137,7 +137,7 @@ async function follow(
   claimed: RunRow | null,
 ): Promise<RunResult> {
   const { storage } = workers.host;
-  const watch = { leases: new LeaseWatch(storage.environment), questions: new QuestionCache(storage) };
+  const watch = { leases: LeaseWatch.of(storage), questions: new QuestionCache(storage) };
   const { signal: stop } = ownerWaiting(workers, options);
   let waited = "";
   for (let lease = claimed; ; ) {

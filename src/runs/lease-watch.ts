@@ -1,7 +1,9 @@
-// Judging leases: a run may be claimed when it has no owner, when its owner's process is gone, or when its owner showed no
-// sign of life for the whole lease, by the claimer's own clock alone (rule RU3).
+// Judging leases: a run may be claimed when it has no owner, when its owner's process is gone, when the lease is one that this
+// handle left behind, or when its owner showed no sign of life for the whole lease, by the claimer's own clock alone (RU3).
 import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { isAbandonedHere } from "./abandoned-leases.ts";
 import { ownerLiveness } from "./owner.ts";
 
 type Lease = Pick<RunRow, "id" | "owner" | "epoch" | "beat" | "lease_ms">;
@@ -15,10 +17,18 @@ interface Sighting {
 
 export class LeaseWatch {
   readonly #environment: Environment;
+  readonly #isLeftHere: (lease: Lease) => boolean;
   readonly #sightings = new Map<string, Sighting>();
 
-  constructor(environment: Environment) {
+  /** `isLeftHere`: the lease is this handle's own, and it no longer works on the run. */
+  constructor(environment: Environment, isLeftHere: (lease: Lease) => boolean = () => false) {
     this.#environment = environment;
+    this.#isLeftHere = isLeftHere;
+  }
+
+  /** Of the runs that this handle sees. */
+  static of(storage: Storage): LeaseWatch {
+    return new LeaseWatch(storage.environment, (lease) => isAbandonedHere(storage, lease));
   }
 
   /** Each call is a look: the time counts from the first one that saw the lease as it is now. */
@@ -29,7 +39,7 @@ export class LeaseWatch {
   /** How long it takes at most until the run may be claimed, if its owner shows no sign of life. */
   remainingMs(lease: Lease): number {
     const { id, owner, epoch, beat, lease_ms } = lease;
-    if (owner === null || isOwnerGone(this.#environment, lease)) return 0;
+    if (owner === null || this.#isLeftHere(lease) || isOwnerGone(this.#environment, lease)) return 0;
     const now = this.#environment.monotonic();
     const seen = this.#sightings.get(id);
     if (seen?.epoch === epoch && seen.beat === beat) return seen.since + lease_ms - now;

@@ -7,6 +7,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
+import { abandonLease } from "./abandoned-leases.ts";
 import { leaseLost } from "./errors.ts";
 import { ownerWait } from "./idle.ts";
 import { LeaseWatch } from "./lease-watch.ts";
@@ -82,6 +83,16 @@ export async function releaseRun(
   }
 }
 
+/** The same; where the store is out of reach, this handle remembers that it has left the run. */
+export async function releaseOrAbandon(released: Released, row: RunRow, trouble: Trouble | null): Promise<void> {
+  try {
+    await releaseRun(released, row, trouble);
+  } catch (error) {
+    abandonLease(released.storage, row);
+    throw error;
+  }
+}
+
 function saidOf(trouble: Trouble | null): JsonObject {
   return trouble === null ? {} : { error: { ...trouble.error } };
 }
@@ -112,7 +123,7 @@ export async function awaitFree(
   onWait?: (wait: RunWait) => void,
 ): Promise<RunRow | null> {
   const { environment } = storage;
-  const watch = new LeaseWatch(environment);
+  const watch = LeaseWatch.of(storage);
   for (let isFirst = true; ; isFirst = false) {
     const row = await existingRun(storage, id);
     if (row.ended_at !== null || !isAtWork(row)) return row;

@@ -8,7 +8,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { newId } from "../core/environment.ts";
 import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
-import { releaseRun, type Trouble } from "./lease.ts";
+import { releaseOrAbandon, type Trouble } from "./lease.ts";
 import { ownerText } from "./owner.ts";
 import { Tokens } from "./tokens.ts";
 import { isTroubleOfStore, RunWorker, type Settings } from "./worker.ts";
@@ -54,7 +54,7 @@ export class LocalWorkers {
     } finally {
       signal?.removeEventListener("abort", stop);
       this.#executions.delete(row.id);
-      await releaseRun(this.host, execution.row, trouble).catch((error: unknown) =>
+      await releaseOrAbandon(this.host, execution.row, trouble).catch((error: unknown) =>
         storage.environment.log("warn", "runs.release", { run: row.id, error: String(error) }),
       );
     }

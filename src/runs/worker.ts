@@ -8,7 +8,7 @@ import type { Worker, WorkerNote } from "../contracts/workers.ts";
 import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
-import { claimRun, releaseRun } from "./lease.ts";
+import { claimRun, releaseOrAbandon } from "./lease.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { ownerText } from "./owner.ts";
 import { errorOf as errorOfRun } from "./results.ts";
@@ -76,7 +76,7 @@ export class RunWorker implements Worker {
     this.#host = host;
     this.id = id;
     this.#owner = ownerText(host.storage.environment, id);
-    this.#leases = new LeaseWatch(host.storage.environment);
+    this.#leases = LeaseWatch.of(host.storage);
     this.#agents = new Map(agents.map((agent) => [agent.id, agent]));
     this.#settings = settings;
   }
@@ -270,7 +270,7 @@ export class RunWorker implements Worker {
       // What it still has is given back, so that nobody has to wait for the lease to end.
       const pause = this.#pauseAfter(execution.row.id, trouble);
       const wakeAt = storage.environment.now() + pause;
-      await releaseRun(this.#host, execution.row, pause === 0 ? null : { error: errorOf(trouble), wakeAt });
+      await releaseOrAbandon(this.#host, execution.row, pause === 0 ? null : { error: errorOf(trouble), wakeAt });
       const row = await existingRun(storage, execution.row.id);
       if (pause > 0) this.#tellRefused(row, trouble);
       this.#tell({ kind: "left", run: runOf(row, await errorOfRun(storage, row)) });

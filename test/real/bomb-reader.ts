@@ -39,7 +39,8 @@ async function outcomesOf(store: Holdfast, kind: Bomb["kind"], bytes: Uint8Array
     ...{ from: undefined, out: undefined, hasStore: false },
   });
   const saved = kind === "bundle" ? [await codeOf(() => store.captures.putBundle(bytes, { request: "r" }))] : [];
-  return [JSON.parse(restored.stderr).code, begun.source === null ? "refused" : "taken", ...saved];
+  const restoredCode = restored.code === 0 ? "done" : String(JSON.parse(restored.stderr).code);
+  return [restoredCode, begun.source === null ? "refused" : "taken", ...saved];
 }
 
 const store = await open(url);

@@ -14,10 +14,10 @@ export interface Bomb {
 }
 
 /** Bytes as they are, and one byte so many times. */
-type Part = Uint8Array | { readonly byte: string; readonly times: number };
+export type Part = Uint8Array | { readonly byte: string; readonly times: number };
 
 /** One frame of zstd (RFC 8878) that says nothing of its size. */
-function zstdFrame(parts: readonly Part[]): Buffer {
+export function zstdFrame(parts: readonly Part[]): Buffer {
   const blocks: Buffer[] = [];
   const add = (type: 0 | 1, size: number, content: Uint8Array) => {
     const head = Buffer.alloc(3);
@@ -39,14 +39,15 @@ function zstdFrame(parts: readonly Part[]): Buffer {
   return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]), ...blocks, Buffer.from([1, 0, 0])]);
 }
 
-interface ListedFile {
+export interface ListedFile {
   readonly path: string;
-  readonly size: number;
+  readonly size: unknown;
+  readonly ref?: string;
 }
 
-function listOf(files: readonly ListedFile[]): Buffer {
-  const ref = `sha256:${"0".repeat(64)}`;
-  const listed = files.map(({ path, size }) => ({ path, ref, role: "transcript", size, stored: size }));
+export function listOf(files: readonly ListedFile[]): Buffer {
+  const zeros = `sha256:${"0".repeat(64)}`;
+  const listed = files.map(({ path, size, ref = zeros }) => ({ path, ref, role: "transcript", size, stored: size }));
   const origin = {
     agent: "claude-code",
     agentVersion: null,
@@ -59,20 +60,20 @@ function listOf(files: readonly ListedFile[]): Buffer {
   return Buffer.from(JSON.stringify({ ...origin, files: listed }));
 }
 
-function lengthOf(size: number): Buffer {
+export function lengthOf(size: number): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(size);
   return length;
 }
 
-const bundle = (parts: readonly Part[]) => Buffer.concat([Buffer.from("hfcap\u0000\u0001\n"), zstdFrame(parts)]);
+export const bundle = (parts: readonly Part[]) => Buffer.concat([Buffer.from("hfcap\u0000\u0001\n"), zstdFrame(parts)]);
 
 function withFiles(files: readonly ListedFile[], zeros: number): Buffer {
   const list = listOf(files);
   return bundle([lengthOf(list.length), list, { byte: "\0", times: zeros }]);
 }
 
-const MAIN = `project/${SESSION}.jsonl`;
+export const MAIN = `project/${SESSION}.jsonl`;
 const GIGABYTES = 1_900_000_000;
 const MEGABYTES = 30_000_000;
 
@@ -116,12 +117,16 @@ function bundles(): readonly Bomb[] {
 function transcripts(): readonly Bomb[] {
   const member = gzipSync(Buffer.alloc(16 * 1024 * 1024));
   const bytes = Buffer.concat(Array.from({ length: 8 }, () => member));
-  return [{ name: "a transcript in gzip", kind: "transcript", code: "LimitExceeded", bytes }];
+  const levels = gzipSync(Buffer.alloc(32 * 1024 * 1024, "["));
+  return [
+    { name: "a transcript in gzip", kind: "transcript", code: "LimitExceeded", bytes },
+    { name: "a transcript of nothing but levels", kind: "transcript", code: "ArchiveCorrupted", bytes: levels },
+  ];
 }
 
-type FramePart = readonly [letter: "M" | "B" | "D" | "R", packed: Uint8Array, size: number];
+export type FramePart = readonly [letter: "M" | "B" | "D" | "R", packed: Uint8Array, size: number];
 
-function archive(frames: readonly FramePart[]): Buffer {
+export function archive(frames: readonly FramePart[]): Buffer {
   const parts: Buffer[] = [Buffer.from("holdfast-archive 1\n")];
   const add = (letter: string, packed: Uint8Array, size: number) => {
     parts.push(Buffer.concat([Buffer.from(letter), lengthOf(packed.length), lengthOf(size), packed]));
@@ -131,7 +136,7 @@ function archive(frames: readonly FramePart[]): Buffer {
   return Buffer.concat(parts);
 }
 
-const json = (letter: FramePart[0], value: unknown): FramePart => {
+export const json = (letter: FramePart[0], value: unknown): FramePart => {
   const text = Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
   return [letter, zstdCompressSync(text), text.length];
 };

@@ -94,6 +94,20 @@ describe("while another process is frozen in the middle of a commit", { timeout:
     await store.close();
   });
 
+  test("ST12 a process that stood still for longer than busyMs makes its commit again: that was no waiting for others", async () => {
+    const url = await places.schema();
+    const store = await open(url);
+    await store.history.append(scope("held"), message("writer", 0));
+    const impatient = `${url}&idle_in_transaction_session_timeout=500`;
+    const child = await freeze({ url: impatient, what: "append", session: "held", busyMs: 1000 });
+    await sleep(3500);
+    child.signal("SIGCONT");
+    expect(await child.heard("ended")).toBe("ok");
+    await child.heard("closed");
+    expect((await examine(store, "held")).map(({ writer }) => writer)).toEqual(["writer", "frozen"]);
+    await store.close();
+  });
+
   test("RU3 its run is taken over once the lease is over", async () => {
     const url = await places.schema();
     const store = await open(url);

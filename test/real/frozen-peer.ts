@@ -2,13 +2,9 @@
 // not sent yet. When it is continued it says how its call ended: "ended ok", or "ended" and the code of the error.
 
 import { isHoldfastError } from "../../src/contracts/errors.ts";
-import { realEnvironment } from "../../src/core/environment.ts";
-import { openOn } from "../../src/open.ts";
-import { type Plan, StaleFence } from "../../src/storage/sql/driver.ts";
-import { openPostgres } from "../../src/storage/sql/postgres/driver.ts";
-import { bound } from "../../src/testing/sim/driver.ts";
 import { slow } from "./agents.ts";
 import { textOf } from "./examine.ts";
+import { openFreezing } from "./freezing-store.ts";
 import { say } from "./say.ts";
 
 export interface FrozenTold {
@@ -17,49 +13,27 @@ export interface FrozenTold {
   readonly what: "append" | "run";
   readonly session: string;
   readonly leaseMs?: number;
+  /** Of its handle; 30 s when not given. */
+  readonly busyMs?: number;
 }
 
 const told: FrozenTold = JSON.parse(process.argv[2] ?? "{}");
-const environment = realEnvironment();
-const url = new URL(told.url);
-const schema = url.searchParams.get("schema") ?? "";
-url.searchParams.delete("schema");
-const driver = await openPostgres({
-  ...{ url: url.href, schema, durability: "full", poolSize: 3, busyMs: 30_000, environment },
-});
 let isArmed = false;
-
-/** As the plan, but the process stops once the first trip is answered. */
-function* freezing<T>(plan: Plan<T>): Plan<T> {
-  let next = plan.next();
-  while (!next.done) {
-    const { last } = next.value;
-    const rows = yield next.value;
-    if (isArmed && !last) {
-      isArmed = false;
-      say("frozen");
-      process.kill(process.pid, "SIGSTOP");
-    }
-    next = plan.next(rows);
-  }
-  return next.value;
-}
-
 let isStale = false;
-const store = await openOn(
-  {
-    ...bound(driver),
-    transact: (plan, ...rest) => {
-      // A commit of one trip holds no lock between trips: it must read its sessions again.
-      if (isArmed && !isStale) {
-        isStale = true;
-        return Promise.reject(new StaleFence());
-      }
-      return driver.transact(() => freezing(plan()), ...rest);
-    },
+const store = await openFreezing(told.url, {
+  ...(told.busyMs === undefined ? {} : { busyMs: told.busyMs }),
+  // A commit of one trip holds no lock between trips: it must read its sessions again.
+  isStale: () => {
+    if (!isArmed || isStale) return false;
+    isStale = true;
+    return true;
   },
-  {},
-);
+  stops: () => {
+    if (!isArmed) return false;
+    isArmed = false;
+    return true;
+  },
+});
 const arm = () => {
   isArmed = true;
 };

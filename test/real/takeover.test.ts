@@ -6,11 +6,13 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
 import type { RunWait } from "../../src/contracts/run-waits.ts";
+import { defineAgent } from "../../src/index.ts";
 import { open } from "../../src/open.ts";
 import { COMPILED } from "../compiled.ts";
 import { slow } from "./agents.ts";
-import { ENGINES, Places } from "./places.ts";
+import { ENGINES, Places, schemaOn } from "./places.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "execute.ts");
 const HOUR_MS = 3_600_000;
@@ -84,4 +86,55 @@ describe.each(ENGINES)("a run of a process that was killed, on %s", (engine) => 
     expect((await done).status).toBe("completed");
     await store.close();
   });
+});
+
+/** Its tool, which may be repeated, crashes the server the first time. */
+function crashing(server: PostgresServer) {
+  let isFirst = true;
+  return defineAgent({
+    ...{ id: "crashing", version: "1" },
+    tools: {
+      crash: {
+        effect: "idempotent",
+        execute: async () => {
+          if (isFirst) await server.kill();
+          isFirst = false;
+          return null;
+        },
+      },
+    },
+    iterate: async (it) => it.done(await it.tool("crash")),
+  });
+}
+
+describe("a run whose server was away", () => {
+  test.each(["execute", "worker"])(
+    "RU3 is continued at once by the handle that still has its lease (%s)",
+    { timeout: 60_000 },
+    async (how) => {
+      const server = await startPostgres();
+      try {
+        const store = await open(schemaOn(server.url));
+        // The lease lasts for longer than this test may.
+        const run = { session: "s", id: "job", leaseMs: HOUR_MS };
+        const agent = crashing(server);
+        const worker = store.runs.createWorker({ agents: [agent], pollMs: 50 });
+        if (how === "execute") {
+          await expect(store.runs.execute(agent, run)).rejects.toMatchObject({ code: "StoreUnreachable" });
+        } else {
+          await store.runs.start(agent, run);
+          expect(await worker.look()).toBe(1);
+          await expect.poll(() => worker.working, { timeout: 20_000 }).toEqual([]);
+        }
+        await server.restart();
+        if (how === "worker") worker.start();
+        else void store.runs.execute(agent, run).catch(() => undefined);
+        await expect.poll(async () => (await store.runs.get("job"))?.status, { timeout: 15_000 }).toBe("completed");
+        await worker.stop();
+        await store.close();
+      } finally {
+        await server.stop();
+      }
+    },
+  );
 });

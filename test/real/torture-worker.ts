@@ -2,6 +2,7 @@
 
 import { createInterface } from "node:readline";
 import { open } from "../../src/open.ts";
+import { openFreezing } from "./freezing-store.ts";
 import { say } from "./say.ts";
 import { agentsOf } from "./torture-agents.ts";
 
@@ -9,9 +10,11 @@ export interface WorkerTold {
   readonly url: string;
   /** Where its tools act. */
   readonly effects: string;
+  /** The share of commits with several trips in which it stops (SIGSTOP) after the first, and says "frozen" before. */
+  readonly commitFreezes: number;
 }
 
-const { url, effects }: WorkerTold = JSON.parse(process.argv[2] ?? "{}");
+const { url, effects, commitFreezes }: WorkerTold = JSON.parse(process.argv[2] ?? "{}");
 
 // A server that is down when the child starts is waited for.
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
@@ -25,7 +28,11 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const store = await patiently(() => open(url));
+const store = await patiently(() =>
+  commitFreezes === 0
+    ? open(url)
+    : openFreezing(url, { stops: () => Math.random() < commitFreezes, isStale: () => false }),
+);
 const worker = store.runs.createWorker({
   ...{ agents: Object.values(agentsOf(effects, say)), concurrency: 6, pollMs: 100 },
 });

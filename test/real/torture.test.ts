@@ -5,18 +5,21 @@ import { startPostgres } from "../../scripts/postgres.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { Places, schemaOn } from "./places.ts";
 import { Torture } from "./torture.ts";
+import { killServer, killWorkers } from "./torture-faults.ts";
 
 const places = new Places();
 afterAll(() => places.remove());
 
 /** A server is killed after eight seconds at the latest. */
-const KILL_MS = scaled({ short: 10_000, long: 30_000 });
+const FAULT_MS = scaled({ short: 10_000, long: 30_000 });
 
 describe("tortured runs", () => {
   test("RU3 RU5 RU6 RU11 SQLite: workers killed again and again, every run ends once, nothing acknowledged is lost", {
     timeout: 180_000,
   }, async () => {
-    const torture = new Torture({ url: places.file(), folder: places.folder, killMs: KILL_MS });
+    const torture = new Torture({
+      ...{ url: places.file(), folder: places.folder, faultMs: FAULT_MS, faults: [killWorkers] },
+    });
     const { kills, ended } = await torture.run();
     expect(kills).toBeGreaterThan(5);
     expect(ended).toBeGreaterThan(10);
@@ -27,7 +30,10 @@ describe("tortured runs", () => {
   }, async () => {
     const server = await startPostgres();
     try {
-      const torture = new Torture({ url: schemaOn(server.url), folder: places.folder, server, killMs: KILL_MS });
+      const torture = new Torture({
+        ...{ url: schemaOn(server.url), folder: places.folder, faultMs: FAULT_MS },
+        faults: [killWorkers, killServer(server)],
+      });
       const { kills, serverKills, ended } = await torture.run();
       expect(kills).toBeGreaterThan(5);
       expect(serverKills).toBeGreaterThan(0);

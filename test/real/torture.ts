@@ -1,13 +1,12 @@
-// Torture: workers in processes of their own are killed with -9 at random moments and started again, the server under them
-// too, while somebody begins runs, signals them, ends their pauses and answers their questions. He knows from what happened
-// outside whether a step did. In the end everything is compared with what was acknowledged and with what happened.
+// A load for torture: workers in processes of their own meet faults (torture-faults.ts), while a director begins runs, signals
+// them, ends their pauses and answers their questions. The director knows from what happened outside whether a step did. In
+// the end everything is compared with what was acknowledged and with what happened.
 
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PostgresServer } from "../../scripts/postgres.ts";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Json } from "../../src/contracts/json.ts";
@@ -16,34 +15,23 @@ import { open } from "../../src/open.ts";
 import { type Child, Children } from "./process.ts";
 import { agentsOf, KINDS, type Kind, readEffects, resultOf } from "./torture-agents.ts";
 import { compare } from "./torture-compare.ts";
+import { emptyTally, type Fault, type Load, randomFreezeMs, type Tally } from "./torture-faults.ts";
+import type { WorkerTold } from "./torture-worker.ts";
 
 export interface TortureOptions {
   readonly url: string;
   /** For the file of effects, removed by somebody else. */
   readonly folder: string;
-  /** Killed and started again too. */
-  readonly server?: PostgresServer;
-  /** So long it kills; then what was begun is let end. */
-  readonly killMs: number;
+  /** What happens to its processes. */
+  readonly faults: readonly Fault[];
+  /** How long; then what was begun is let end. */
+  readonly faultMs: number;
+  /** The share of commits with several trips in which a worker stops; on PostgreSQL only. */
+  readonly commitFreezes?: number;
   readonly workers?: number;
   /** Runs under way at a time. */
   readonly runs?: number;
   readonly progress?: (line: string) => void;
-}
-
-export interface Tally {
-  kills: number;
-  serverKills: number;
-  started: number;
-  ended: number;
-  signals: number;
-  unpauses: number;
-  retries: number;
-  supplied: number;
-  /** Leases that were taken over, of all runs. */
-  recoveries: number;
-  effects: number;
-  acknowledged: number;
 }
 
 /** A run that was begun, and what it was given. */
@@ -54,12 +42,11 @@ export interface Begun {
   word: Json;
 }
 
-/** Short: who was killed is missed soon. */
-const LEASE_MS = 700;
-const SERVER_KILL_MS = 8000;
+/** Short: a worker that was killed is missed soon. */
+export const LEASE_MS = 700;
 /** Of a child, looked for as soon as it is dead. */
 const LAST_LINES = 6;
-/** For what is left to end when nobody kills any more. */
+/** For what is left to end after the last fault. */
 const PATIENCE_MS = 90_000;
 
 export class Torture {
@@ -71,10 +58,7 @@ export class Torture {
   readonly known = new Set<string>();
   /** By step key: how often somebody said that it shall be done again. */
   readonly retried = new Map<string, number>();
-  readonly tally: Tally = {
-    ...{ kills: 0, serverKills: 0, started: 0, ended: 0, signals: 0, unpauses: 0, retries: 0, supplied: 0 },
-    ...{ recoveries: 0, effects: 0, acknowledged: 0 },
-  };
+  readonly tally: Tally = emptyTally();
   #workers: Child[] = [];
 
   constructor(options: TortureOptions) {
@@ -84,7 +68,7 @@ export class Torture {
     writeFileSync(this.#effects, "");
   }
 
-  /** Kills for its time, lets everything end, and compares. */
+  /** Makes faults for its time, lets everything end, and compares. */
   async run(): Promise<Tally> {
     const store = await open(this.#options.url);
     try {
@@ -93,10 +77,10 @@ export class Torture {
       first.say("stop");
       await first.done();
       this.#workers = Array.from({ length: this.#options.workers ?? 3 }, () => this.#start());
-      const deadline = performance.now() + this.#options.killMs;
+      const deadline = performance.now() + this.#options.faultMs;
+      const load = this.#load(store, deadline);
       await Promise.all([
-        ...this.#workers.map((_, which) => this.#kill(store, which, deadline)),
-        this.#killServer(deadline),
+        ...this.#options.faults.map((fault) => fault(load)),
         this.#direct(store, deadline, deadline + PATIENCE_MS),
       ]);
       await this.#stop();
@@ -108,33 +92,33 @@ export class Torture {
     }
   }
 
-  #start(): Child {
-    return this.#children.start({
-      script: "torture-worker.ts",
-      told: { url: this.#options.url, effects: this.#effects },
-      onLine: (line) => {
-        if (line !== "ready") this.known.add(line);
+  #load(store: Holdfast, deadline: number): Load {
+    return {
+      ...{ url: this.#options.url, deadline, tally: this.tally, workers: this.#workers },
+      replaceWorker: (which) => {
+        this.#workers[which] = this.#start();
       },
-    });
+      requireAcknowledged: (worker) => this.#recall(store, worker.lines.slice(-LAST_LINES)),
+    };
   }
 
-  /** One of them again and again; the others meanwhile go on with what it left, until it is their turn. */
-  async #kill(store: Holdfast, which: number, deadline: number): Promise<void> {
-    while (performance.now() < deadline) {
-      const victim = this.#workers[which];
-      if (victim === undefined) return;
-      // Most of the time while it works, now and then while it starts.
-      const soon = new AbortController();
-      const over = sleep(Math.max(0, deadline - performance.now()), undefined, { signal: soon.signal }).catch(() => {});
-      if (randomInt(8) > 0) await Promise.race([victim.heard("did").catch(() => ""), over]);
-      soon.abort();
-      await sleep(randomInt(800));
-      const { code, signal } = await victim.kill();
-      assert.equal(signal, "SIGKILL", `a worker ended by itself (${code}): ${victim.errors}`);
-      this.tally.kills++;
-      await this.#recall(store, victim.lines.slice(-LAST_LINES));
-      this.#workers[which] = this.#start();
-    }
+  #start(): Child {
+    const { url, commitFreezes = 0 } = this.#options;
+    const told: WorkerTold = { url, effects: this.#effects, commitFreezes };
+    const child = this.#children.start({
+      ...{ script: "torture-worker.ts", told: { ...told } },
+      onLine: (line) => {
+        if (line === "frozen") this.#thaw(child);
+        else if (line !== "ready") this.known.add(line);
+      },
+    });
+    return child;
+  }
+
+  /** It has stopped inside a commit. */
+  #thaw(child: Child): void {
+    this.tally.commitFreezes++;
+    void sleep(randomFreezeMs(LEASE_MS)).then(() => child.signal("SIGCONT"));
   }
 
   /** What it was told in its last moments is there at once, before anybody can have done it again: they wait for its lease. */
@@ -154,18 +138,6 @@ export class Torture {
     }
   }
 
-  async #killServer(deadline: number): Promise<void> {
-    const { server } = this.#options;
-    if (server === undefined) return;
-    while (performance.now() + SERVER_KILL_MS < deadline) {
-      await sleep(randomInt(SERVER_KILL_MS / 2, SERVER_KILL_MS));
-      await server.kill();
-      this.tally.serverKills++;
-      await sleep(randomInt(200));
-      await server.restart();
-    }
-  }
-
   /** Drains those that are left; they must end well. */
   async #stop(): Promise<void> {
     for (const worker of this.#workers) worker.say("stop");
@@ -178,7 +150,8 @@ export class Torture {
       const open = await this.#attend(store);
       if (performance.now() - said > 5000) {
         said = performance.now();
-        progress?.(`${JSON.stringify(this.tally)} ${open.length} open`);
+        const counted = Object.entries(this.tally).filter(([, count]) => count > 0);
+        progress?.(`${counted.map(([name, count]) => `${name} ${count}`).join(", ")}, ${open.length} open`);
       }
       const isOver = performance.now() > deadline;
       if (!isOver && open.length < atOnce) await this.#begin(store);

@@ -82,7 +82,7 @@ export default defineAgent<State>({
         const { bill, eur } = billOf(input);
         const file = process.env[BANK] ?? "";
         const receipt = `R-${readBook(file).length + 1}`;
-        appendFileSync(file, `${JSON.stringify({ receipt, bill, eur, key } satisfies Payment)}\n`);
+        appendFileSync(file, `${JSON.stringify({ receipt, bill, eur, key } satisfies Payment)}\n`, { mode: 0o600 });
         // The money has moved; the bank takes its time to say so.
         await sleep(PAYS_MS, undefined, { signal });
         return { receipt };

@@ -1,5 +1,6 @@
 // A few fields of a JSON line, without parsing the rest: of a transcript's bytes nearly all are what tools printed. Whatever is
 // not as plain as agents write it is parsed after all. What stands inside the other fields is passed over and not judged.
+import { hasAtMostParts, MOST_LINE_PARTS } from "../../core/json-parts.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -17,14 +18,14 @@ export function fieldsOf(line: Buffer, names: readonly string[]): Fields | undef
   return read(line, names) ?? parseLine(line);
 }
 
-/** The object on a line; undefined when there is none. */
+/** The object on a line; undefined when there is none, and when it has more parts than any agent writes. */
 export function parseLine(line: Uint8Array): Fields | undefined {
+  const text = Buffer.from(line)
+    .toString("utf8")
+    .replace(/^\uFEFF/, "");
+  if (!hasAtMostParts(text, MOST_LINE_PARTS)) return undefined;
   try {
-    const value: unknown = JSON.parse(
-      Buffer.from(line)
-        .toString("utf8")
-        .replace(/^\uFEFF/, ""),
-    );
+    const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
   } catch {
     return undefined;

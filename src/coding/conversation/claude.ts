@@ -1,5 +1,6 @@
 // Claude Code's transcripts. A file holds every branch there ever was; the conversation is the line that ends in what was
 // written last. It only ever grows, so that what was read once is not read again.
+import { hasAtMostParts, MOST_LINE_PARTS } from "../../core/json-parts.ts";
 import { type Answer, type Entry, type EntryMessage, entryOf, isKnown, launchOf } from "./claude-entries.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
 import type {
@@ -61,6 +62,7 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
 }
 
 function parse(line: string): Loose | null {
+  if (!hasAtMostParts(line, MOST_LINE_PARTS)) return null;
   try {
     const value: unknown = JSON.parse(line);
     return isObject(value) ? value : null;

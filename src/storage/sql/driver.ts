@@ -78,6 +78,8 @@ export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;
 export interface CommitLanes {
   readonly most: number;
   readonly waitMs: number;
+  /** How long this process has stood still in all: that is no waiting for others. */
+  stoodStillMs?(): number;
 }
 
 export interface TransactOptions {

@@ -52,7 +52,7 @@ export class CommitQueue {
 
   push(commit: Commit): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const since = this.#lanes === null ? 0 : this.#environment.monotonic();
+      const since = this.#lanes === null ? 0 : this.#clock(this.#lanes);
       this.#waiting.push({ commit, resolve, reject, since, group: null });
       if (this.#isFree()) this.#startLater();
       else this.#watch();
@@ -181,6 +181,11 @@ export class CommitQueue {
     }
   }
 
+  /** For how long a commit has waited: time in which this process stood still does not count. */
+  #clock({ stoodStillMs }: CommitLanes): number {
+    return this.#environment.monotonic() - (stoodStillMs?.() ?? 0);
+  }
+
   /** Commits of one group, and a commit alone, wait until the oldest of them has waited long enough. */
   #waitMs(members: readonly Waiting[]): number | undefined {
     if (this.#lanes === null) return undefined;
@@ -188,13 +193,14 @@ export class CommitQueue {
     if (first === undefined || (members.length > 1 && first.group === null) || first.commit.settled) {
       return Math.min(SHARED_WAIT_MS, this.#lanes.waitMs);
     }
-    const left = first.since + this.#lanes.waitMs - this.#environment.monotonic();
+    const left = first.since + this.#lanes.waitMs - this.#clock(this.#lanes);
     return Math.min(this.#lanes.waitMs, Math.max(left, SHARED_WAIT_MS));
   }
 
   /** Nothing of the batch happened: those who have waited long enough are told, the others are tried again, apart. */
-  #locked(members: readonly Waiting[], error: HoldfastError, { waitMs }: CommitLanes): void {
-    const now = this.#environment.monotonic();
+  #locked(members: readonly Waiting[], error: HoldfastError, lanes: CommitLanes): void {
+    const { waitMs } = lanes;
+    const now = this.#clock(lanes);
     // Who was only in one batch with a commit that is stuck has not been tried yet. One that wants a table alone keeps
     // everyone waiting who comes after it, of all processes: it is told at once.
     const isOver = ({ commit, group, since }: Waiting) =>

@@ -110,6 +110,49 @@ export const peopleCases: readonly Case[] = [
     await endedOnce(given, run);
   }),
 
+  prove(
+    "RU6 the same where the run that was left had done another step since: not its last step, and in doubt all the same",
+    NEEDS,
+    async (given) => {
+      const { runs } = given;
+      const world = new World();
+      const held = gate();
+      let give: () => unknown = () => new Date(0);
+      let isRetry = false;
+      const pays = agent(
+        async (it) => {
+          const [paid] = await it.parallel(
+            (one: typeof it) => one.tool("pay", 7),
+            async (one: typeof it) => (isRetry ? one.tool("note", 7) : null),
+          );
+          return it.done(paid);
+        },
+        {
+          tools: {
+            pay: world.tool("pay", () => give()),
+            note: world.tool("note", () => "noted", { effect: "idempotent" }),
+          },
+        },
+      );
+      const work = { session: "s", id: "r" };
+      const pending = async (run: string) => present((await runs.pending({ run }))[0]).id;
+      assert.equal((await runs.execute(pays, work)).status, "failed");
+      const second = (await runs.retry("r")).id;
+      isRetry = true;
+      await runs.execute(pays, work, { wait: false });
+      await runs.answer(await pending(second), { verdict: "retry" });
+      give = () => held.pass().then(() => "paid");
+      await cutOff(runs, pays, second, held.reached);
+      await runs.cancel(second);
+      const third = (await runs.retry(second)).id;
+      await runs.execute(pays, work, { wait: false });
+      await runs.answer(await pending(third), { verdict: "result", result: "receipt" });
+      const { run, value } = await runs.execute(pays, work);
+      assert.deepEqual([value, world.count("pay"), world.count("note")], ["receipt", 2, 1]);
+      await endedOnce(given, run);
+    },
+  ),
+
   prove("RU6 what people were asked and answered is told afterwards, as the log has it", NEEDS, async (given) => {
     const { runs, log } = given;
     const answers = {

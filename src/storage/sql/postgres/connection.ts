@@ -78,7 +78,9 @@ export class Connection {
   /** Statements under way of callers who share it. */
   sharers = 0;
   /** When the answers of these are overdue. */
-  readonly answersDue = new Set<{ readonly at: number }>();
+  readonly answersDue = new Set<{ at: number }>();
+  /** Whether the server still answers, while that is being asked. */
+  probe: Promise<boolean> | null = null;
   /** Of the server process, where it is known to stay the same. */
   pid: number | null = null;
 

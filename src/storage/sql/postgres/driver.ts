@@ -4,6 +4,7 @@ import type { EngineReport } from "../../../contracts/engine-check.ts";
 import { TABLES } from "../../../contracts/rows.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
 import {
+  type CommitLanes,
   type Driver,
   type Execute,
   type Param,
@@ -17,7 +18,17 @@ import { BLOCKERS, type Blocker, blockerOf, lockedError } from "./blockers.ts";
 import { type Access, type ConnectOptions, connectPostgres } from "./connect.ts";
 import type { Connection } from "./connection.ts";
 import { arrayLiteral, postgres } from "./dialect.ts";
-import { isFatal, isLocked, isRace, isStale, isTooMuch, postgresError, silentError, sqlState } from "./errors.ts";
+import {
+  isConnectionLost,
+  isFatal,
+  isLocked,
+  isRace,
+  isStale,
+  isTooMuch,
+  postgresError,
+  silentError,
+  sqlState,
+} from "./errors.ts";
 import { examinePostgres } from "./examiner.ts";
 import { Notifications } from "./notifications.ts";
 import { FIRST_LOCK_MS, localSettings, quoteIdentifier, settingsRefused, WORK_MS } from "./settings.ts";
@@ -40,7 +51,7 @@ const READERS = 2;
 class PostgresDriver implements Driver {
   readonly dialect = postgres;
   readonly answersAtOnce = false;
-  readonly lanes;
+  readonly lanes: CommitLanes;
   readonly #options: PostgresOptions;
   readonly #access: Access;
   readonly #notifications: Notifications;
@@ -56,21 +67,28 @@ class PostgresDriver implements Driver {
     const { settings, isPooled, pool } = access;
     this.#options = options;
     this.#access = access;
-    this.lanes = { most: Math.max(1, poolSize - READERS), waitMs: busyMs };
+    this.lanes = {
+      ...{ most: Math.max(1, poolSize - READERS), waitMs: busyMs },
+      stoodStillMs: () => pool.stoodStillMs(),
+    };
     this.#notifications = new Notifications(access, environment, options.schema, HINT_MS);
     this.#runner = new PlanRunner({ environment, texts: this.#texts, settings, isPooled, target: pool.target });
   }
 
-  /** Waits that long for locks; the first time only briefly, unless there is no more time anyway. */
+  /**
+   * Waits that long for locks; the first time only briefly, unless there is no more time anyway. Time in which this process
+   * stood still is no waiting.
+   */
   async transact<T>(plan: () => Plan<T>, { waitMs = this.#options.busyMs }: TransactOptions = {}): Promise<T> {
     const { environment, busyMs } = this.#options;
     const { pool, hasOwnLockTimeout } = this.#access;
-    const start = environment.monotonic();
+    const clock = () => environment.monotonic() - pool.stoodStillMs();
+    const start = clock();
     const deadline = start + waitMs;
     const blockers = new BlockerWatch(this);
     let lockMs: number | null = waitMs < FIRST_LOCK_MS && waitMs < busyMs ? Math.max(1, waitMs) : null;
     for (let attempt = 0; ; attempt++) {
-      const left = Math.max(1, deadline - environment.monotonic());
+      const left = Math.max(1, deadline - clock());
       const wait: LockWait = { lockMs: hasOwnLockTimeout ? null : lockMs, totalMs: left };
       try {
         return await pool.alone(busyMs, (connection) => {
@@ -79,7 +97,7 @@ class PostgresDriver implements Driver {
         });
       } catch (error) {
         if (isStale(error)) throw new StaleFence();
-        const now = environment.monotonic();
+        const now = clock();
         // A race was lost before anything happened: the plan is made again from what is there now.
         if (!isRace(error) || attempt >= MOST_RACES || now >= deadline || (isLocked(error) && hasOwnLockTimeout)) {
           if (isLocked(error)) throw lockedError(pool.target, now - start, blockers.found, error);
@@ -121,7 +139,8 @@ class PostgresDriver implements Driver {
       if (isPooled) return [...(await this.#readAlone(text, params))];
       return [...(await pool.shared(this.#options.busyMs, WORK_MS, (connection) => connection.send(text, params)))];
     } catch (error) {
-      if (!isLocked(error)) throw this.#error(error);
+      // A connection that is lost in the middle of a read is replaced, once; a server that is down says so then.
+      if (!isLocked(error) && !isConnectionLost(error)) throw this.#error(error);
     }
     // A table that is being rewritten is waited for as long as a commit waits for a lock.
     try {

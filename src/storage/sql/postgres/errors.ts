@@ -62,6 +62,13 @@ export function isUnreachable(error: unknown): boolean {
   return fromSystem || UNREACHABLE.has(code) || code.startsWith("08");
 }
 
+const LOST = new Set(["CONNECTION_CLOSED", "ECONNRESET", "EPIPE", "57P01", "57P02", "57P05"]);
+
+/** The connection broke, or the server ended it; another one may well serve. */
+export function isConnectionLost(error: unknown): boolean {
+  return !(error instanceof HoldfastError) && LOST.has(sqlState(error) ?? "");
+}
+
 /** The connection is of no use after it. */
 export function isFatal(error: unknown): boolean {
   const severity = error instanceof Error && "severity" in error ? error.severity : null;
@@ -113,7 +120,8 @@ function readOnlyError(error: unknown, target: string): HoldfastError {
 }
 
 function busyError(target: string, error: unknown): HoldfastError {
-  return new HoldfastError("StoreBusy", `others kept changing the same rows of ${target}`, {
+  const why = error instanceof LostRace ? error.message : "others kept changing the same rows";
+  return new HoldfastError("StoreBusy", `a commit to ${target} was given up and nothing was written: ${why}`, {
     details: { target, code: sqlState(error) },
     retryable: true,
     hint: "Try again; open the store with a longer busyMs if others rightly take that long.",

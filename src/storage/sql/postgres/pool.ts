@@ -9,6 +9,9 @@ import { isFatal, isTooManyClients, sqlState } from "./errors.ts";
 const MOST_SHARERS = 50;
 /** How often overdue and idle connections are looked for. */
 const TEND_MS = 1000;
+/** A connection that nobody used for so long is asked whether it is there: the server may have ended it meanwhile. */
+const PROBE_IDLE_MS = 200;
+const PROBE_ANSWER_MS = 10_000;
 /** Between tries to open a connection at a server that has no room for one. */
 const FIRST_BACKOFF_MS = 50;
 const MOST_BACKOFF_MS = 2000;
@@ -46,6 +49,9 @@ export class Pool {
   #isEnded = false;
   /** Why the server had no room, while that lasts. */
   #noRoom: unknown = null;
+  /** When #tend began to wait, and by how much all its waits were too long. */
+  #tendsSince = 0;
+  #stoodStillMs = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -55,9 +61,22 @@ export class Pool {
     return this.#options.target;
   }
 
+  /**
+   * How long this process has stood still in all (SIGSTOP, a blocked event loop), as far as a timer of its own shows. It did
+   * not wait for anybody in that time.
+   */
+  stoodStillMs(): number {
+    return this.#stoodStillMs + (this.#isTended ? this.#latenessMs() : 0);
+  }
+
+  #latenessMs(): number {
+    const late = this.#options.environment.monotonic() - this.#tendsSince - TEND_MS;
+    return late > TEND_MS ? late : 0;
+  }
+
   /** Runs it on a connection that nobody else uses meanwhile. */
   async alone<T>(waitMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#take("alone", waitMs);
+    const connection = await this.#takeLiving("alone", waitMs);
     try {
       return await run(connection);
     } catch (error) {
@@ -71,7 +90,7 @@ export class Pool {
 
   /** Runs a single statement, perhaps on a connection that others read on. */
   async shared<T>(waitMs: number, answerMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#take("shared", waitMs);
+    const connection = await this.#takeLiving("shared", waitMs);
     const due = { at: this.#options.environment.monotonic() + answerMs };
     connection.answersDue.add(due);
     connection.deadline = earliest(connection.answersDue);
@@ -104,6 +123,32 @@ export class Pool {
     }
   }
 
+  /** One that was idle for long is tried before anything is sent over it, and replaced when the server has ended it. */
+  async #takeLiving(use: Use, waitMs: number): Promise<Connection> {
+    for (;;) {
+      const connection = await this.#take(use, waitMs);
+      if (connection.probe === null || (await connection.probe)) return connection;
+      if (use === "shared") connection.sharers--;
+      this.#drop(connection);
+      connection.destroy();
+    }
+  }
+
+  #startProbe(connection: Connection): void {
+    const { environment } = this.#options;
+    if (environment.monotonic() - connection.idleAt < PROBE_IDLE_MS) return;
+    connection.deadline = environment.monotonic() + PROBE_ANSWER_MS;
+    connection.probe = connection
+      .run("SELECT 1")
+      .then(
+        () => connection.isOpen,
+        () => false,
+      )
+      .finally(() => {
+        connection.probe = null;
+      });
+  }
+
   #take(use: Use, waitMs: number): Promise<Connection> {
     if (this.#isEnded) return Promise.reject(endedError());
     const ready = this.#waiting.length === 0 ? this.#ready(use) : undefined;
@@ -127,18 +172,29 @@ export class Pool {
         },
       };
       this.#waiting.push(waiter);
-      this.#options.environment.sleep(waitMs, over.signal).then(() => {
+      this.#wait(waitMs, over.signal).then(() => {
         if (!over.signal.aborted) waiter.reject(this.#noRoom ?? this.#allInUse());
       });
       this.#grow();
     });
   }
 
+  /** Time in which this process stood still does not count. */
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    for (let left = ms; left > 0 && !signal.aborted; ) {
+      const before = this.stoodStillMs();
+      await this.#options.environment.sleep(left, signal);
+      left = Math.min(left, this.stoodStillMs() - before);
+    }
+  }
+
   #ready(use: Use): Connection | undefined {
     for (;;) {
       const idle = this.#idle.pop();
       if (idle === undefined) break;
-      if (idle.isOpen) return idle;
+      if (!idle.isOpen) continue;
+      this.#startProbe(idle);
+      return idle;
     }
     if (use === "alone" || this.#all.size + this.#opening < this.#options.size) return undefined;
     let best: Connection | undefined;
@@ -221,10 +277,15 @@ export class Pool {
     if (this.#isTended || this.#all.size === 0 || this.#isEnded) return;
     this.#isTended = true;
     const { environment, idleMs } = this.#options;
+    this.#tendsSince = environment.monotonic();
     environment.sleep(TEND_MS, this.#over.signal).then(() => {
+      const late = this.#latenessMs();
+      this.#stoodStillMs += late;
       this.#isTended = false;
       const now = environment.monotonic();
       for (const one of [...this.#all]) {
+        // The answer may be here, and not read yet.
+        if (late > 0) postpone(one, late);
         if (one.deadline !== null && one.deadline < now) {
           one.isLate = true;
           this.#drop(one);
@@ -260,6 +321,11 @@ export class Pool {
     this.#all.clear();
     await Promise.all(all.map(async (one) => (idle.has(one) ? one.end() : one.destroy())));
   }
+}
+
+function postpone(connection: Connection, ms: number): void {
+  if (connection.deadline !== null) connection.deadline += ms;
+  for (const due of connection.answersDue) due.at += ms;
 }
 
 /** Each statement that shares the connection has its own time: one that waits longer must not lengthen another's. */
