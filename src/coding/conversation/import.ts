@@ -39,7 +39,10 @@ export interface Imported {
   readonly subagents: readonly Imported[];
 }
 
-/** Several at once are as one after the other. */
+/**
+ * Several at once are as one after the other. Should the session refuse to be continued, in whatever state it is, the whole
+ * conversation is imported again from its beginning, on a line of its own; what was there stays at its head.
+ */
 export async function importConversation(
   hf: Stores,
   conversation: Conversation,
@@ -48,7 +51,19 @@ export async function importConversation(
   const to = { session, request, agent: agent ?? conversation.agent };
   const added: Added = { messages: 0, calls: 0, rewound: false };
   const before = () => describe(hf, conversation, to, follows);
-  return alone(hf, session, before, (stores) => new Importing(stores, hf, conversation, to, added).run());
+  const attempt = (anew: boolean) =>
+    alone(hf, session, before, (stores) => new Importing(stores, hf, conversation, { to, added, anew }).run());
+  try {
+    return await attempt(false);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return attempt(true);
+  }
+}
+
+/** The rules of the session refused a step. Whatever else goes wrong would go wrong again. */
+function isRefusal(error: unknown): boolean {
+  return isHoldfastError(error) && ["InvalidTransition", "Conflict", "NotFound"].includes(error.code);
 }
 
 /** Bytes of messages that go into one commit. */
@@ -71,11 +86,19 @@ interface Added {
   rewound: boolean;
 }
 
+interface Attempt {
+  readonly to: To;
+  readonly added: Added;
+  /** From the first message on, whatever is there. */
+  readonly anew: boolean;
+}
+
 class Importing {
   readonly #hf: Stores;
   /** For sessions of their own. */
   readonly #others: Stores;
   readonly #added: Added;
+  readonly #anew: boolean;
   readonly #conversation: Conversation;
   readonly #to: To;
   readonly #calls: ReadonlyMap<string, ConversationCall>;
@@ -88,10 +111,11 @@ class Importing {
   #turn: string | null = null;
   #isAhead = false;
 
-  constructor(hf: Stores, others: Stores, conversation: Conversation, to: To, added: Added) {
+  constructor(hf: Stores, others: Stores, conversation: Conversation, { to, added, anew }: Attempt) {
     this.#hf = hf;
     this.#others = others;
     this.#added = added;
+    this.#anew = anew;
     this.#conversation = conversation;
     this.#to = to;
     this.#calls = new Map(conversation.calls.map((call) => [call.key, call]));
@@ -101,8 +125,10 @@ class Importing {
     const { session } = this.#to;
     const { messages } = this.#conversation;
     let line = await readLine(this.#hf, session);
-    let same = this.#same(line);
-    if (same < line.items.length && same < messages.length) {
+    let same = this.#anew ? 0 : this.#same(line);
+    // What is in the store and not in the conversation may be newer: it stays unless the conversation goes another way.
+    const isOther = same < line.items.length || line.isInEndedTurn;
+    if (isOther && same < messages.length) {
       await this.#rewind(line, same);
       this.#added.rewound = true;
       line = await readLine(this.#hf, session);
@@ -130,7 +156,7 @@ class Importing {
   async #rewind(line: Line, same: number): Promise<void> {
     const { session } = this.#to;
     if (line.isAhead) await this.#hf.heads.publish(session);
-    const seqs = new Set(line.heads.filter(({ before }) => before <= same).map(({ seq }) => seq));
+    const seqs = new Set(line.heads.filter((head) => head.before <= same && !head.isInEndedTurn).map(({ seq }) => seq));
     const target = (await this.#heads()).findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id;
     if (target === undefined) throw noWayBack(session);
     try {
