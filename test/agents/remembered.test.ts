@@ -6,7 +6,7 @@ import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withAgents } from "./agents.ts";
 import { eventually, holdfast, newStore, runClaude, savedTranscript, withStore } from "./holdfast.ts";
-import { type Machines, startMachines } from "./machine.ts";
+import { type Machine, type Machines, startMachines } from "./machine.ts";
 import { call } from "./rich.ts";
 
 withAgents("a conversation", (agents) => {
@@ -16,20 +16,34 @@ withAgents("a conversation", (agents) => {
   });
   afterAll(() => machines.remove());
 
+  /** By `run`; the fourth in steps of their own. The first leaves files that its transcript names by their paths. */
+  async function turnOn(machine: Machine, store: string, n: number): Promise<string> {
+    const spill = call("Bash", { command: "seq 1 20000", description: "spills" });
+    const edit = call("Write", { file_path: path.join(machine.cwd, "a.txt"), content: "one" });
+    const prompt = `The word is CODEWORD-8${n}. ${n === 1 ? `${spill} ${edit}` : ""} [[recall CODEWORD-8\\d]]`;
+    if (n < 4) {
+      const ran = await runClaude(machine, { store, prompt, more: ["--rewrite-paths"] }).ended;
+      expect(ran).toMatchObject({ code: 0, stderr: expect.not.stringContaining("beside") });
+      return ran.stdout;
+    }
+    const named = ["--request", "r-1", "--store", store];
+    const resume = await holdfast(machine, ["restore", "--rewrite-paths", ...named]).done();
+    const [, id = ""] = /claude --resume (\S+)/.exec(resume) ?? [];
+    const said = await machine.claude(prompt, { args: ["--resume", id] }).done();
+    const captured = await holdfast(machine, ["capture", "--session-id", id, ...named]).ended;
+    expect(captured).toMatchObject({ code: 0, stderr: expect.not.stringContaining("another machine") });
+    return said;
+  }
+
   test.each(["sqlite", "postgres"] as const)(
     "CA3 with --rewrite-paths it goes on through four directories, in generations of one capture (%s)",
     async (engine) => {
       const store = await newStore(machines, engine);
-      const more = ["--rewrite-paths"];
       const words: string[] = [];
       for (let n = 1; n <= 4; n++) {
         const machine = machines.add({ cwd: `moved-${engine}-${n}/in it` });
-        const spill = n === 1 ? call("Bash", { command: "seq 1 20000", description: "spills" }) : "";
-        const prompt = `The word is CODEWORD-8${n}. ${spill} [[recall CODEWORD-8\\d]]`;
-        const ran = await runClaude(machine, { store: store.url, prompt, more }).ended;
-        expect(ran).toMatchObject({ code: 0 });
-        for (const word of words) expect(ran.stdout, `machine ${n}`).toContain(word);
-        expect(ran.stderr).not.toContain("beside");
+        const ran = await turnOn(machine, store.url, n);
+        for (const word of words) expect(ran, `machine ${n}`).toContain(word);
         words.push(`CODEWORD-8${n}`);
         await machine.die();
       }
