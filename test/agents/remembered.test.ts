@@ -100,6 +100,106 @@ withAgents("a conversation", (agents) => {
       expect(new Set(keys).size).toBe(keys.length);
     });
   });
+
+  const lastPrompt = () => {
+    const sent = machines.api.log.filter(({ path: route }) => route.startsWith("/v1/messages")).at(-1);
+    return JSON.stringify((sent?.body as { messages?: unknown })?.messages ?? null);
+  };
+
+  test("CA7 what was captured and never imported is in the handover, in the digest, and outlives the sweep", async () => {
+    const { url: store } = await newStore(machines, "sqlite");
+    const machine = machines.add();
+    // The digest repeats the prompt, and with it the script: the second time nothing waits.
+    const [go, over] = ["go", "over"].map((name) => path.join(machines.folder, name));
+    const held = call("Bash", { command: `while [ ! -e '${go}' ]; do sleep 0.1; done`, description: "wait" });
+    const steps = [1, 2, 3, 4].map((n) => call("Bash", { command: `echo STEP-${n}`, description: "step" }));
+    const slow = call("Bash", { command: `echo LAST; [ -e '${over}' ] || sleep 60`, description: "wait" });
+    const prompt = `ASKED-1 ${held} ${steps.join(" ")} ${slow}`;
+    const running = runClaude(machine, { store, prompt, more: ["--every", "100ms"] });
+    // The conversation is imported with the first save, and then every ten seconds.
+    const imported = () =>
+      withStore(store, async (hf) => {
+        const [capture] = (await hf.captures.list()).items;
+        return JSON.stringify(capture === undefined ? [] : await hf.history.session(capture.session));
+      });
+    await eventually(async () => fs.existsSync(store) && (await imported()).includes("ASKED-1"), "the first import");
+    fs.writeFileSync(go ?? "", "");
+    await eventually(
+      async () => (await savedTranscript(store)).includes(`"command":"echo LAST;`),
+      "a save in mid-turn",
+    );
+    await running.kill();
+    await machine.die();
+    fs.writeFileSync(over ?? "", "");
+    expect(await imported(), "it is not behind its capture, so this shows nothing").not.toContain(
+      `"command":"echo LAST;`,
+    );
+    const [swept, expired] = ["swept.db", "expired.db"].map((name) => copyOf(store, path.join(machines.folder, name)));
+
+    const other = machines.add();
+    const handover = (of: string) => holdfast(other, ["handover", "--request", "r-1", "--store", of]).done();
+    const told = await handover(store);
+    expect(told).toContain("- `echo STEP-4`");
+    expect(told).toMatch(/cut off in `Bash`: .*sleep 60/);
+
+    for (const one of [swept, expired]) await expire(one ?? "");
+    expect(await holdfast(other, ["captures", "sweep", "--store", swept ?? ""]).done()).toContain("1 expired capture");
+    const afterSweep = await handover(swept ?? "");
+    expect(afterSweep).toContain("- `echo STEP-4`");
+    expect(afterSweep).toContain("The capture of the session's files is gone");
+
+    const next = await runClaude(other, { store: expired ?? "", prompt: "And now? [[say sure]]" }).ended;
+    expect(next.stderr).toContain("told the stored conversation instead");
+    expect(lastPrompt()).toMatch(/\(calls Bash\) [^|]*echo STEP-4/);
+  });
+
+  test("CA8 what is kept beside the newest has a conversation of its own, and is the request's once it is preferred", async () => {
+    const { url: store } = await newStore(machines, "sqlite");
+    const first = machines.add();
+    await runClaude(first, { store, prompt: "COMMON-1 [[say ok]]" }).done();
+    const marker = path.join(machines.folder, "apart");
+    const wait = call("Bash", {
+      command: `touch '${marker}'; while [ ! -e '${marker}.go' ]; do sleep 0.1; done`,
+      description: "wait",
+    });
+    const apart = machines.add();
+    const running = runClaude(apart, {
+      store,
+      prompt: `APART-2 ${wait} [[say APART-ANSWER]]`,
+      more: ["--every", "10m"],
+    });
+    await running.until(() => fs.existsSync(marker));
+    await runClaude(machines.add(), { store, prompt: "NEWEST-2 [[say NEWEST-ANSWER]]" }).done();
+    fs.writeFileSync(`${marker}.go`, "");
+    const ran = await running.ended;
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining("beside the newest") });
+    const [, beside = ""] = /captures prefer (cap_\w+)/.exec(ran.stderr) ?? [];
+
+    const told = (...args: string[]) => holdfast(first, ["handover", ...args, "--store", store]).done();
+    const both = { own: await told("--capture", beside), request: await told("--request", "r-1") };
+    expect(both.own).toContain("COMMON-1");
+    expect(both.own).toContain("APART-ANSWER");
+    expect(both.own).not.toContain("NEWEST-2");
+    expect(both.request).toContain("COMMON-1");
+    expect(both.request).toContain("NEWEST-ANSWER");
+    expect(both.request).not.toContain("APART-2");
+
+    await holdfast(first, ["captures", "prefer", beside, "--store", store]).done();
+    expect(await told("--request", "r-1")).toContain("APART-ANSWER");
+    await withStore(store, async ({ captures, check }) => {
+      for (const { id } of (await captures.list({ diverged: true })).items) await captures.delete(id);
+      expect((await check()).issues).toEqual([]);
+    });
+    const alone = await told("--request", "r-1");
+    expect(alone, "the captures are gone").toContain("APART-ANSWER");
+    expect(alone).not.toContain("NEWEST-2");
+  });
+
+  async function expire(store: string): Promise<void> {
+    await withStore(store, async ({ captures }) => {
+      for (const { id } of (await captures.list()).items) await captures.expire(id, Date.now() - 1);
+    });
+  }
 });
 
 function newestTranscript(home: string): string {
@@ -109,4 +209,10 @@ function newestTranscript(home: string): string {
     .filter((name) => /\/[0-9a-f-]{36}\.jsonl$/.test(name));
   const times = files.map((name) => [path.join(folder, name), fs.statSync(path.join(folder, name)).mtimeMs] as const);
   return times.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "";
+}
+
+/** As it is now, with what is not in the file itself yet. */
+function copyOf(store: string, to: string): string {
+  for (const end of ["", "-wal"]) if (fs.existsSync(store + end)) fs.copyFileSync(store + end, to + end);
+  return to;
 }

@@ -1,10 +1,9 @@
 // The files of a Claude Code session in a store's captures, as persistentQuery() asks for them: put back before the agent
 // starts, saved while it works, and its conversation brought into its session.
-import { importConversation } from "../../coding/conversation/import.ts";
+import { importCaptured } from "../../coding/catch-up.ts";
 import { agentHere } from "../../coding/here.ts";
 import { Saver } from "../../coding/saver.ts";
-import { readableOnDisk, sourceOfCapture } from "../../coding/sources.ts";
-import { conversationIn } from "../../coding/telling.ts";
+import { sourceOfCapture } from "../../coding/sources.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -76,9 +75,7 @@ export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
       });
       if (found === null) return;
       last = (await saverOf(sessionId).save(found))?.capture ?? last;
-      if (moment !== "exit" || last === null) return;
-      const conversation = await conversationIn(readableOnDisk(found));
-      if (conversation !== null) await importConversation(hf, conversation, { session: last.session, request });
+      if (moment === "exit" && last !== null) await importCaptured(hf, last);
     },
   };
 }

@@ -3,9 +3,9 @@
 import { digest } from "../../coding/conversation/digest.ts";
 import { importConversation } from "../../coding/conversation/import.ts";
 import { conversationOfRequest } from "../../coding/conversation/request.ts";
+import { conversationIn } from "../../coding/conversation-in.ts";
 import type { AgentHere } from "../../coding/here.ts";
 import { sourceOfCapture } from "../../coding/sources.ts";
-import { conversationIn } from "../../coding/telling.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";

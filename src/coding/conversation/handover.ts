@@ -2,11 +2,12 @@
 // it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
+import type { ImportStores } from "../catch-up.ts";
 import { plain, shortened } from "./brief.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
 import { doingsOf, saidIn } from "./doings.ts";
 import { isMirror, mirroredConversation, mirroredId } from "./mirror.ts";
-import { withEarlier } from "./request.ts";
+import { caughtUp } from "./request.ts";
 import type { Spoken } from "./spoken.ts";
 
 export interface HandoverOptions {
@@ -16,13 +17,15 @@ export interface HandoverOptions {
   readonly items?: number;
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "cost" | "captures">;
+type Stores = ImportStores & Pick<Holdfast, "cost">;
 
+/** First the session's newest capture is imported. */
 export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
-  const view = await hf.sessions.at(session);
-  const { title, request, id } = view.session;
+  const { id } = (await hf.sessions.at(session)).session;
+  const { sessions, behind } = await caughtUp(hf, id);
+  const view = await hf.sessions.at(id);
+  const { title, request } = view.session;
   const { items = 20 } = options;
-  const sessions = await withEarlier(hf, view.session);
   const doings = await doingsOf(hf, sessions, 1);
   const coding = await codingOf(hf, view.session);
   const facts: readonly (readonly [string, string | null])[] = [
@@ -39,6 +42,7 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     ...facts.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${code(value)}`])),
     ...(sessions.length === 1 ? [] : [`- Goes on from: ${sessions.slice(0, -1).map(named).join(", ")}`]),
     `- Messages: ${doings.messages}`,
+    ...(behind === null ? [] : [`- The newest messages may be missing: ${code(behind)}`]),
     ...(doings.told === 0
       ? []
       : [`- Left out of the prompts: ${doings.told} characters that told of earlier sessions`]),

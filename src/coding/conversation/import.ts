@@ -2,7 +2,7 @@
 // turns, its sub-agents as sessions that it invoked. What is there already stays as it is, so it can be brought in again
 // and again, whenever there is more of it. Every step is a commit of its own, and each is looked for in the log before it
 // is done: after a crash the next import goes on where this one was, and so does one that met another on its way.
-import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
+import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Head, Invocation } from "../../contracts/lineage.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import { alone, type Stores } from "./alone.ts";
@@ -18,6 +18,7 @@ import {
 import { describe } from "./describe.ts";
 import { childOf, described, metadataOf, outcomeOf, responseRef, sizeOf } from "./facts.ts";
 import { type Line, readLine } from "./line.ts";
+import { isRefusal, noWayBack } from "./refusals.ts";
 
 export interface ImportOptions {
   /** The session it goes into; made when it is not there. */
@@ -59,11 +60,6 @@ export async function importConversation(
     if (!isRefusal(error)) throw error;
     return attempt(true);
   }
-}
-
-/** The rules of the session refused a step. Whatever else goes wrong would go wrong again. */
-function isRefusal(error: unknown): boolean {
-  return isHoldfastError(error) && ["InvalidTransition", "Conflict", "NotFound"].includes(error.code);
 }
 
 /** Bytes of messages that go into one commit. */
@@ -402,12 +398,4 @@ class Importing {
     if (isAtRest(this.#conversation) && !this.#isBegunFor()) await this.#finish();
     if (this.#isAhead) await this.#hf.heads.publish(this.#to.session);
   }
-}
-
-function noWayBack(session: string): HoldfastError {
-  return new HoldfastError(
-    "Conflict",
-    `the agent went back to before the first head of ${JSON.stringify(session)}, and there is nothing to go on from`,
-    { details: { session }, hint: "Import the conversation into a new session." },
-  );
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
-import { importCaptured } from "../telling.ts";
+import { importCaptured } from "../catch-up.ts";
 import { cut } from "./brief.ts";
 import { readClaude, withSubagents } from "./claude.ts";
 import { digest } from "./digest.ts";
