@@ -195,6 +195,54 @@ withAgents("a conversation", (agents) => {
     expect(alone).not.toContain("NEWEST-2");
   });
 
+  test("CA7 the handover tells people's prompts, edits that succeeded, the answer to the last prompt, and when", async () => {
+    const { url: store } = await newStore(machines, "sqlite");
+    const machine = machines.add();
+    const [good, bad] = ["good.txt", "bad.txt"].map((name) => path.join(machine.cwd, name));
+    const background = call("Bash", { command: "sleep 1; echo over", description: "b", run_in_background: true });
+    const edits = [
+      call("Write", { file_path: good, content: "one" }),
+      call("Edit", { file_path: bad, old_string: "a", new_string: "b" }),
+    ];
+    await runClaude(machine, { store, prompt: `FIRST-1 ${background} ${edits.join(" ")} [[say ANSWER-1]]` }).done();
+    expect(await savedTranscript(store), "no notification came, so this shows nothing").toContain(
+      "<task-notification>",
+    );
+    const marker = path.join(machine.cwd, "begun");
+    const slow = call("Bash", { command: `touch '${marker}'; sleep 60`, description: "wait" });
+    const running = runClaude(machine, { store, prompt: `SECOND-2 ${slow}`, more: ["--every", "100ms"] });
+    await running.until(() => fs.existsSync(marker));
+    await eventually(async () => (await savedTranscript(store)).includes(`"command":"touch`), "a save in mid-turn");
+    await running.kill();
+    await machine.die();
+    const told = await holdfast(machines.add(), ["handover", "--request", "r-1", "--store", store]).done();
+    const part = (title: string) => told.split("\n## ").find((text) => text.startsWith(title)) ?? "";
+    const asked = part("What was asked");
+    expect(asked).toMatch(/\*\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\*\n\n {4}FIRST-1[^\n]*\n\n\*.* UTC\*\n\n {4}SECOND-2/);
+    expect(asked).not.toContain("task-notification");
+    expect(part("Files changed")).toContain(good);
+    expect(part("Files changed")).not.toContain("bad.txt");
+    expect(part("Last answer")).toContain("There is none yet to the last prompt.");
+  });
+
+  test("CA5 after expiry `run`, `restore` and `handover` tell the same story", async () => {
+    const { url: store } = await newStore(machines, "sqlite");
+    const machine = machines.add();
+    await runClaude(machine, { store, prompt: "STORY-1 [[say told]]" }).done();
+    await machine.die();
+    await expire(store);
+    const other = machines.add();
+    const named = ["--request", "r-1", "--store", store];
+    const refused = await holdfast(other, ["restore", ...named]).ended;
+    const handover = await holdfast(other, ["handover", ...named]).done();
+    const ran = await runClaude(other, { store, prompt: "And? [[say sure]]" }).ended;
+    const [, why = "?"] = /(cap_\w+ expired) /.exec(refused.stderr) ?? [];
+    expect(refused.stderr).toContain("holdfast handover --request r-1");
+    expect(ran.stderr).toContain(`could not resume (${why} `);
+    const [, at = "?"] = /\*(\S+ \S+ UTC)\*\n\n {4}STORY-1/.exec(handover) ?? [];
+    expect(lastPrompt()).toContain(`[user, ${at}]\\n| STORY-1`);
+  });
+
   async function expire(store: string): Promise<void> {
     await withStore(store, async ({ captures }) => {
       for (const { id } of (await captures.list()).items) await captures.expire(id, Date.now() - 1);

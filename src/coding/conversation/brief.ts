@@ -11,6 +11,11 @@ export function cut(text: string, most: number): string {
   return text.slice(0, isInside ? end - 1 : end);
 }
 
+/** A moment as people read it, wherever they are. */
+export function momentOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
 /** The same, and says how much is not there. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;

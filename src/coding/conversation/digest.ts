@@ -2,10 +2,10 @@
 // last, what is open. Every line of it is quoted, so that nothing in it can end the quotation, and it says that it is a
 // record and no instruction (rule SE8).
 import type { Behind, ImportStores } from "../catch-up.ts";
-import { cut, plain, shortened } from "./brief.ts";
+import { cut, momentOf, plain, shortened } from "./brief.ts";
 import { type Doings, doingsOf, resultText, saidIn } from "./doings.ts";
 import { caughtUp } from "./request.ts";
-import type { Spoken } from "./spoken.ts";
+import { type Spoken, saidAt } from "./spoken.ts";
 import { framed, HEADER, MARK } from "./told.ts";
 
 export interface DigestOptions {
@@ -51,12 +51,13 @@ interface Past {
 }
 
 function factsOf(doings: Doings, { sessions, behind }: Past, room: number): string {
-  const { prompts, summary, changed, tasks, open, messages } = doings;
+  const { prompts, summary, changed, tasks, open, messages, firstAt, lastAt } = doings;
   const [first] = prompts;
   const part = Math.floor(room / 8);
   return quote(
     [
       `Messages: ${messages}; prompts: ${prompts.length}.`,
+      ...(firstAt === null || lastAt === null ? [] : [`From ${momentOf(firstAt)} to ${momentOf(lastAt)}.`]),
       ...(behind === null ? [] : [`The newest messages may be missing: ${shortened(behind, 300)}`]),
       ...(sessions === 1 ? [] : [`Sessions: ${sessions}, each of which was told of those before it.`]),
       ...(first === undefined ? [] : ["First prompt:", shortened(saidIn(first), part)]),
@@ -128,7 +129,9 @@ function lastOf({ last, messages }: Doings, room: number): string {
 
 function messageText(message: Spoken, most: number): string {
   const kind = message.metadata?.meta === true ? ", put in by the program" : "";
-  return [`[${message.role}${kind}]`, ...message.content.map((block) => blockText(block, most))].join("\n");
+  const at = saidAt(message);
+  const when = at === null ? "" : `, ${momentOf(at)}`;
+  return [`[${message.role}${kind}${when}]`, ...message.content.map((block) => blockText(block, most))].join("\n");
 }
 
 function blockText(block: Spoken["content"][number], most: number): string {
