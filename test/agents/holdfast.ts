@@ -72,3 +72,9 @@ export async function eventually(isSo: () => Promise<boolean> | boolean, what: s
     await new Promise((next) => setTimeout(next, 100));
   }
 }
+
+/** A SQLite store as it is now, with what is not in the file itself yet. */
+export function copyOf(store: string, to: string): string {
+  for (const end of ["", "-wal"]) if (fs.existsSync(store + end)) fs.copyFileSync(store + end, to + end);
+  return to;
+}

@@ -5,7 +5,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withAgents } from "./agents.ts";
-import { eventually, holdfast, newStore, runClaude, savedTranscript, withStore } from "./holdfast.ts";
+import { copyOf, eventually, holdfast, newStore, runClaude, savedTranscript, withStore } from "./holdfast.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
 import { call } from "./rich.ts";
 
@@ -257,10 +257,4 @@ function newestTranscript(home: string): string {
     .filter((name) => /\/[0-9a-f-]{36}\.jsonl$/.test(name));
   const times = files.map((name) => [path.join(folder, name), fs.statSync(path.join(folder, name)).mtimeMs] as const);
   return times.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "";
-}
-
-/** As it is now, with what is not in the file itself yet. */
-function copyOf(store: string, to: string): string {
-  for (const end of ["", "-wal"]) if (fs.existsSync(store + end)) fs.copyFileSync(store + end, to + end);
-  return to;
 }
