@@ -13,8 +13,12 @@ export function cut(text: string, most: number): string {
 
 /** A moment as people read it, wherever they are. */
 export function momentOf(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  // The Swedish form is that of ISO 8601.
+  format ??= new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC", dateStyle: "short", timeStyle: "medium" });
+  return `${format.format(at)} UTC`;
 }
+
+let format: Intl.DateTimeFormat | undefined;
 
 /** The same, and says how much is not there. */
 export function shortened(text: string, most: number): string {

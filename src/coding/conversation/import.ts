@@ -40,10 +40,7 @@ export interface Imported {
   readonly subagents: readonly Imported[];
 }
 
-/**
- * Several at once are as one after the other. Should the session refuse to be continued, in whatever state it is, the whole
- * conversation is imported again from its beginning, on a line of its own; what was there stays at its head.
- */
+/** Several at once are as one after the other. Where the session refuses to be continued, it is all imported again, on another line. */
 export async function importConversation(
   hf: Stores,
   conversation: Conversation,
