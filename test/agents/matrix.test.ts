@@ -79,7 +79,7 @@ withAgents("Claude Code", (agents) => {
         ...(keepsHome ? { home: first.home } : {}),
       });
       const prompt = `What was it? [[recall ${word}(-OUT)?]]`;
-      const ran = await runClaude(second, { store: store.url, prompt, ...asUser(one, second) }).ended;
+      const ran = await runClaude(second, { store: store.url, prompt, ...(await asUser(one, second)) }).ended;
       expect(ran, ran.stderr).toMatchObject({ code: 0, stderr: expect.stringContaining("holdfast: resumed ") });
       expect(ran.stdout).toContain(`${word}-OUT`);
       await withStore(store.url, async (hf) => {
@@ -121,11 +121,11 @@ withAgents("Claude Code", (agents) => {
   }
 
   /** As somebody who may use neither root's programs nor root's store. */
-  function asUser({ change, engine }: Case, machine: Machine) {
+  async function asUser({ change, engine, to }: Case, machine: Machine) {
     if (change !== "user") return {};
     const bin = path.join(machine.home, "bin");
     fs.mkdirSync(bin);
-    linkOrCopy(agents.claude, path.join(bin, "claude"));
+    linkOrCopy((await program(to)).claude ?? agents.claude, path.join(bin, "claude"));
     for (const folder of [machine.home, machine.cwd]) ownedBy(NOBODY, folder);
     if (engine === "sqlite") {
       for (const file of fs.readdirSync(machines.folder)) {
