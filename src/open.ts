@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { createAgents } from "./agents/agents.ts";
 import { createArchives } from "./archive/archives.ts";
 import { createCaptures } from "./captures/captures.ts";
+import { storedCapture } from "./captures/rows.ts";
 import { createChecking } from "./check/check.ts";
 import type { Blobs } from "./contracts/blobs.ts";
 import type { Environment } from "./contracts/environment.ts";
@@ -16,6 +17,7 @@ import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fenced, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
+import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createLog } from "./log/log.ts";
@@ -116,7 +118,7 @@ function compose(
   info: StoreInfo,
   settings: Settings,
   options: OpenOptions,
-): Omit<Holdfast, "clock"> & Fencing {
+): Omit<Holdfast, "clock"> & Fencing & StoredCaptures {
   const payloads = createPayloads(storage, options.blobs);
   const { runs, close: giveBack } = createRuns(storage, payloads);
   const lifetime = new Lifetime(() => storage.close(), giveBack);
@@ -129,7 +131,12 @@ function compose(
   const { locate, standing, called } = located;
   const work: Work = { payloads, located, lifetime, history: options.history };
   const sessions = createSessions(storage, payloads, locate, standing);
-  return {
+  const importConversation = async (capture: StoredCapture) => {
+    // Loaded when it is used: most programs never see a coding agent.
+    const { catchUpCapture } = await import("./coding/catch-up.ts");
+    return catchUpCapture(made, capture);
+  };
+  const made: Omit<Holdfast, "clock"> & Fencing & StoredCaptures = {
     info,
     agents: lifetime.of(createAgents(storage, payloads)),
     ...workOf(storage, work, sessions),
@@ -138,7 +145,7 @@ function compose(
     runs: lifetime.of(runs),
     state: options.state ?? lifetime.of(createState(storage, payloads, called)),
     tasks: options.tasks ?? lifetime.of(createTasks(storage, called)),
-    captures: lifetime.of(createCaptures(storage, payloads, blobs, sessions)),
+    captures: lifetime.of(createCaptures({ storage, payloads, blobs, sessions, importConversation })),
     blobs: lifetime.of(collecting(blobs, storage, payloads)),
     log: lifetime.of(taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" })),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
@@ -155,7 +162,12 @@ function compose(
       createFence(storage, session, (fenced) =>
         workOf(fenced, work, createSessions(fenced, payloads, locate, standing)),
       ),
+    [STORED]: async (id) => {
+      const [row] = await storage.query("capture.get", id);
+      return row === undefined ? null : storedCapture(payloads, row);
+    },
   };
+  return made;
 }
 
 /** What a collection frees is also what deleted sessions keep for nobody. */

@@ -9,28 +9,41 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { PlacedEventRow } from "../contracts/queries.ts";
 import type { Sessions } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { fromRef } from "../core/bytes.ts";
 import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
+import type { StoredCapture } from "../core/stored-capture.ts";
 import { bundleOf, filesToSave, unbundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { checkCapture, type Given } from "./given.ts";
 import { AGENTS } from "./manifest.ts";
 import { remove } from "./remove.ts";
-import { captureOf, existingCapture, liveCapture, manifestOf } from "./rows.ts";
-import { type Depot, save } from "./save.ts";
+import { captureOf, existingCapture, liveCapture, manifestOf, readFile, storedCapture } from "./rows.ts";
+import { type Basis, type Depot, save } from "./save.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const PAGE = 100;
 
-export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blobs, sessions: Sessions): Captures {
+/** Imports the conversation of a capture into its session, if that is behind. */
+export type ImportConversation = (capture: StoredCapture) => Promise<unknown>;
+
+export interface CapturesNeeds {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly blobs: Blobs;
+  readonly sessions: Sessions;
+  readonly importConversation: ImportConversation;
+}
+
+export function createCaptures(needs: CapturesNeeds): Captures {
+  const { storage, payloads, blobs, sessions } = needs;
   const depot: Depot = {
     storage,
     payloads,
     blobs,
-    sessionFor: (given, before) => sessionFor(storage, sessions, given, before),
+    sessionFor: (given, basis) => sessionFor(storage, sessions, given, basis),
   };
+  const importFirst = (row: CaptureRow) => importRow(needs, row);
   const newest = async (filter: Filter): Promise<Capture | null> => {
     // Where the one that others went apart from is gone, theirs are what there is.
     const [first] = await find(storage, filter, FOREVER, 1);
@@ -39,7 +52,12 @@ export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blob
   };
   return {
     save: async (capture) => save(depot, checkCapture(capture)),
-    prefer: async (id) => prefer(storage, checkId(id, "capture")),
+    prefer: async (id) => {
+      const row = await existingCapture(storage, checkId(id, "capture"));
+      const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
+      for (const one of newest === undefined ? [row] : [newest, row]) await importFirst(one);
+      return prefer(storage, row.id);
+    },
     latest: async (request, agent) => newest({ ...NO_FILTER, request: checkId(request, "request"), ...agentOf(agent) }),
     bySession: async (sessionId, agent) =>
       newest({ ...NO_FILTER, sessionId: checkId(sessionId, "sessionId"), ...agentOf(agent) }),
@@ -68,7 +86,7 @@ export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blob
     deleteForRequest: async (request) => removeRequest(depot, checkId(request, "request")),
     deleteExpired: async (options) => {
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
-      return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"));
+      return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"), importFirst);
     },
   };
 }
@@ -120,15 +138,7 @@ async function list(storage: Storage, asked: unknown): Promise<Page<Capture>> {
 
 async function* read({ storage, payloads }: Depot, id: string, path: string): AsyncGenerator<Uint8Array> {
   const { files } = await manifestOf(payloads, await liveCapture(storage, id));
-  const file = files.find((one) => one.path === path);
-  const digest = file === undefined ? null : fromRef(file.ref);
-  if (digest === null) {
-    throw new HoldfastError("NotFound", `the capture ${id} has no file ${JSON.stringify(path)}`, {
-      details: { kind: "file", capture: id, path },
-      hint: "captures.files(id) lists them.",
-    });
-  }
-  yield* payloads.stream(digest);
+  yield* readFile(payloads, id, files, path);
 }
 
 /** That of the capture it goes on from; or one named after the agent's session, another when that was deleted. */
@@ -136,17 +146,19 @@ async function sessionFor(
   storage: Storage,
   sessions: Sessions,
   given: Given,
-  before: CaptureRow | null,
+  { before, newest }: Basis,
 ): Promise<string> {
   const { agent, sessionId, request } = given;
   const first = before?.session ?? given.session ?? `${agent}/${sessionId}`;
   const isNamedHere = before === null && given.session === undefined;
+  // What is kept beside the newest has a conversation of its own.
+  const isBeside = isNamedHere && newest !== null;
   for (let n = 1; ; n++) {
     const id = n === 1 ? first : `${first}~${n}`;
     const known = await sessions.get(id);
     // What one request said is not another's to read, nor to erase.
     const isForeign = isNamedHere && known !== null && known.request !== request;
-    const isOthers = isForeign && (await isCapturedByOthers(storage, id, request));
+    const isOthers = known !== null && (isBeside || (isForeign && (await isCapturedByOthers(storage, id, request))));
     if (known !== null && !isOthers) return id;
     if (isOthers) continue;
     try {
@@ -183,17 +195,56 @@ async function removeRequest(depot: Depot, request: string): Promise<CapturesRem
   return rows.length < LIMITS.page ? removed : joined(removed, await removeRequest(depot, request));
 }
 
-async function sweep(depot: Depot, dryRun: boolean): Promise<CapturesRemoved> {
+type ImportFirst = (row: CaptureRow) => Promise<string | null>;
+
+/**
+ * Why the conversation could not be imported; null: it is in its session. Trouble with the store is thrown: nothing is removed
+ * or changed then.
+ */
+async function importRow({ payloads, importConversation }: CapturesNeeds, row: CaptureRow): Promise<string | null> {
+  try {
+    await importConversation(await storedCapture(payloads, row));
+    return null;
+  } catch (error) {
+    const isTrouble = error instanceof HoldfastError && (error.retryable || TROUBLE.includes(error.code));
+    if (isTrouble || !(error instanceof HoldfastError)) throw error;
+    return error.message;
+  }
+}
+
+/** The store cannot be used now: that says nothing of the capture. */
+const TROUBLE: readonly string[] = [
+  ...["SchemaTooNew", "PermissionDenied", "StoreBusy", "StoreUnreachable", "StoreFull", "QueryTimeout"],
+  ...["Closed", "Aborted", "Internal"],
+];
+
+async function sweep(depot: Depot, dryRun: boolean, importFirst: ImportFirst): Promise<CapturesRemoved> {
   const { storage } = depot;
   const now = storage.environment.now();
   let all: CapturesRemoved = { removed: [], bytes: 0 };
   for (let last: readonly [number, number] = [0, 0]; ; ) {
     const rows = await storage.query("captures.expired", now, ...last, PAGE);
-    all = joined(all, dryRun ? foreseen(rows) : await remove(depot, rows, "expired"));
+    all = joined(all, dryRun ? foreseen(rows) : await removeExpired(depot, rows, importFirst));
     const end = rows.at(-1);
     if (end === undefined || rows.length < PAGE) return all;
     last = [end.expires_at ?? 0, end.no];
   }
+}
+
+/** The conversation outlives its capture: what was never imported is imported now. */
+async function removeExpired(
+  depot: Depot,
+  rows: readonly CaptureRow[],
+  importFirst: ImportFirst,
+): Promise<CapturesRemoved> {
+  const lost = new Map<string, string>();
+  for (const row of rows) {
+    const why = await importFirst(row);
+    if (why !== null) lost.set(row.id, why);
+  }
+  const { removed, bytes } = await remove(depot, rows, "expired");
+  const told = removed.map((one) => ({ ...one, ...(lost.has(one.id) ? { notImported: lost.get(one.id) ?? "" } : {}) }));
+  return { removed: told, bytes };
 }
 
 function foreseen(rows: readonly CaptureRow[]): CapturesRemoved {

@@ -5,7 +5,9 @@ import type { Capture, CapturedFile, CodingAgent } from "../contracts/captures.t
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { fromRef } from "../core/bytes.ts";
 import { damagedRow, decodeRow, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
+import type { StoredCapture } from "../core/stored-capture.ts";
 import { AGENTS, decodeManifest, type Manifest } from "./manifest.ts";
 
 const SHAPE = {
@@ -47,6 +49,29 @@ export async function manifestOf(payloads: Payloads, row: CaptureRow): Promise<M
     throw damagedRow({ kind: "capture", id: row.id }, "its list of files is another's", "manifest");
   }
   return manifest;
+}
+
+/** With its files as they were in this generation, also after its time. */
+export async function storedCapture(payloads: Payloads, row: CaptureRow): Promise<StoredCapture> {
+  const { files } = await manifestOf(payloads, row);
+  return { ...captureOf(row), files, read: (path) => readFile(payloads, row.id, files, path) };
+}
+
+export async function* readFile(
+  payloads: Payloads,
+  capture: string,
+  files: readonly CapturedFile[],
+  path: string,
+): AsyncGenerator<Uint8Array> {
+  const file = files.find((one) => one.path === path);
+  const digest = file === undefined ? null : fromRef(file.ref);
+  if (digest === null) {
+    throw new HoldfastError("NotFound", `the capture ${capture} has no file ${JSON.stringify(path)}`, {
+      details: { kind: "file", capture, path },
+      hint: "captures.files(id) lists them.",
+    });
+  }
+  yield* payloads.stream(digest);
 }
 
 export async function existingCapture(storage: Storage, id: string): Promise<CaptureRow> {

@@ -25,10 +25,10 @@ export interface Depot {
   readonly payloads: Payloads;
   readonly blobs: Blobs;
   /** The id of the session that has its log; there is one from then on. */
-  readonly sessionFor: (given: Given, before: CaptureRow | null) => Promise<string>;
+  readonly sessionFor: (given: Given, basis: Basis) => Promise<string>;
 }
 
-interface Basis {
+export interface Basis {
   /** The row that is replaced; null: there will be a new one. */
   readonly before: CaptureRow | null;
   /** Of those that did not go another way. */
@@ -37,8 +37,9 @@ interface Basis {
 
 export async function save(depot: Depot, given: Given): Promise<CaptureWithFiles> {
   const { storage, payloads } = depot;
-  const { before } = await goesOnFrom(storage, given);
-  const session = await depot.sessionFor(given, before);
+  const basis = await goesOnFrom(storage, given);
+  const { before } = basis;
+  const session = await depot.sessionFor(given, basis);
   const known = before === null ? null : await manifestOf(payloads, before).catch(() => null);
   const files = inOrder(await storeFiles(depot, given.files, known));
   const { agent, sessionId, cwd, configDir, key, agentVersion } = given;
@@ -50,7 +51,8 @@ export async function save(depot: Depot, given: Given): Promise<CaptureWithFiles
       const basis = await goesOnFrom(storage, given);
       // One that somebody else has begun meanwhile stays where it is, whatever session was named here.
       const isElsewhere = basis.before !== null && basis.before.session !== session;
-      const where = isElsewhere ? await depot.sessionFor(given, basis.before) : session;
+      const isShared = basis.before === null && basis.newest?.session === session && given.session === undefined;
+      const where = isElsewhere || isShared ? await depot.sessionFor(given, basis) : session;
       return decisionOf(depot, { given, session: where, files, manifest, children }, basis);
     });
     // What the one before held and this one does not.

@@ -2,7 +2,9 @@
 // machine may have gone on meanwhile; then this is kept beside that one.
 import type { CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";
 import type { FoundSession } from "../contracts/coding.ts";
+import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
+import { movedDirectory, rewriteLines, rewritings } from "./claude/rewrite.ts";
 import { contentOf } from "./sources.ts";
 
 export interface Store {
@@ -13,21 +15,55 @@ export interface Store {
 /** null: there is none, or it is not what this goes on from. */
 export async function basisOf(
   { captures, request }: Store,
-  { agent, sessionId }: FoundSession,
+  found: FoundSession,
   read: ReadonlyMap<string, ReadFile>,
 ): Promise<CaptureWithFiles | null> {
+  const { agent, sessionId } = found;
   const [newest] = (await captures.list({ request, agent, sessionId, limit: 1 })).items;
   if (newest === undefined) return null;
-  const main = agent === "claude-code" ? `project/${sessionId}.jsonl` : `export/${sessionId}.json`;
+  const main = mainFileOf(agent, sessionId).path;
   const files = await captures.files(newest.id);
   const had = files.find(({ path }) => path === main);
   const here = read.get(main);
   if (had === undefined || here === undefined) return { ...newest, files };
+  const basis = { ...newest, files };
   const goesOn =
     agent === "claude-code"
-      ? goesOnFrom(here, had)
+      ? goesOnFrom(here, had) || (await goesOnMoved(captures, { basis, found, here }))
       : hasMessages(here.content, await contentOf({ read: (path) => captures.read(newest.id, path) }, main));
-  return goesOn ? { ...newest, files } : null;
+  return goesOn ? basis : null;
+}
+
+interface Moved {
+  readonly basis: CaptureWithFiles;
+  readonly found: FoundSession;
+  readonly here: ReadFile;
+}
+
+/** What was captured in another place begins what is here, with the paths that a restore rewrites (`rewritePaths`). */
+export async function goesOnMoved(captures: Pick<Captures, "read">, { basis, found, here }: Moved): Promise<boolean> {
+  const from = placeOf(basis);
+  const to = placeOf(found);
+  if (from === null || to === null) return false;
+  const changes = [...rewritings(from, to), ...movedDirectory(basis.cwd, found.cwd)];
+  if (changes.length === 0) return false;
+  const contents = new Set([here.content, here.plain]);
+  let at = 0;
+  for await (const piece of rewriteLines(
+    captures.read(basis.id, mainFileOf("claude-code", basis.sessionId).path),
+    changes,
+  )) {
+    for (const content of contents) {
+      if (Buffer.compare(content.subarray(at, at + piece.byteLength), piece) !== 0) contents.delete(content);
+    }
+    if (contents.size === 0) return false;
+    at += piece.byteLength;
+  }
+  return true;
+}
+
+function placeOf({ configDir, key, sessionId }: Pick<FoundSession, "configDir" | "key" | "sessionId">) {
+  return configDir === null || key === null ? null : { configDir, key, sessionId };
 }
 
 interface ReadFile {

@@ -9,7 +9,7 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { basisOf, goesOnFrom } from "./basis.ts";
+import { basisOf, goesOnFrom, goesOnMoved } from "./basis.ts";
 import { type Scanned, scanFrom } from "./scan.ts";
 import { maskSecrets, type SecretFinding } from "./secrets.ts";
 
@@ -114,7 +114,7 @@ export class Saver {
       this.#last = undefined;
       return this.#save(found);
     }
-    if (this.#last !== null && !this.#goesOn(found, look.read, this.#last)) this.#last = null;
+    if (this.#last !== null && !(await this.#goesOn(found, look.read, this.#last))) this.#last = null;
     const saved = await this.#commit(found, look).catch((error: unknown) => {
       // What was named was removed meanwhile: it is read once more.
       if (!isMissing(error) || look.read.size === look.files.length) throw error;
@@ -220,7 +220,8 @@ export class Saver {
    * Transcripts grow. One that lost its beginning, cut off by a full disk or a tool that cleans up, is kept beside the whole
    * one instead of in its place.
    */
-  #goesOn({ agent, sessionId }: FoundSession, read: Look["read"], last: CaptureWithFiles): boolean {
+  async #goesOn(found: FoundSession, read: Look["read"], last: CaptureWithFiles): Promise<boolean> {
+    const { agent, sessionId } = found;
     const { path } = mainFileOf(agent, sessionId);
     const here = read.get(path);
     const had = last.files.find((file) => file.path === path);
@@ -228,7 +229,8 @@ export class Saver {
     const known = this.#tails.get(path);
     if (known !== undefined) return isSameTail(here.content, known);
     // A secret that was cut off by the end of the file is told, and replaced, once there is all of it.
-    return goesOnFrom(here, had) || (this.#options.mask === true && here.content.byteLength + CUT >= had.size);
+    const isCut = this.#options.mask === true && here.content.byteLength + CUT >= had.size;
+    return goesOnFrom(here, had) || isCut || goesOnMoved(this.#options.captures, { basis: last, found, here });
   }
 
   #isSettled(mtimeNs: bigint): boolean {

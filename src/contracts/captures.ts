@@ -45,7 +45,7 @@ export interface Capture extends CaptureOrigin {
   readonly agent: CodingAgent;
   /** As the agent calls it. */
   readonly sessionId: string;
-  /** The Holdfast session that has its log, and the conversation. */
+  /** The Holdfast session that has its log, and the conversation. One that is kept beside the newest has another. */
   readonly session: string;
   /** How many times it was saved, from 1 on. */
   readonly generation: number;
@@ -108,9 +108,17 @@ export interface LeftOut {
   readonly why: string;
 }
 
+export interface RemovedCapture {
+  readonly id: string;
+  readonly request: string;
+  readonly sessionId: string;
+  /** Why its conversation could not be imported before it was removed; not given: it is in its session. */
+  readonly notImported?: string;
+}
+
 /** What a removal took away. */
 export interface CapturesRemoved {
-  readonly removed: readonly { readonly id: string; readonly request: string; readonly sessionId: string }[];
+  readonly removed: readonly RemovedCapture[];
   readonly bytes: number;
 }
 
@@ -120,7 +128,7 @@ export interface Captures {
    * back: a session id as the agent makes none, or no transcript (OpenCode: no export) of that session among the files.
    */
   save(capture: NewCapture): Promise<CaptureWithFiles>;
-  /** One that was kept beside the newest takes its place, and the other way round. */
+  /** One that was kept beside the newest takes its place, and the other way round. First the conversations of both are imported. */
   prefer(id: string): Promise<Capture>;
   /** The newest that has not expired; null when there is none. */
   latest(request: string, agent?: CodingAgent): Promise<Capture | null>;
@@ -148,6 +156,6 @@ export interface Captures {
   expire(id: string, expiresAt: number | null): Promise<Capture>;
   delete(id: string): Promise<CapturesRemoved>;
   deleteForRequest(request: string): Promise<CapturesRemoved>;
-  /** Those whose time is over; `dryRun` says which they are. */
+  /** Those whose time is over, once their conversations are imported; `dryRun` says which they are. */
   deleteExpired(options?: { readonly dryRun?: boolean }): Promise<CapturesRemoved>;
 }

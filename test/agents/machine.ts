@@ -37,6 +37,13 @@ export interface TurnOptions extends Omit<RunOptions, "input"> {
   readonly args?: readonly string[];
 }
 
+export interface MachineOptions {
+  readonly home?: string;
+  readonly cwd?: string;
+  /** Another version of Claude Code. */
+  readonly claude?: string;
+}
+
 const TIMEOUT_MS = 120_000;
 
 /** A scratch folder with machines in it and one fake API for all of them, for one test file. */
@@ -57,11 +64,12 @@ export class Machines {
   }
 
   /** Both are made; relative ones lie in the scratch folder. */
-  add(options: { readonly home?: string; readonly cwd?: string } = {}): Machine {
+  add(options: MachineOptions = {}): Machine {
     const number = this.#all.length + 1;
     const home = path.resolve(this.folder, options.home ?? `home-${number}`);
     const cwd = path.resolve(this.folder, options.cwd ?? `work-${number}`);
-    const machine = new Machine(home, cwd, this.agents, this.api.url);
+    const agents = { ...this.agents, ...(options.claude === undefined ? {} : { claude: options.claude }) };
+    const machine = new Machine(home, cwd, agents, this.api.url);
     this.#all.push(machine);
     return machine;
   }

@@ -1,7 +1,6 @@
 // holdfast run with the real agents: a container works, dies with everything in it, and another one goes on, in another home
 // and another directory. What proves it is what the agent sent to the API.
 
-import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,6 +10,7 @@ import { scaled } from "../../src/testing/scale.ts";
 import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions, startMachines } from "./machine.ts";
+import { linkOrCopy, NOBODY, ownedBy, troubleAs } from "./other-user.ts";
 import { call } from "./rich.ts";
 
 const CLI = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
@@ -194,7 +194,6 @@ withAgents("holdfast run", (agents) => {
     expect(second.stderr).toContain("holdfast: resumed ");
   });
 
-  const NOBODY = 65_534;
   const notAnother = troubleAs(NOBODY);
   const another = "CA3 by another user";
   test.skipIf(notAnother !== null)(notAnother === null ? another : `${another} (skipped: ${notAnother})`, async () => {
@@ -306,26 +305,3 @@ withAgents("holdfast run", (agents) => {
     }
   }
 });
-
-/** Why nothing can be run as that user here; null when it can. */
-function troubleAs(uid: number): string | null {
-  if (process.geteuid?.() !== 0) return "only root may become another user";
-  const { status } = spawnSync(process.execPath, [CLI, "--version"], { uid, gid: uid, cwd: "/", stdio: "ignore" });
-  return status === 0 ? null : "this folder is not readable for others";
-}
-
-function linkOrCopy(from: string, to: string): void {
-  try {
-    fs.linkSync(from, to);
-  } catch {
-    fs.copyFileSync(from, to); // on another file system
-  }
-}
-
-function ownedBy(uid: number, folder: string): void {
-  fs.chownSync(folder, uid, uid);
-  for (const name of fs.readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    // A link to it is the program itself.
-    if (!name.startsWith("bin/")) fs.chownSync(path.join(folder, name), uid, uid);
-  }
-}

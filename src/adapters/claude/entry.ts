@@ -9,6 +9,7 @@ export {
   type QueryFunction,
   type QueryProblem,
   type QueryStart,
+  type RestoredSession,
 } from "./persistent-query.ts";
 export type { SessionsOf } from "./places.ts";
 export { type ClaudeSessionStore, claudeSessionStore } from "./session-store.ts";

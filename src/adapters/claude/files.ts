@@ -1,16 +1,21 @@
 // The files of a Claude Code session in a store's captures, as persistentQuery() asks for them: put back before the agent
 // starts, saved while it works, and its conversation brought into its session.
-import { importConversation } from "../../coding/conversation/import.ts";
-import { agentHere } from "../../coding/here.ts";
+import { readFile } from "node:fs/promises";
+import { importCaptured } from "../../coding/catch-up.ts";
+import { type AgentHere, agentHere } from "../../coding/here.ts";
 import { Saver } from "../../coding/saver.ts";
-import { readableOnDisk, sourceOfCapture } from "../../coding/sources.ts";
-import { conversationIn } from "../../coding/telling.ts";
+import { contentOf, sourceOfCapture } from "../../coding/sources.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
+import type { CaptureSource } from "../../contracts/coding.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { mainFileOf } from "../../core/agent-sessions.ts";
+import { decodeText } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { CaptureMoment } from "./capturing.ts";
+import { fromMirror, type MirroredSession, mirroredSession, missingIn, withMirrored } from "./from-mirror.ts";
+import type { RestoredSession } from "./persistent-query.ts";
 
 export interface ClaudeFilesOptions {
   readonly hf: Holdfast;
@@ -27,12 +32,44 @@ export interface ClaudeFilesOptions {
 }
 
 export interface ClaudeFiles {
-  /** For persistentQuery(): puts the request's newest session back; null when there is none. */
-  readonly restore: () => Promise<{ readonly sessionId: string } | null>;
+  /**
+   * For persistentQuery(): puts the request's newest session back; null when there is none. What was mirrored and not captured
+   * comes from the mirror, if persistentQuery() has the same request; `problem` tells of it.
+   */
+  readonly restore: () => Promise<RestoredSession | null>;
   /** For persistentQuery(): saves what changed; with "exit" the conversation as well. */
   readonly capture: (sessionId: string, moment: CaptureMoment) => Promise<void>;
   /** What was saved last. */
   readonly last: () => Capture | null;
+}
+
+interface ToRestore {
+  readonly captured: (CaptureSource & CaptureWithFiles) | null;
+  readonly mirrored: MirroredSession | null;
+}
+
+/** The newest capture with what was mirrored of its session; a session that began since and was never captured comes before it. */
+async function toRestore(hf: Holdfast, request: string): Promise<ToRestore | null> {
+  const capture = await hf.captures.latest(request, "claude-code");
+  const newest = await mirroredSession(hf, request);
+  const isUncaptured = newest !== null && (capture === null || newest.createdAt > capture.savedAt);
+  if (isUncaptured && newest.sessionId !== capture?.sessionId) return { captured: null, mirrored: newest };
+  if (capture === null) return null;
+  const isSame = newest?.sessionId === capture.sessionId;
+  const mirrored = isSame ? newest : await mirroredSession(hf, request, capture.sessionId);
+  return { captured: await sourceOfCapture(hf.captures, capture.id), mirrored };
+}
+
+async function transcriptOf(captured: ToRestore["captured"]): Promise<string> {
+  if (captured === null) return "";
+  return decodeText(await contentOf(captured, mainFileOf("claude-code", captured.sessionId).path));
+}
+
+/** What this machine itself still has of it; "" when there is nothing. */
+async function transcriptHere(agent: AgentHere, { sessionId }: MirroredSession): Promise<string> {
+  const found = await agent.find(sessionId).catch(() => null);
+  const main = found?.files.find(({ role }) => role === "transcript");
+  return main === undefined ? "" : readFile(main.file, "utf8");
 }
 
 export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
@@ -61,12 +98,18 @@ export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
   return {
     last: () => last,
     async restore() {
-      const capture = await hf.captures.latest(request, "claude-code");
-      if (capture === null) return null;
-      const source = await sourceOfCapture(hf.captures, capture.id);
-      const { sessionId } = await agent.restore(source, { rewritePaths });
-      basis = source;
-      return { sessionId };
+      const found = await toRestore(hf, request);
+      if (found === null) return null;
+      const { captured, mirrored } = found;
+      const missing = mirrored === null ? 0 : missingIn(mirrored, await transcriptOf(captured));
+      const isHere =
+        mirrored !== null && missing > 0 && missingIn(mirrored, await transcriptHere(agent, mirrored)) === 0;
+      const isFromMirror = mirrored !== null && missing > 0 && !isHere;
+      const source = isFromMirror ? await withMirrored(captured, mirrored) : captured;
+      if (source !== null) await agent.restore(source, { rewritePaths });
+      basis = captured;
+      const sessionId = captured?.sessionId ?? mirrored?.sessionId ?? "";
+      return { sessionId, ...(isFromMirror ? { problem: fromMirror(sessionId, missing, captured) } : {}) };
     },
     async capture(sessionId, moment) {
       const found = await agent.find(sessionId).catch((error: unknown) => {
@@ -76,9 +119,7 @@ export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
       });
       if (found === null) return;
       last = (await saverOf(sessionId).save(found))?.capture ?? last;
-      if (moment !== "exit" || last === null) return;
-      const conversation = await conversationIn(readableOnDisk(found));
-      if (conversation !== null) await importConversation(hf, conversation, { session: last.session, request });
+      if (moment === "exit" && last !== null) await importCaptured(hf, last);
     },
   };
 }

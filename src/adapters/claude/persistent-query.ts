@@ -39,6 +39,13 @@ export interface QueryProblem {
   readonly error: unknown;
 }
 
+/** A session whose files were put back. */
+export interface RestoredSession {
+  readonly sessionId: string;
+  /** What is not as it was: told to onProblem, and the session goes on. */
+  readonly problem?: unknown;
+}
+
 export interface PersistentQueryInput<F extends QueryFunction> {
   readonly hf: SessionsOf;
   /** The SDK's query(). */
@@ -48,7 +55,7 @@ export interface PersistentQueryInput<F extends QueryFunction> {
   /** Of the SDK. With `restore`, it alone says whether to resume: `resume` and `continue` are left out. */
   readonly options?: OptionsOf<F>;
   /** Puts a session's files back, verified, and says which; null when there is none. Should it fail, a new session begins. */
-  readonly restore?: () => Promise<{ readonly sessionId: string } | null>;
+  readonly restore?: () => Promise<RestoredSession | null>;
   /** Saves a session's files: one call at a time, but for one that was no longer waited for. */
   readonly capture?: (sessionId: string, moment: CaptureMoment) => Promise<void>;
   readonly request?: string;
@@ -161,9 +168,13 @@ async function begin<F extends QueryFunction>(
 async function restoredBy<F extends QueryFunction>(
   { restore }: PersistentQueryInput<F>,
   tell: (problem: QueryProblem) => void,
-): Promise<{ readonly sessionId: string } | null> {
+): Promise<RestoredSession | null> {
   try {
-    return (await restore?.()) ?? null;
+    const restored = (await restore?.()) ?? null;
+    if (restored?.problem !== undefined) {
+      tell({ during: "restore", sessionId: restored.sessionId, error: restored.problem });
+    }
+    return restored;
   } catch (error) {
     tell({ during: "restore", error });
     return null;

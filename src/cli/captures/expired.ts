@@ -2,6 +2,7 @@
 import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { quoted } from "../terminal.ts";
 import { formatSpan } from "../units.ts";
 
 /** Those whose time is over and which were not swept yet, the last first. */
@@ -27,7 +28,9 @@ export function expiredWords({ clock }: Holdfast, { id, expiresAt }: Capture): s
 
 export function captureExpired(holdfast: Holdfast, capture: Capture): HoldfastError {
   return new HoldfastError("CaptureExpired", expiredWords(holdfast, capture), {
-    hint: `\`holdfast captures keep ${capture.id}\` keeps it, and then it can be put back`,
+    hint:
+      `\`holdfast captures keep ${capture.id}\` keeps it, and then it can be put back; ` +
+      `\`holdfast handover --request ${quoted(capture.request)}\` tells what was done`,
     details: { kind: "capture", id: capture.id, expiresAt: capture.expiresAt },
   });
 }

@@ -9,6 +9,7 @@ import { isFlatAgent } from "../../coding/claude/layout.ts";
 import { type ClaudeTranscript, listClaudeSessions } from "../../coding/claude/list.ts";
 import { sessionNamedIn } from "../../coding/claude/transcript.ts";
 import { type Imported, importConversation } from "../../coding/conversation/import.ts";
+import { conversationIn } from "../../coding/conversation-in.ts";
 import { type FoundHere, type Here, openCodeRunner } from "../../coding/here.ts";
 import {
   type FindOpenCode,
@@ -19,7 +20,6 @@ import {
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
 import { maskSecretsIn } from "../../coding/secrets.ts";
 import { readableOnDisk } from "../../coding/sources.ts";
-import { conversationIn } from "../../coding/telling.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { encodeText, sha256Hex } from "../../core/bytes.ts";

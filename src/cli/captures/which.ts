@@ -1,5 +1,5 @@
 // Which capture is meant: the newest of a request or of an agent's session, or one by its id or the beginning of it.
-import { conversationOfRequest } from "../../coding/conversation/request.ts";
+import { conversationOfRequest, conversationOfSession } from "../../coding/conversation/request.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -103,20 +103,20 @@ export function isOfWhich(
 
 /** The conversation outlives its capture: a session of that request, or the one that is named after the agent's. */
 export async function conversationOf(
-  { sessions }: Holdfast,
-  { request, sessionId }: Which,
+  holdfast: Holdfast,
+  { request, sessionId }: Omit<Which, "capture">,
   agent: CodingAgent | undefined,
 ): Promise<Session | null> {
   const agents = agent === undefined ? AGENTS : [agent];
   if (sessionId !== undefined) {
     for (const one of agents) {
-      const found = await sessions.get({ session: `${one}/${sessionId}` });
-      if (found !== null && (request === undefined || found.request === request)) return found;
+      const found = await conversationOfSession(holdfast, one, sessionId, request);
+      if (found !== null) return found;
     }
     return null;
   }
-  const id = request === undefined ? null : await conversationOfRequest({ sessions }, request, agent);
-  return id === null ? null : sessions.get(id);
+  const id = request === undefined ? null : await conversationOfRequest(holdfast, request, agent);
+  return id === null ? null : holdfast.sessions.get(id);
 }
 
 /** Why there is none to put back, with what can be done about it. */

@@ -178,8 +178,7 @@ export class Follower {
     }
     const { last } = followed;
     if (store === null || last === null || (moment !== "exit" && !this.#isDue(followed))) return;
-    // Two that went apart would take turns in one session: it has the newest.
-    if (last.diverged || last.generation === followed.toldUpTo) return;
+    if (last.generation === followed.toldUpTo) return;
     const { follows } = this.#given;
     const imported = await importCaptured(store, last, follows === null ? {} : { follows });
     followed.toldUpTo = last.generation;

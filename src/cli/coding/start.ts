@@ -2,15 +2,15 @@
 // new. Which of the three it was is always said.
 import { digest } from "../../coding/conversation/digest.ts";
 import { importConversation } from "../../coding/conversation/import.ts";
-import { conversationOfRequest } from "../../coding/conversation/request.ts";
+import { conversationIn } from "../../coding/conversation-in.ts";
 import type { AgentHere } from "../../coding/here.ts";
 import { sourceOfCapture } from "../../coding/sources.ts";
-import { conversationIn } from "../../coding/telling.ts";
-import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
+import type { Capture, CaptureWithFiles, CodingAgent } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
+import { conversationOf, noCapture, whyNoCapture } from "../captures/which.ts";
 import type { Log } from "./follow.ts";
 
 export type Start =
@@ -62,11 +62,11 @@ export async function begin(given: Beginning): Promise<Start> {
     }
   }
   if (!given.tells) return { how: "new", why: tried.why };
-  const why = tried.why ?? "there is no capture of it any more";
   const { session, words } = await toldByStore(given, capture);
-  if (words !== "") return { how: "told", words, why, session };
+  const why = async () => tried.why ?? (await whyNone(given));
+  if (words !== "") return { how: "told", words, why: await why(), session };
   const handedWords = await toldByHanded(given);
-  if (handedWords !== "") return { how: "told", words: handedWords, why, session: null };
+  if (handedWords !== "") return { how: "told", words: handedWords, why: await why(), session: null };
   return { how: "new", why: tried.why };
 }
 
@@ -134,15 +134,37 @@ interface Words {
 const NO_WORDS: Words = { session: null, words: "" };
 
 /** "" when there is nothing, or what there is cannot be read: then the agent begins anew. */
-async function toldByStore({ store, request, agent, log }: Beginning, capture: Capture | null): Promise<Words> {
+async function toldByStore(
+  { store, request, sessionId, agent, log }: Beginning,
+  capture: Capture | null,
+): Promise<Words> {
   if (store === null) return NO_WORDS;
   try {
-    const session = capture?.session ?? (await conversationOfRequest(store, request, agent.agent));
+    const session = capture?.session ?? (await sessionTold(store, { request, sessionId, agent: agent.agent }));
     return session === null ? NO_WORDS : { session, words: await digest(store, session) };
   } catch (error) {
     log("error", "capture.told", { error: wordsOf(error), request });
     return NO_WORDS;
   }
+}
+
+interface Asked {
+  readonly request: string;
+  readonly sessionId: string | null;
+  readonly agent: CodingAgent;
+}
+
+/** The one that `holdfast handover` tells of, so that people and the agent read the same. */
+async function sessionTold(store: Holdfast, { request, sessionId, agent }: Asked): Promise<string | null> {
+  const own = sessionId === null ? null : await conversationOf(store, { request, sessionId }, agent);
+  return (own ?? (await conversationOf(store, { request, sessionId: undefined }, agent)))?.id ?? null;
+}
+
+/** In the words of `holdfast restore`. */
+async function whyNone({ store, request, sessionId, agent }: Beginning): Promise<string> {
+  const which = { request, sessionId: sessionId ?? undefined, capture: undefined };
+  if (store === null) return noCapture(which, "").message;
+  return whyNoCapture(store, which, agent.agent).then(wordsOf, wordsOf);
 }
 
 /** Of what was handed over and could not be put back; "" when that cannot be read either. */

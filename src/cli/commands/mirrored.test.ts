@@ -64,6 +64,7 @@ describe("a session that the Claude Agent SDK mirrored", () => {
   test("CA7 is the conversation of its request: handover and digest read its entries as a transcript", async () => {
     const t = rich("handed", 1);
     t.answer([{ type: "tool_use", id: "e", name: "Edit", input: { file_path: "/w/a.ts" } }]);
+    t.result("e", "ok");
     const id = await mirrored(t);
     const { session, markdown } = await json("handover", "--request", "t-1");
     expect(session).toBe(id);

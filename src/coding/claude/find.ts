@@ -52,7 +52,7 @@ export async function findClaudeSession(options: FindClaude): Promise<FoundClaud
   return {
     agent: "claude-code",
     sessionId,
-    cwd: origin.cwd ?? options.cwd ?? "",
+    cwd: origin.cwd ?? (await realCwd(options.cwd, key)) ?? origin.lastCwd ?? options.cwd ?? "",
     configDir,
     key,
     agentVersion: origin.version,
@@ -71,6 +71,12 @@ async function transcriptsOf(options: FindClaude): Promise<ClaudeTranscript[]> {
   for await (const copy of copiesOf(options.configDir, sessionId)) copies.push(copy);
   const rank = ({ key }: ClaudeTranscript) => (key === own ? 0 : 1);
   return copies.toSorted((a, b) => rank(a) - rank(b) || b.size - a.size || b.mtimeMs - a.mtimeMs);
+}
+
+/** The directory that the agent runs in, when that is the one of this key; its lines may not name it yet. */
+async function realCwd(cwd: string | undefined, key: string): Promise<string | null> {
+  const real = cwd === undefined ? null : await realpath(cwd).catch(() => null);
+  return real !== null && projectKey(real) === key ? real : null;
 }
 
 /** The directory may be gone, when its session is looked for on the machine where it was. */

@@ -90,36 +90,32 @@ export async function factsOf(file: string): Promise<TranscriptFacts> {
 }
 
 export interface TranscriptOrigin {
+  /** Of the directories that its lines name, the last that has this key; an agent may change its directory as it goes. */
   readonly cwd: string | null;
+  /** The last of them all: before it was put back elsewhere, its lines name other directories only. */
+  readonly lastCwd: string | null;
   readonly version: string | null;
 }
 
-/**
- * The version that wrote it last, and the directory it was begun in: of those that its lines name, the last that has this
- * key (an agent may change its directory as it goes), or else the last.
- */
+/** Where it was made, and the version that wrote it last. */
 export async function originOf(file: string, key: string): Promise<TranscriptOrigin> {
   const handle = await open(file, "r");
   try {
     const { size } = await handle.stat();
-    let found: Origins = { cwd: null, lastCwd: null, version: null };
+    let found: TranscriptOrigin = { cwd: null, lastCwd: null, version: null };
     for (const bytes of ENDS) {
       const lastLines = (await linesBetween(handle, Math.max(0, size - bytes), size)).reverse();
       found = originsIn(lastLines, key, found);
       if (size > bytes) found = originsIn(await linesBetween(handle, 0, bytes), key, found);
       if (size <= bytes || (found.cwd !== null && found.version !== null)) break;
     }
-    return { cwd: found.cwd ?? found.lastCwd, version: found.version };
+    return found;
   } finally {
     await handle.close();
   }
 }
 
-interface Origins extends TranscriptOrigin {
-  readonly lastCwd: string | null;
-}
-
-function originsIn(lines: readonly Buffer[], key: string, before: Origins): Origins {
+function originsIn(lines: readonly Buffer[], key: string, before: TranscriptOrigin): TranscriptOrigin {
   let { cwd, lastCwd, version } = before;
   for (const line of lines) {
     if (cwd !== null && version !== null) break;

@@ -11,6 +11,15 @@ export function cut(text: string, most: number): string {
   return text.slice(0, isInside ? end - 1 : end);
 }
 
+/** A moment as people read it, wherever they are. */
+export function momentOf(at: number): string {
+  // The Swedish form is that of ISO 8601.
+  format ??= new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC", dateStyle: "short", timeStyle: "medium" });
+  return `${format.format(at)} UTC`;
+}
+
+let format: Intl.DateTimeFormat | undefined;
+
 /** The same, and says how much is not there. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
 import { contentOf, idOf, isObject, type Loose, textOf, wholeOf } from "./content.ts";
+import { isProgramText } from "./program-text.ts";
 
 /** A line with a uuid: it has its place by the entry that it follows. */
 export interface Entry {
@@ -94,7 +95,7 @@ function messageOf(line: Loose): EntryMessage | null {
   const isSummary = line.isCompactSummary === true;
   if (type === "assistant") return { ...said("assistant", content), isSummary, answer: answerOf(line, message) };
   const isResult = content.length > 0 && content.every((block) => block.type === "tool_result");
-  const isMeta = line.isMeta === true || isEcho(message.content);
+  const isMeta = line.isMeta === true || isOfProgram(line) || isProgramText(content);
   return {
     ...said(isResult ? "tool" : "user", content),
     ...{ isSummary, isMeta, isPrompt: !isResult && !isMeta && !isSummary && content.length > 0 },
@@ -105,9 +106,9 @@ function said(role: EntryMessage["role"], content: readonly ContentBlockInput[])
   return { role, content, answer: null, isPrompt: false, isMeta: false, isSummary: false };
 }
 
-/** What the program writes when a command of its own was given: nobody asks the model for anything with it. */
-function isEcho(content: unknown): boolean {
-  return typeof content === "string" && /^<(command-name|local-command-(stdout|stderr|caveat))>/.test(content);
+/** The end of a background task is told to the model in the place of a prompt. */
+function isOfProgram({ promptSource, origin }: Loose): boolean {
+  return promptSource === "system" || (isObject(origin) && origin.kind === "task-notification");
 }
 
 /** What a person typed while the agent was at work comes as an attachment; other attachments nobody said. */

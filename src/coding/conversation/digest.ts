@@ -1,11 +1,11 @@
 // The earlier conversation as a prompt, for an agent that could not be given it natively: what was asked first, what came
 // last, what is open. Every line of it is quoted, so that nothing in it can end the quotation, and it says that it is a
 // record and no instruction (rule SE8).
-import type { Holdfast } from "../../contracts/holdfast.ts";
-import { cut, plain, shortened } from "./brief.ts";
+import type { Behind, ImportStores } from "../catch-up.ts";
+import { cut, momentOf, plain, shortened } from "./brief.ts";
 import { type Doings, doingsOf, resultText, saidIn } from "./doings.ts";
-import { withEarlier } from "./request.ts";
-import type { Spoken } from "./spoken.ts";
+import { caughtUp } from "./request.ts";
+import { type Spoken, saidAt } from "./spoken.ts";
 import { framed, HEADER, MARK } from "./told.ts";
 
 export interface DigestOptions {
@@ -17,19 +17,21 @@ export interface DigestOptions {
 
 const QUOTE = `${MARK} `;
 
-/** "" when the session has no messages. Never longer than `chars`. What it was told of when it began is part of it. */
+/**
+ * First the session's newest capture is imported. "" when the session has no messages. Never longer than `chars`. What it was told
+ * of when it began is part of it.
+ */
 export async function digest(
-  hf: Pick<Holdfast, "history" | "sessions">,
+  hf: ImportStores,
   session: string,
   { messages = 50, chars = 24_000 }: DigestOptions = {},
 ): Promise<string> {
-  const found = await hf.sessions.get(session);
-  const sessions = found === null ? [] : await withEarlier(hf, found);
+  const { sessions, behind } = await caughtUp(hf, session);
   const doings = await doingsOf(hf, sessions, messages);
   if (doings.messages === 0) return "";
   const room = chars - framed("").length;
   if (room < 200) return cut(HEADER, chars);
-  const facts = factsOf(doings, sessions.length, room);
+  const facts = factsOf(doings, { sessions: sessions.length, behind }, room);
   const said = lastOf(doings, room - facts.length - 120);
   // What is cut may end in a line that has no mark yet.
   return framed(cut([facts, said].filter((text) => text !== "").join("\n"), room).trimEnd());
@@ -43,13 +45,20 @@ function quote(text: string): string {
     .join("\n");
 }
 
-function factsOf(doings: Doings, sessions: number, room: number): string {
-  const { prompts, summary, changed, tasks, open, messages } = doings;
+interface Past {
+  readonly sessions: number;
+  readonly behind: Behind;
+}
+
+function factsOf(doings: Doings, { sessions, behind }: Past, room: number): string {
+  const { prompts, summary, changed, tasks, open, messages, firstAt, lastAt } = doings;
   const [first] = prompts;
   const part = Math.floor(room / 8);
   return quote(
     [
       `Messages: ${messages}; prompts: ${prompts.length}.`,
+      ...(firstAt === null || lastAt === null ? [] : [`From ${momentOf(firstAt)} to ${momentOf(lastAt)}.`]),
+      ...(behind === null ? [] : [`The newest messages may be missing: ${shortened(behind, 300)}`]),
       ...(sessions === 1 ? [] : [`Sessions: ${sessions}, each of which was told of those before it.`]),
       ...(first === undefined ? [] : ["First prompt:", shortened(saidIn(first), part)]),
       ...(summary === null
@@ -120,7 +129,9 @@ function lastOf({ last, messages }: Doings, room: number): string {
 
 function messageText(message: Spoken, most: number): string {
   const kind = message.metadata?.meta === true ? ", put in by the program" : "";
-  return [`[${message.role}${kind}]`, ...message.content.map((block) => blockText(block, most))].join("\n");
+  const at = saidAt(message);
+  const when = at === null ? "" : `, ${momentOf(at)}`;
+  return [`[${message.role}${kind}${when}]`, ...message.content.map((block) => blockText(block, most))].join("\n");
 }
 
 function blockText(block: Spoken["content"][number], most: number): string {

@@ -2,14 +2,15 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
-import { type Spoken, spokenIn } from "./spoken.ts";
+import { isProgramText } from "./program-text.ts";
+import { type Spoken, saidAt, spokenIn } from "./spoken.ts";
 import { contentBehind } from "./told.ts";
 
 export interface Doings {
   readonly messages: number;
   readonly prompts: readonly Spoken[];
   readonly last: readonly Spoken[];
-  /** Newest last; each once. */
+  /** By a tool that succeeded. Newest last; each once. */
   readonly changed: readonly string[];
   readonly read: readonly string[];
   readonly commands: readonly { readonly command: string; readonly failed: boolean }[];
@@ -17,7 +18,11 @@ export interface Doings {
   /** Tool calls without a result. */
   readonly open: readonly { readonly name: string; readonly input: unknown }[];
   readonly summary: Spoken | null;
+  /** What the agent said last since the last prompt; null: nothing yet. */
   readonly answer: Spoken | null;
+  /** When the first and the last message were said; null: nothing says it. */
+  readonly firstAt: number | null;
+  readonly lastAt: number | null;
   /** Characters of digests that prompts began with, which are left out here. */
   readonly told: number;
 }
@@ -57,6 +62,8 @@ class Gathering {
   readonly #tasks = new Map<string, { title: string; status: string }>();
   #summary: Spoken | null = null;
   #answer: Spoken | null = null;
+  #firstAt: number | null = null;
+  #lastAt: number | null = null;
 
   constructor(most: number) {
     this.#most = most;
@@ -69,13 +76,17 @@ class Gathering {
   }
 
   add(given: Spoken): void {
-    const isPrompt = given.metadata?.prompt === true;
+    const isPrompt = given.metadata?.prompt === true && !isProgramText(given.content);
     const behind = isPrompt ? contentBehind(given.content) : null;
     const message = behind === null ? given : { ...given, content: behind.content };
     this.#told += behind?.chars ?? 0;
     this.#messages++;
     this.#last.push(message);
     if (this.#last.length > this.#most) this.#last.shift();
+    const at = saidAt(message);
+    this.#firstAt ??= at;
+    this.#lastAt = at ?? this.#lastAt;
+    if (isPrompt) this.#answer = null;
     if (isPrompt && message.content.length > 0) this.#prompts.push(message);
     if (message.metadata?.compaction === true) this.#summary = message;
     for (const block of message.content) {
@@ -88,16 +99,20 @@ class Gathering {
   #use(block: ToolUse): void {
     this.#open.set(block.id, block);
     const input = isObject(block.input) ? block.input : {};
-    const file = textOf(input.file_path) ?? textOf(input.filePath) ?? textOf(input.notebook_path);
-    if (file !== null) {
-      const set = CHANGES.test(block.name) ? this.#changed : this.#read;
-      set.delete(file);
-      set.add(file);
-    }
     const command = /^bash$/i.test(block.name) ? textOf(input.command) : null;
     if (command !== null) this.#commands.set(block.id, { command, failed: false });
     if (/^todowrite$/i.test(block.name) && Array.isArray(input.todos)) this.#list(input.todos);
     if (block.name === "TaskUpdate") this.#update(input);
+  }
+
+  /** A file is changed, or was read, when the tool says so. */
+  #file({ name, input }: ToolUse): void {
+    const given = isObject(input) ? input : {};
+    const file = textOf(given.file_path) ?? textOf(given.filePath) ?? textOf(given.notebook_path);
+    if (file === null) return;
+    const set = CHANGES.test(name) ? this.#changed : this.#read;
+    set.delete(file);
+    set.add(file);
   }
 
   /** The whole list at once. */
@@ -126,6 +141,7 @@ class Gathering {
     this.#open.delete(block.toolUseId);
     const command = this.#commands.get(block.toolUseId);
     if (command !== undefined) command.failed = block.isError === true;
+    if (use !== undefined && block.isError !== true) this.#file(use);
     if (use?.name !== "TaskCreate" || block.isError === true || !isObject(use.input)) return;
     // The number that the task got is in the answer only.
     const [, id] = /#(\d+)/.exec(resultText(block)) ?? [];
@@ -140,6 +156,7 @@ class Gathering {
       ...{ commands: [...this.#commands.values()], open: [...this.#open.values()] },
       tasks: [...this.#tasks.values()].filter(({ status }) => !DONE.includes(status)),
       ...{ summary: this.#summary, answer: this.#answer, told: this.#told },
+      ...{ firstAt: this.#firstAt, lastAt: this.#lastAt },
     };
   }
 }

@@ -2,12 +2,13 @@
 // it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
-import { plain, shortened } from "./brief.ts";
+import type { ImportStores } from "../catch-up.ts";
+import { momentOf, plain, shortened } from "./brief.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
-import { doingsOf, saidIn } from "./doings.ts";
+import { type Doings, doingsOf, saidIn } from "./doings.ts";
 import { isMirror, mirroredConversation, mirroredId } from "./mirror.ts";
-import { withEarlier } from "./request.ts";
-import type { Spoken } from "./spoken.ts";
+import { caughtUp } from "./request.ts";
+import { type Spoken, saidAt } from "./spoken.ts";
 
 export interface HandoverOptions {
   /** From which the session's files can be put back; null: it is gone. Not given: the newest that is there. */
@@ -16,13 +17,15 @@ export interface HandoverOptions {
   readonly items?: number;
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "cost" | "captures">;
+type Stores = ImportStores & Pick<Holdfast, "cost">;
 
+/** First the session's newest capture is imported. */
 export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
-  const view = await hf.sessions.at(session);
-  const { title, request, id } = view.session;
+  const { id } = (await hf.sessions.at(session)).session;
+  const { sessions, behind } = await caughtUp(hf, id);
+  const view = await hf.sessions.at(id);
+  const { title, request } = view.session;
   const { items = 20 } = options;
-  const sessions = await withEarlier(hf, view.session);
   const doings = await doingsOf(hf, sessions, 1);
   const coding = await codingOf(hf, view.session);
   const facts: readonly (readonly [string, string | null])[] = [
@@ -38,12 +41,13 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     "",
     ...facts.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${code(value)}`])),
     ...(sessions.length === 1 ? [] : [`- Goes on from: ${sessions.slice(0, -1).map(named).join(", ")}`]),
-    `- Messages: ${doings.messages}`,
+    `- Messages: ${doings.messages}${timesOf(doings)}`,
+    ...(behind === null ? [] : [`- The newest messages may be missing: ${code(behind)}`]),
     ...(doings.told === 0
       ? []
       : [`- Left out of the prompts: ${doings.told} characters that told of earlier sessions`]),
     ...section("What was asked", counted(doings.prompts, items, said)),
-    ...section("Last answer", doings.answer === null ? [] : said(doings.answer)),
+    ...section("Last answer", answered(doings)),
     ...section(
       "Files changed",
       counted(doings.changed, items, (file) => [`- ${code(file)}`]),
@@ -79,8 +83,22 @@ function named({ id }: Session): string {
   return code(id);
 }
 
+function timesOf({ firstAt, lastAt }: Doings): string {
+  return firstAt === null || lastAt === null ? "" : `, from ${momentOf(firstAt)} to ${momentOf(lastAt)}`;
+}
+
 function said(message: Spoken): readonly string[] {
-  return ["", ...block(shortened(saidIn(message), 4000))];
+  const at = saidAt(message);
+  const when = at === null ? [] : ["", `*${momentOf(at)}*`];
+  return [...when, "", ...block(shortened(saidIn(message), 4000))];
+}
+
+/** To the last prompt: an answer to an earlier one would be taken for it. */
+function answered({ answer, prompts, open }: Doings): readonly string[] {
+  if (answer === null) return prompts.length === 0 ? [] : ["There is none yet to the last prompt."];
+  return open.length === 0
+    ? said(answer)
+    : [...said(answer), "", "The agent was still at work, or was cut off: see Open."];
 }
 
 /** A block of code by indentation: no line of it can end it. */

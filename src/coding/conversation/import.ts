@@ -2,7 +2,7 @@
 // turns, its sub-agents as sessions that it invoked. What is there already stays as it is, so it can be brought in again
 // and again, whenever there is more of it. Every step is a commit of its own, and each is looked for in the log before it
 // is done: after a crash the next import goes on where this one was, and so does one that met another on its way.
-import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
+import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Head, Invocation } from "../../contracts/lineage.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import { alone, type Stores } from "./alone.ts";
@@ -18,6 +18,7 @@ import {
 import { describe } from "./describe.ts";
 import { childOf, described, metadataOf, outcomeOf, responseRef, sizeOf } from "./facts.ts";
 import { type Line, readLine } from "./line.ts";
+import { isRefusal, noWayBack } from "./refusals.ts";
 
 export interface ImportOptions {
   /** The session it goes into; made when it is not there. */
@@ -39,7 +40,7 @@ export interface Imported {
   readonly subagents: readonly Imported[];
 }
 
-/** Several at once are as one after the other. */
+/** Several at once are as one after the other. Where the session refuses to be continued, it is all imported again, on another line. */
 export async function importConversation(
   hf: Stores,
   conversation: Conversation,
@@ -48,7 +49,14 @@ export async function importConversation(
   const to = { session, request, agent: agent ?? conversation.agent };
   const added: Added = { messages: 0, calls: 0, rewound: false };
   const before = () => describe(hf, conversation, to, follows);
-  return alone(hf, session, before, (stores) => new Importing(stores, hf, conversation, to, added).run());
+  const attempt = (anew: boolean) =>
+    alone(hf, session, before, (stores) => new Importing(stores, hf, conversation, { to, added, anew }).run());
+  try {
+    return await attempt(false);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return attempt(true);
+  }
 }
 
 /** Bytes of messages that go into one commit. */
@@ -71,11 +79,19 @@ interface Added {
   rewound: boolean;
 }
 
+interface Attempt {
+  readonly to: To;
+  readonly added: Added;
+  /** From the first message on, whatever is there. */
+  readonly anew: boolean;
+}
+
 class Importing {
   readonly #hf: Stores;
   /** For sessions of their own. */
   readonly #others: Stores;
   readonly #added: Added;
+  readonly #anew: boolean;
   readonly #conversation: Conversation;
   readonly #to: To;
   readonly #calls: ReadonlyMap<string, ConversationCall>;
@@ -88,10 +104,11 @@ class Importing {
   #turn: string | null = null;
   #isAhead = false;
 
-  constructor(hf: Stores, others: Stores, conversation: Conversation, to: To, added: Added) {
+  constructor(hf: Stores, others: Stores, conversation: Conversation, { to, added, anew }: Attempt) {
     this.#hf = hf;
     this.#others = others;
     this.#added = added;
+    this.#anew = anew;
     this.#conversation = conversation;
     this.#to = to;
     this.#calls = new Map(conversation.calls.map((call) => [call.key, call]));
@@ -101,8 +118,10 @@ class Importing {
     const { session } = this.#to;
     const { messages } = this.#conversation;
     let line = await readLine(this.#hf, session);
-    let same = this.#same(line);
-    if (same < line.items.length && same < messages.length) {
+    let same = this.#anew ? 0 : this.#same(line);
+    // What is in the store and not in the conversation may be newer: it stays unless the conversation goes another way.
+    const isOther = same < line.items.length || line.isInEndedTurn;
+    if (isOther && same < messages.length) {
       await this.#rewind(line, same);
       this.#added.rewound = true;
       line = await readLine(this.#hf, session);
@@ -130,7 +149,7 @@ class Importing {
   async #rewind(line: Line, same: number): Promise<void> {
     const { session } = this.#to;
     if (line.isAhead) await this.#hf.heads.publish(session);
-    const seqs = new Set(line.heads.filter(({ before }) => before <= same).map(({ seq }) => seq));
+    const seqs = new Set(line.heads.filter((head) => head.before <= same && !head.isInEndedTurn).map(({ seq }) => seq));
     const target = (await this.#heads()).findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id;
     if (target === undefined) throw noWayBack(session);
     try {
@@ -376,12 +395,4 @@ class Importing {
     if (isAtRest(this.#conversation) && !this.#isBegunFor()) await this.#finish();
     if (this.#isAhead) await this.#hf.heads.publish(this.#to.session);
   }
-}
-
-function noWayBack(session: string): HoldfastError {
-  return new HoldfastError(
-    "Conflict",
-    `the agent went back to before the first head of ${JSON.stringify(session)}, and there is nothing to go on from`,
-    { details: { session }, hint: "Import the conversation into a new session." },
-  );
 }

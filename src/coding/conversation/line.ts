@@ -8,14 +8,26 @@ import type { LogEvent } from "../../contracts/log.ts";
 
 export interface Line {
   readonly items: readonly LineItem[];
-  /** Seqs of heads on the line, with how many messages stand before each. */
-  readonly heads: readonly { readonly seq: number; readonly before: number }[];
+  readonly heads: readonly LineHead[];
   /** The turn that nothing has ended. */
   readonly openTurn: number | null;
+  /**
+   * The line stands inside a turn that was ended on another line, after the agent went back into it. A turn ends once, so
+   * it can neither be continued nor ended here.
+   */
+  readonly isInEndedTurn: boolean;
   /** Something came behind the last head. */
   readonly isAhead: boolean;
   /** There are lines that the session has left. */
   readonly isBranched: boolean;
+}
+
+export interface LineHead {
+  readonly seq: number;
+  /** How many messages stand before it. */
+  readonly before: number;
+  /** As `isInEndedTurn`: the session cannot continue from here. */
+  readonly isInEndedTurn: boolean;
 }
 
 export interface LineItem {
@@ -29,7 +41,7 @@ const TYPES = [
   ...["head/created", "head/moved", "branch/begun", "invocation/started", "invocation/finished"],
 ];
 
-export async function readLine(hf: Pick<Holdfast, "log">, session: string): Promise<Line> {
+export async function readLine(hf: Pick<Holdfast, "log" | "heads">, session: string): Promise<Line> {
   const events: LogEvent[] = [];
   for (;;) {
     const after = events.at(-1)?.seq ?? 0;
@@ -39,7 +51,30 @@ export async function readLine(hf: Pick<Holdfast, "log">, session: string): Prom
   }
   const [first] = events;
   if (first?.type === "session/created" && first.data.from !== undefined) throw isFork(session);
-  return lineOf(onLine(events), events.some(begins));
+  const line = onLine(events);
+  return lineOf(line, events, await summariesIn(hf, line));
+}
+
+/** Seqs of messages that heads.compact() wrote: they have no key, and their own head follows at once. */
+async function summariesIn(
+  { heads }: Pick<Holdfast, "heads">,
+  line: readonly LogEvent[],
+): Promise<ReadonlySet<number>> {
+  const found = new Set<number>();
+  for (const [i, { type, seq, data }] of line.entries()) {
+    const next = line[i + 1];
+    const isFollowed = next?.type === "head/created" && next.seq === seq + 1;
+    if (type !== "message/added" || data.key !== undefined || !isFollowed) continue;
+    const head = typeof next.data.head === "string" ? await heads.get(next.data.head) : null;
+    if (head?.compaction != null) found.add(seq);
+  }
+  return found;
+}
+
+/** On whichever line. */
+function endedTurns(events: readonly LogEvent[]): ReadonlySet<unknown> {
+  const ending = events.filter((event) => event.type === "head/created" || begins(event));
+  return new Set(ending.flatMap(({ data }) => data.turn ?? []));
 }
 
 function begins({ type }: LogEvent): boolean {
@@ -70,30 +105,31 @@ function placeOf({ data: { from } }: LogEvent): { readonly branch: number; reado
   return typeof branch === "number" && typeof seq === "number" ? { branch, seq } : null;
 }
 
-function lineOf(events: readonly LogEvent[], isBranched: boolean): Line {
+function lineOf(events: readonly LogEvent[], all: readonly LogEvent[], summaries: ReadonlySet<number>): Line {
+  const ended = endedTurns(all);
   const items: LineItem[] = [];
-  const heads: { seq: number; before: number }[] = [];
+  const heads: LineHead[] = [];
   let openTurn: number | null = null;
   let isAhead = false;
-  events.forEach((event, i) => {
+  for (const event of events) {
     const { type, seq, data } = event;
     if (type === "head/created") {
-      heads.push({ seq, before: items.length });
       if (data.turn !== undefined && data.turn === openTurn) openTurn = null;
+      heads.push({ seq, before: items.length, isInEndedTurn: ended.has(openTurn) });
       isAhead = false;
-      return;
+      continue;
     }
-    if (type === "session/created" || begins(event)) return;
+    if (type === "session/created" || begins(event)) continue;
     isAhead = true;
     if (type === "turn/begun") openTurn = seq;
-    if (type !== "message/added") return;
-    const isSummary =
-      data.key === undefined && events[i + 1]?.type === "head/created" && events[i + 1]?.seq === seq + 1;
+    if (type !== "message/added") continue;
     // What somebody else appended without a key is no part of the conversation.
     if (typeof data.key === "string") items.push({ key: data.key, seq });
-    else if (isSummary) items.push({ key: null, seq });
-  });
-  return { items, heads, openTurn, isAhead, isBranched };
+    else if (summaries.has(seq)) items.push({ key: null, seq });
+  }
+  const isInEndedTurn = ended.has(openTurn);
+  const isBranched = all.some(begins);
+  return { items, heads, openTurn: isInEndedTurn ? null : openTurn, isInEndedTurn, isAhead, isBranched };
 }
 
 function isFork(session: string): HoldfastError {

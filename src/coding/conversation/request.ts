@@ -2,7 +2,9 @@
 // could not be given its session back begins a new one, and was told what came before.
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
 import type { Session } from "../../contracts/sessions.ts";
+import { type Behind, catchUp, catchUpRequest, type ImportStores } from "../catch-up.ts";
 import { isObject, textOf } from "./content.ts";
 import { isMirror, mirroredId } from "./mirror.ts";
 import { spokenIn } from "./spoken.ts";
@@ -15,21 +17,42 @@ interface Held {
   readonly sessionId: string | null;
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history">;
+type Stores = Pick<Holdfast, "sessions" | "history" | "log">;
 
 const PAGE = 100;
 /** How many sessions of a request are looked at, and how far back those go that were told of each other. */
 const MOST = 1000;
 const MOST_BEFORE = 20;
+/** So many names are tried for a session of an agent: another request's, one that was deleted and those kept beside it have one each. */
+const MOST_NAMES = 10;
 
-/** The id of the request's newest session in which that agent spoke, or any when none is named; null when there is none. */
+/**
+ * The id of the request's newest session in which that agent spoke, or any when none is named; null when there is none. First the
+ * request's newest captures are imported.
+ */
 export async function conversationOfRequest(
-  hf: Pick<Holdfast, "sessions">,
+  hf: ImportStores,
   request: string,
   agent?: CodingAgent,
 ): Promise<string | null> {
+  await catchUpRequest(hf, request, agent);
   const [newest] = await heldOf(hf, request, agent);
   return newest?.session.id ?? null;
+}
+
+export interface CaughtUp {
+  /** The session and those before it that it was told of, oldest first; none when it is not there. */
+  readonly sessions: readonly Session[];
+  readonly behind: Behind;
+}
+
+/** With all that was captured of them. */
+export async function caughtUp(hf: ImportStores, session: string): Promise<CaughtUp> {
+  const behind = await catchUp(hf, session);
+  const found = await hf.sessions.get(session);
+  if (found === null) return { sessions: [], behind };
+  if (found.request !== null) await catchUpRequest(hf, found.request);
+  return { sessions: await withEarlier(hf, found), behind };
 }
 
 /** The session and those before it that it was told of, oldest first. */
@@ -65,13 +88,13 @@ async function wasTold(hf: Stores, session: Session): Promise<boolean> {
 
 /** Newest first, each session of the agent once. */
 async function heldOf(
-  { sessions }: Pick<Holdfast, "sessions">,
+  hf: Pick<Holdfast, "sessions" | "log">,
   request: string,
   agent: CodingAgent | undefined,
 ): Promise<readonly Held[]> {
   const found: Held[] = [];
   for (let cursor: string | undefined; found.length < MOST; ) {
-    const page = await sessions.list({ request, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await hf.sessions.list({ request, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
     for (const session of page.items) {
       const held = session.messages > 0 ? heldIn(session) : null;
       if (held !== null && (agent === undefined || held.agent === agent)) found.push(held);
@@ -79,13 +102,56 @@ async function heldOf(
     if (page.next === null) break;
     cursor = page.next;
   }
-  return found.filter((one) => bestOf(found, one) === one);
+  const best: Held[] = [];
+  for (const held of found) if ((await bestOf(hf, found, held)) === held) best.push(held);
+  return best;
 }
 
-/** The imported one before the mirrored one, which holds the same; and the first of them, because forks say the same of themselves. */
-function bestOf(all: readonly Held[], held: Held): Held | undefined {
+/**
+ * The imported one before the mirrored one, which holds the same. Of several the one whose capture is the newest, which a
+ * person may have chosen; else the first of them, because forks say the same of themselves.
+ */
+async function bestOf(hf: Pick<Holdfast, "log">, all: readonly Held[], held: Held): Promise<Held | undefined> {
   const same = all.filter((one) => isSame(one, held));
-  return same.findLast(({ session }) => !isMirror(session)) ?? same.at(-1);
+  const imported = same.filter(({ session }) => !isMirror(session));
+  if (imported.length > 1) {
+    for (const one of imported) if (await hasNewest(hf, one.session.id)) return one;
+  }
+  return imported.at(-1) ?? same.at(-1);
+}
+
+/** The session that holds that session of an agent, in this request or in any; null when there is none. */
+export async function conversationOfSession(
+  hf: ImportStores,
+  agent: CodingAgent,
+  sessionId: string,
+  request?: string,
+): Promise<Session | null> {
+  let best: Session | null = null;
+  for (let n = 1; n <= MOST_NAMES; n++) {
+    const id = n === 1 ? `${agent}/${sessionId}` : `${agent}/${sessionId}~${n}`;
+    const found = await hf.sessions.get({ session: id });
+    if (found === null || (request !== undefined && found.request !== request)) continue;
+    if (await hasNewest(hf, id)) return found;
+    best ??= found;
+  }
+  return best;
+}
+
+/** A capture was last saved there, or chosen, as the newest. The log says so also when the capture is gone. */
+export async function hasNewest({ log }: Pick<Holdfast, "log">, session: string): Promise<boolean> {
+  const states = new Map<unknown, unknown>();
+  for (let after = 0; ; ) {
+    const page = await log.read(
+      { session },
+      { after, limit: LIMITS.eventsPage, types: ["capture/saved", "capture/changed"] },
+    );
+    for (const { data } of page) if (data.diverged !== undefined) states.set(data.capture, data.diverged);
+    const last = page.at(-1);
+    if (last === undefined || page.length < LIMITS.eventsPage) break;
+    after = last.seq;
+  }
+  return [...states.values()].includes(0);
 }
 
 /** null: it holds no conversation of a coding agent, or a sub-agent's. */

@@ -14,6 +14,15 @@ export interface Spoken {
   readonly metadata?: JsonObject;
 }
 
+/** When it was said, by the agent's clock; null: nothing says it. */
+export function saidAt({ metadata }: Spoken): number | null {
+  const at = metadata?.at;
+  return typeof at === "number" && Math.abs(at) <= LATEST ? at : null;
+}
+
+/** As far as a Date goes. */
+const LATEST = 8.64e15;
+
 type Stores = Pick<Holdfast, "history">;
 
 const PAGE = 500;

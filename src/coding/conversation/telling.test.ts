@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
-import { importCaptured } from "../telling.ts";
+import { importCaptured } from "../catch-up.ts";
 import { cut } from "./brief.ts";
 import { readClaude, withSubagents } from "./claude.ts";
 import { digest } from "./digest.ts";
@@ -44,6 +44,7 @@ function hostile(): Transcript {
     t.answer([{ type: "tool_use", id: `${text.length}`, name: text, input: { file_path: text, command: text } }]);
     t.result(`${text.length}`, text);
     t.answer([{ type: "tool_use", id: `e${text.length}`, name: "Edit", input: { file_path: text } }]);
+    t.result(`e${text.length}`, "ok");
     t.answer([{ type: "tool_use", id: `b${text.length}`, name: "Bash", input: { command: text } }]);
     const todos = [{ content: text, status: text }];
     t.answer([{ type: "tool_use", id: `t${text.length}`, name: "TodoWrite", input: { todos } }]);
@@ -103,7 +104,7 @@ describe("the digest", () => {
         const text = await digest(hf, session, { chars, messages });
         expect(text.length).toBeLessThanOrEqual(chars);
         expect(text.isWellFormed()).toBe(true);
-        if (chars > 2000 && messages > 0) expect(text).toMatch(/Last messages:\n\| \[\w+\]\n\| (💥|👩)/);
+        if (chars > 2000 && messages > 0) expect(text).toMatch(/Last messages:\n\| \[\w+, [-\d: ]+ UTC\]\n\| (💥|👩)/);
       }),
       { numRuns: 60 },
     );
@@ -122,14 +123,47 @@ describe("the handover", () => {
     await importConversation(hf, main, { session: "told", request: "r 1" });
     const text = await handover(hf, "told");
     for (const line of [
-      ...["- Agent: `claude-code 2.1.325`", "- Directory: `/home/dev/app`", "- Messages: 27"],
+      ...["- Agent: `claude-code 2.1.325`", "- Directory: `/home/dev/app`"],
       ...["- `/home/dev/app/a.txt`", "- `exit 3` (failed)", "- `Do thing` (`pending`)"],
       ...["- `look around` (done) in `told/agent-af11a538400b63651`", "- Calls: 12", "- Cost: not known"],
       ...["    holdfast run --request 'r 1' -- claude", GONE],
     ]) {
       expect(text.split("\n")).toContain(line);
     }
+    expect(text).toMatch(/^- Messages: 27, from 2026-11-16 19:\d\d:\d\d UTC to 2026-11-16 19:\d\d:\d\d UTC$/m);
     expect(await handover(hf, "told", { items: 1 })).toContain("3 earlier ones");
+  });
+
+  test("CA7 only what succeeded is a changed file, only people ask, and the last answer is to the last prompt", async () => {
+    const t = new Transcript("exact");
+    t.prompt("mend it");
+    for (const [id, file, isError] of [
+      ["ok", "/w/good.ts", false],
+      ["no", "/w/bad.ts", true],
+    ] as const) {
+      t.answer([{ type: "tool_use", id, name: "Edit", input: { file_path: file } }]);
+      const content = [{ type: "tool_result", tool_use_id: id, content: "x", ...(isError ? { is_error: true } : {}) }];
+      t.entry({ type: "user", message: { role: "user", content } });
+    }
+    t.say("mended");
+    const notification = "<task-notification>\n<status>completed</status>\n</task-notification>";
+    t.prompt(notification, { origin: { kind: "task-notification" } });
+    t.prompt(notification, { promptSource: "system" });
+    t.prompt([{ type: "text", text: "[Request interrupted by user]" }]);
+    const at = await stored(t);
+    const answered = await handover(hf, at);
+    expect(answered).toMatch(/## What was asked\n\n\*2026-\d\d-\d\d \d\d:\d\d:\d\d UTC\*\n\n {4}mend it\n\n## /);
+    expect(answered).toMatch(/## Last answer\n\n\*2026-[-\d: ]+ UTC\*\n\n {4}mended\n/);
+    expect(answered).toMatch(/## Files changed\n\n- `\/w\/good\.ts`\n\n/);
+    expect(answered).not.toMatch(/bad\.ts|task-notification|interrupted/);
+    expect(await digest(hf, at)).toMatch(/\| Messages: 9; prompts: 1\.\n/);
+
+    t.prompt("and the tests");
+    t.answer([{ type: "tool_use", id: "cut", name: "Write", input: { file_path: "/w/cut.ts" } }]);
+    const cut = await handover(hf, await stored(t));
+    expect(cut).toContain("## Last answer\n\nThere is none yet to the last prompt.\n");
+    expect(cut).not.toContain("- `/w/cut.ts`");
+    expect(cut).toContain("- cut off in `Write`");
   });
 
   test("CA7 how to continue: run first, then the capture as long as it is there", async () => {

@@ -51,7 +51,9 @@ describe("an agent that was told what came before", () => {
     expect((await hf.sessions.get(session))?.title).toBe("And now step 1.");
     const text = await handover(hf, session);
     expect(text).toContain("# Handover: `And now step 1.`");
-    expect(text).toMatch(/## What was asked\n\n {4}Mend the login of CODEWORD-1\.\n\n {4}And now step 1\.\n/);
+    expect(text).toMatch(
+      /## What was asked\n\n\*.* UTC\*\n\n {4}Mend the login of CODEWORD-1\.\n\n\*.* UTC\*\n\n {4}And now step 1\.\n/,
+    );
     expect(text).not.toContain("could not be restored natively");
     expect(text).toMatch(/- Left out of the prompts: \d+ characters/);
     expect(text).toContain("- Goes on from: `told-");

@@ -1,24 +1,10 @@
-// The conversation that a session's files hold, whichever agent wrote them, and of a capture as messages of its session, which
-// outlives it.
-import type { Capture } from "../contracts/captures.ts";
-import type { Holdfast } from "../contracts/holdfast.ts";
+// The conversation that a session's files hold, whichever agent wrote them.
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText } from "../core/bytes.ts";
 import { type ClaudeSubagent, readClaude, withSubagents } from "./conversation/claude.ts";
 import type { Conversation } from "./conversation/conversation.ts";
-import { type Imported, type ImportOptions, importConversation } from "./conversation/import.ts";
 import { readOpenCode } from "./conversation/opencode.ts";
-import { contentOf, type Readable, sourceOfCapture } from "./sources.ts";
-
-/** From what was saved, so that what was masked there is masked here. null: it has no transcript. */
-export async function importCaptured(
-  hf: Holdfast,
-  { id, session, request }: Pick<Capture, "id" | "session" | "request">,
-  options: Pick<ImportOptions, "follows"> = {},
-): Promise<Imported | null> {
-  const conversation = await conversationIn(await sourceOfCapture(hf.captures, id));
-  return conversation === null ? null : importConversation(hf, conversation, { session, request, ...options });
-}
+import { contentOf, type Readable } from "./sources.ts";
 
 /** null: there is no transcript among the files. */
 export function conversationIn(source: Readable): Promise<Conversation | null> {
