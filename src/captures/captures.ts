@@ -15,6 +15,7 @@ import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import { bundleOf, filesToSave, unbundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
+import { checkClaim, claimRequest } from "./claim.ts";
 import { checkCapture, type Given } from "./given.ts";
 import { AGENTS } from "./manifest.ts";
 import { remove } from "./remove.ts";
@@ -70,6 +71,8 @@ export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blob
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
       return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"));
     },
+    claim: async (request, agent, options) =>
+      claimRequest(storage, checkId(request, "request"), checkOneOf(agent, "agent", AGENTS), checkClaim(options)),
   };
 }
 
