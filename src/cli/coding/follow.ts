@@ -27,6 +27,12 @@ export interface Following extends Expected {
   readonly follows: string | null;
 }
 
+/** What may be missing at the end. */
+export type ProblemKind = "save" | "conversation" | "bundle" | "sessions";
+
+/** What is being done when the agent has ended. */
+type Phase = "files" | "store" | "conversation" | "done";
+
 /** One of the sessions. */
 interface Followed {
   readonly saver: Saver | null;
@@ -44,11 +50,19 @@ export class Follower {
   readonly #whose: Whose;
   readonly #followed = new Map<string, Followed>();
   #turn: Promise<void> = Promise.resolve();
-  readonly secrets: FileFinding[] = [];
+  readonly #secrets = new Map<string, FileFinding>();
   /** The session that the agent worked in last; null until it is known. */
   sessionId: string | null;
-  /** What went wrong the last time. */
-  problem: unknown = null;
+  /** What written() said before the agent began. */
+  writtenBefore = "";
+  /** What went wrong the last time, by what is missing for it. */
+  readonly problems = new Map<ProblemKind, unknown>();
+  /** Sessions whose files are in the store as the agent left them. */
+  readonly #current = new Set<string>();
+  #phase: Phase = "store";
+  #atEnd: Promise<readonly string[]> | null = null;
+  /** What the bundle was made of, which the store then gets too. */
+  #bundled: FoundHere | null = null;
 
   constructor(given: Following) {
     this.#given = given;
@@ -62,9 +76,23 @@ export class Follower {
     return [...this.#followed.values()].flatMap(({ last }) => (last === null ? [] : [last]));
   }
 
+  get isStored(): boolean {
+    return this.#given.store !== null;
+  }
+
+  get secrets(): readonly FileFinding[] {
+    return [...this.#secrets.values()];
+  }
+
+  /** Each counts once, also when it is in the bundle and in the store. */
+  addSecrets(findings: readonly FileFinding[]): void {
+    for (const one of findings) this.#secrets.set(`${one.path} ${one.line} ${one.column} ${one.kind}`, one);
+  }
+
   /** Before the agent begins. */
   async ready(): Promise<void> {
-    await this.#whose.ready().catch((error: unknown) => this.#failed("capture.list", error));
+    await this.#whose.ready().catch((error: unknown) => this.#failed("sessions", "capture.list", error));
+    this.writtenBefore = await this.written();
   }
 
   started(pid: number): void {
@@ -73,36 +101,95 @@ export class Follower {
 
   /** Never throws. */
   async look(): Promise<void> {
-    await this.#whose.look().catch((error: unknown) => this.#failed("capture.error", error));
+    await this.#whose.look().catch((error: unknown) => this.#failed("sessions", "capture.error", error));
   }
 
-  /** Saves what changed; "exit": also the conversation, whatever it takes. One after the other. Never throws. */
+  /** Changes when the agent writes: cheap enough to be asked many times a second. Never throws. */
+  async written(): Promise<string> {
+    return this.#whose.written().catch(() => "");
+  }
+
+  /** Saves what changed, one after the other. Never throws. */
   save(moment: "while" | "exit"): Promise<void> {
     this.#turn = this.#turn.then(() => this.#save(moment));
     return this.#turn;
   }
 
-  async #save(moment: "while" | "exit"): Promise<void> {
-    this.problem = null;
-    try {
-      await this.#whose.look();
-      for (const sessionId of await this.#whose.sessions(moment === "exit")) {
-        await this.#saveOne(sessionId, moment).catch((error: unknown) => this.#failed("capture.error", error));
-      }
-    } catch (error) {
-      this.#failed("capture.error", error);
+  /**
+   * When the agent has ended. The files go to `bundle` first, which needs no store; then into the store, then the conversation.
+   * Never throws.
+   */
+  async finish(bundle: ((found: FoundHere) => Promise<void>) | null): Promise<void> {
+    if (bundle !== null) {
+      this.#phase = "files";
+      await this.#bundle(bundle).catch((error: unknown) => this.#failed("bundle", "capture.bundle", error));
+      this.#phase = "store";
+    }
+    await this.save("exit");
+    this.#phase = "done";
+  }
+
+  async #bundle(write: (found: FoundHere) => Promise<void>): Promise<void> {
+    for (const sessionId of (await this.#sessionsAtEnd()).toReversed()) {
+      const found = await this.#find(sessionId);
+      if (found === null) continue;
+      this.sessionId = sessionId;
+      this.#bundled = found;
+      return write(found);
     }
   }
 
-  /** The store did not answer in time. */
-  gaveUp(): void {
-    this.#failed("capture.error", new Error("the store did not answer in time"));
+  /** Asked once: of OpenCode it takes a while. */
+  #sessionsAtEnd(): Promise<readonly string[]> {
+    this.#atEnd ??= this.#whose.look().then(() => this.#whose.sessions(true));
+    return this.#atEnd;
+  }
+
+  async #save(moment: "while" | "exit"): Promise<void> {
+    for (const kind of ["save", "conversation", "sessions"] as const) this.problems.delete(kind);
+    let sessions: readonly string[] = [];
+    try {
+      if (moment === "exit") sessions = await this.#sessionsAtEnd();
+      else {
+        await this.#whose.look();
+        sessions = await this.#whose.sessions(false);
+      }
+    } catch (error) {
+      return this.#failed("sessions", "capture.error", error);
+    }
+    for (const sessionId of sessions) {
+      await this.#saveOne(sessionId, moment).catch((error: unknown) => this.#failed("save", "capture.error", error));
+    }
+    if (moment === "exit") this.#phase = "conversation";
+    for (const sessionId of sessions) {
+      await this.#importOne(sessionId, moment).catch((error: unknown) =>
+        this.#failed("conversation", "capture.error", error),
+      );
+    }
+  }
+
+  /** Whether the session that the agent worked in is in the store as the agent left it. */
+  get isSaved(): boolean {
+    return this.#current.size > 0 && !this.problems.has("save") && !this.problems.has("sessions");
+  }
+
+  /** The time is over. */
+  gaveUp(store: string, within: string): void {
+    if (this.#phase === "done") return;
+    const what =
+      this.#phase === "files"
+        ? "reading the session's files took longer than"
+        : `the store ${store} did not answer within`;
+    const kind = this.#phase === "conversation" ? "conversation" : "save";
+    const error = new HoldfastError("StoreUnreachable", `${what} the grace time of ${within}`, { retryable: true });
+    this.#failed(kind, "capture.error", error);
   }
 
   /** What was saved went into a file that is not there any more. */
   lost(store: string): void {
     this.#followed.clear();
     this.#failed(
+      "save",
       "capture.error",
       new HoldfastError("StoreUnreachable", `the store ${store} was removed while the agent worked`, {
         hint:
@@ -110,11 +197,6 @@ export class Follower {
           "`holdfast capture` saves what is still here.",
       }),
     );
-  }
-
-  /** What is on disk now of the session that the agent worked in last; null when there is nothing. */
-  async find(): Promise<FoundHere | null> {
-    return this.sessionId === null ? null : this.#find(this.sessionId);
   }
 
   async #find(sessionId: string): Promise<FoundHere | null> {
@@ -127,7 +209,9 @@ export class Follower {
   }
 
   async #saveOne(sessionId: string, moment: "while" | "exit"): Promise<void> {
-    const found = await this.#find(sessionId);
+    if (moment === "exit") this.#phase = "files";
+    const found = this.#bundled?.sessionId === sessionId ? this.#bundled : await this.#find(sessionId);
+    if (moment === "exit") this.#phase = "store";
     if (found === null) return;
     try {
       if (sessionId !== this.sessionId) this.#given.log("info", "capture.session-id", { sessionId });
@@ -162,22 +246,29 @@ export class Follower {
   }
 
   async #keep(found: FoundHere, followed: Followed, moment: "while" | "exit"): Promise<void> {
-    const { log, store } = this.#given;
+    const { log } = this.#given;
     // One without a message cannot be resumed, and would stand before the one that can.
     followed.converses ||= await converses(found);
     if (!followed.converses || (await this.#isErased(found.sessionId, followed))) return;
     const saved = await followed.saver?.save(found);
     if (saved !== null && saved !== undefined) {
       followed.last = saved.capture;
-      this.secrets.push(...saved.secrets);
+      this.addSecrets(saved.secrets);
       const { id, generation, fileCount, size, stored, diverged } = saved.capture;
       log("info", "capture.saved", {
         ...{ capture: id, generation, files: fileCount, size, stored, diverged, moment, sessionId: found.sessionId },
         ...{ cwd: found.cwd, secrets: saved.secrets.length },
       });
     }
-    const { last } = followed;
-    if (store === null || last === null || (moment !== "exit" && !this.#isDue(followed))) return;
+    if (moment === "exit" && saved !== undefined) this.#current.add(found.sessionId);
+  }
+
+  async #importOne(sessionId: string, moment: "while" | "exit"): Promise<void> {
+    const { log, store } = this.#given;
+    const followed = this.#followed.get(sessionId);
+    const last = followed?.last ?? null;
+    if (store === null || followed === undefined || last === null) return;
+    if (moment !== "exit" && !this.#isDue(followed)) return;
     // Two that went apart would take turns in one session: it has the newest.
     if (last.diverged || last.generation === followed.toldUpTo) return;
     const { follows } = this.#given;
@@ -207,8 +298,8 @@ export class Follower {
     });
   }
 
-  #failed(event: string, error: unknown): void {
-    this.problem = error;
+  #failed(kind: ProblemKind, event: string, error: unknown): void {
+    this.problems.set(kind, error);
     this.#given.log("error", event, { error: String(error), sessionId: this.sessionId });
   }
 }

@@ -1,6 +1,7 @@
 // Which sessions of this machine the agent works in that was started here. Others may be at work in the same directory: a
 // session that is not surely its own is never taken for it.
-import { realpath } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
+import * as path from "node:path";
 import { configDirOf, fixedKeyOf, projectKeyOf } from "../../coding/claude/key.ts";
 import { listClaudeSessions } from "../../coding/claude/list.ts";
 import { type LiveClaude, liveSessionOf, sessionsOfOthers } from "../../coding/claude/live.ts";
@@ -21,6 +22,9 @@ export interface Expected {
   readonly several: boolean;
 }
 
+/** Where OpenCode writes what is said: its database, and beside it what was written last. */
+const OPENCODE_FILES = ["opencode.db", "opencode.db-wal"];
+
 /** By id, what a session was like: another text when it changed. */
 type Stamps = ReadonlyMap<string, string>;
 
@@ -33,6 +37,7 @@ export class Whose {
   /** Those in which others were seen at work. */
   readonly #others = new Set<string>();
   #chosen: string | null;
+  #key: string | null = null;
 
   constructor(expected: Expected) {
     this.#expected = expected;
@@ -62,6 +67,16 @@ export class Whose {
     const at = this.#named.indexOf(sessionId);
     if (at >= 0) this.#named.splice(at, 1);
     this.#named.push(sessionId);
+  }
+
+  /** Changes when the agent writes to the session that it is in, as far as that is known; "" until it has written. */
+  async written(): Promise<string> {
+    const { agent, here } = this.#expected;
+    if (agent === "opencode") return stampOf(OPENCODE_FILES.map((name) => path.join(openCodeDataDir(here.env), name)));
+    const sessionId = this.#named.at(-1) ?? this.#chosen;
+    if (sessionId === null) return "";
+    this.#key ??= fixedKeyOf(here.env) ?? (await projectKeyOf(here.cwd));
+    return stampOf([path.join(configDirOf(here.env), "projects", this.#key, `${sessionId}.jsonl`)]);
   }
 
   /** The one it is in now comes last. Conflict when it cannot be told which of several is its own. */
@@ -115,6 +130,11 @@ export class Whose {
   #stamps(): Promise<Stamps> {
     return stampsOf(this.#expected.agent, this.#expected.here);
   }
+}
+
+async function stampOf(files: readonly string[]): Promise<string> {
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+  return stats.map((one) => (one === null ? "" : `${one.size} ${one.mtimeMs}`)).join();
 }
 
 /** Whether there is any in this directory. */
