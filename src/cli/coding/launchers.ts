@@ -32,7 +32,7 @@ export function readAgentLine(words: readonly string[], given: string): AgentLin
   const agent = agentOf(program);
   if (agent !== undefined) return { agent, program, args };
   const name = program.slice(program.lastIndexOf("/") + 1);
-  const line = SHELLS.has(name) ? throughShell(program, args, given) : throughRunner(program, name, args);
+  const line = SHELLS.has(name) ? throughShell(program, args, given) : throughRunner(program, name, args, given);
   if (line !== null) return line;
   const at = args.findIndex((word) => agentOf(word) !== undefined);
   if (at >= 0) {
@@ -46,7 +46,7 @@ export function readAgentLine(words: readonly string[], given: string): AgentLin
   );
 }
 
-function throughRunner(program: string, name: string, args: readonly string[]): AgentLine | null {
+function throughRunner(program: string, name: string, args: readonly string[], given: string): AgentLine | null {
   const verbs = RUNNERS[name]?.find((words) => words.every((word, i) => args[i] === word));
   if (verbs === undefined) return null;
   let at = verbs.length;
@@ -61,7 +61,10 @@ function throughRunner(program: string, name: string, args: readonly string[]): 
   if (READS_ALL.has(name) && !isEnded && rest.length > 0) {
     const before = [program, ...args.slice(0, at)].map(quoteArgument).join(" ");
     const behind = args.slice(at).map(quoteArgument).join(" ");
-    throw refused(`${name} would take the agent's options for its own`, `holdfast run … -- ${before} -- ${behind}`);
+    throw refused(
+      `${name} would take the agent's options for its own`,
+      `holdfast run${given} -- ${before} -- ${behind}`,
+    );
   }
   return { agent, program, launcher: args.slice(0, at + 1), args: rest };
 }
