@@ -46,19 +46,23 @@ export function startAgent(line: AgentLine, io: Io, { before, onStop = () => {} 
   return new Promise((resolve, reject) => {
     child.once("error", (cause) => {
       stop();
-      reject(
-        new HoldfastError("MissingDependency", `${JSON.stringify(line.program)} cannot be started: ${cause.message}`, {
-          details: { program: line.program },
-          hint: "Install it, or give its whole path after --.",
-          cause,
-        }),
-      );
+      reject(notStarted(line.program, cause));
     });
     child.once("spawn", () => {
       if (before !== null && child.stdin !== null) void feed(child.stdin, before, io, ended);
       const pid = child.pid ?? 0;
       resolve({ ended, pid, kill: () => killTree(pid) });
     });
+  });
+}
+
+function notStarted(program: string, cause: NodeJS.ErrnoException): HoldfastError {
+  const where = program.includes("/") ? "there is no such program" : "it is in no directory of PATH";
+  const why = cause.code === "ENOENT" ? where : cause.code === "EACCES" ? "it is not executable" : cause.message;
+  return new HoldfastError("MissingDependency", `${JSON.stringify(program)} cannot be started: ${why}`, {
+    details: { program, code: cause.code },
+    hint: "Install it, or give its whole path after --.",
+    cause,
   });
 }
 
