@@ -36,7 +36,8 @@ const newSchema = () => `${server.url}?schema=faults_${++schemas}`;
 /** Waits in the middle of its turn, after it has written something, until the file is there. */
 const waits = (go: string): FakeClaude => ({ sessions: [{ session: "own", says: "SAID", until: go }] });
 const goFile = (machine: Machine) => path.join(machine.home, "go");
-const begun = (machine: Machine) => until(() => existsSync(path.join(machine.home, "args.json")));
+/** It writes its arguments first, and this when they are complete. */
+const begun = (machine: Machine) => until(() => existsSync(path.join(machine.home, "env.json")));
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isSo()); tries++) {

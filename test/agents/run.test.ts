@@ -304,6 +304,28 @@ withAgents("holdfast run", (agents) => {
       expect(fs.readdirSync(path.join(b.home, ".local/share/opencode/tool-output"))).toHaveLength(1);
     });
 
+    testLong(
+      "CA2 the first save comes with the first message, and not with the interval of a minute",
+      {
+        timeout: 240_000,
+      },
+      async () => {
+        const store = newStore();
+        const a = machines.add();
+        const slow = call("bash", { command: "sleep 200", description: "wait" });
+        const running = go(a, store, `The word is CODEWORD-79. ${slow}`);
+        const from = performance.now();
+        await until(async () => (await savedText(store)).includes("CODEWORD-79"));
+        expect(performance.now() - from).toBeLessThan(50_000);
+        await running.kill();
+        await a.die();
+        const b = machines.add();
+        const second = await go(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+        expect(second.stdout).toContain("CODEWORD-79");
+        expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
+      },
+    );
+
     testLong("CA2 killed in mid-turn, all up to the running tool call is there", { timeout: 240_000 }, async () => {
       const store = newStore();
       const a = machines.add();

@@ -1,13 +1,16 @@
 // Follows a coding agent while it runs: saves the sessions it works in when they changed, and brings their conversation into
 // the store. Nothing that goes wrong here is the agent's business: it is told, and the agent goes on.
+import { readFile } from "node:fs/promises";
 import { factsOf } from "../../coding/claude/transcript.ts";
 import { type AgentHere, agentHere, type FoundHere } from "../../coding/here.ts";
 import { type FileFinding, Saver } from "../../coding/saver.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { plainObject } from "../../core/decode.ts";
 import { importCaptured } from "../captures/conversation.ts";
 import { byRole } from "../captures/found.ts";
+import type { Grace } from "./grace.ts";
 import { type Expected, Whose } from "./whose.ts";
 
 export type Log = (level: "info" | "warn" | "error", event: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -27,11 +30,14 @@ export interface Following extends Expected {
   readonly follows: string | null;
 }
 
+/** first: as soon as there is a message; its conversation follows with a later save, because the agent is about to write more. */
+export type Moment = "first" | "while" | "exit";
+
 /** What may be missing at the end. */
 export type ProblemKind = "save" | "conversation" | "bundle" | "sessions";
 
-/** What is being done when the agent has ended. */
-type Phase = "files" | "store" | "conversation" | "done";
+/** How far it came when the agent has ended. */
+type Ending = "begun" | "saved" | "done";
 
 /** One of the sessions. */
 interface Followed {
@@ -59,7 +65,9 @@ export class Follower {
   readonly problems = new Map<ProblemKind, unknown>();
   /** Sessions whose files are in the store as the agent left them. */
   readonly #current = new Set<string>();
-  #phase: Phase = "store";
+  #ending: Ending = "begun";
+  #isReading = false;
+  #grace: Pick<Grace, "pause" | "resume"> | null = null;
   #atEnd: Promise<readonly string[]> | null = null;
   /** What the bundle was made of, which the store then gets too. */
   #bundled: FoundHere | null = null;
@@ -110,7 +118,7 @@ export class Follower {
   }
 
   /** Saves what changed, one after the other. Never throws. */
-  save(moment: "while" | "exit"): Promise<void> {
+  save(moment: Moment): Promise<void> {
     this.#turn = this.#turn.then(() => this.#save(moment));
     return this.#turn;
   }
@@ -119,14 +127,29 @@ export class Follower {
    * When the agent has ended. The files go to `bundle` first, which needs no store; then into the store, then the conversation.
    * Never throws.
    */
-  async finish(bundle: ((found: FoundHere) => Promise<void>) | null): Promise<void> {
+  async finish(
+    bundle: ((found: FoundHere) => Promise<void>) | null,
+    grace: Pick<Grace, "pause" | "resume">,
+  ): Promise<void> {
+    this.#grace = grace;
+    if (this.#isReading) grace.pause();
     if (bundle !== null) {
-      this.#phase = "files";
       await this.#bundle(bundle).catch((error: unknown) => this.#failed("bundle", "capture.bundle", error));
-      this.#phase = "store";
     }
     await this.save("exit");
-    this.#phase = "done";
+    this.#ending = "done";
+  }
+
+  /** What is on disk is read by OpenCode's own program, perhaps. */
+  async #reading<T>(act: () => Promise<T>): Promise<T> {
+    this.#isReading = true;
+    this.#grace?.pause();
+    try {
+      return await act();
+    } finally {
+      this.#isReading = false;
+      this.#grace?.resume();
+    }
   }
 
   async #bundle(write: (found: FoundHere) => Promise<void>): Promise<void> {
@@ -141,18 +164,21 @@ export class Follower {
 
   /** Asked once: of OpenCode it takes a while. */
   #sessionsAtEnd(): Promise<readonly string[]> {
-    this.#atEnd ??= this.#whose.look().then(() => this.#whose.sessions(true));
+    this.#atEnd ??= this.#reading(async () => {
+      await this.#whose.look();
+      return this.#whose.sessions(true);
+    });
     return this.#atEnd;
   }
 
-  async #save(moment: "while" | "exit"): Promise<void> {
+  async #save(moment: Moment): Promise<void> {
     for (const kind of ["save", "conversation", "sessions"] as const) this.problems.delete(kind);
     let sessions: readonly string[] = [];
     try {
       if (moment === "exit") sessions = await this.#sessionsAtEnd();
       else {
         await this.#whose.look();
-        sessions = await this.#whose.sessions(false);
+        sessions = await this.#reading(() => this.#whose.sessions(false));
       }
     } catch (error) {
       return this.#failed("sessions", "capture.error", error);
@@ -160,7 +186,7 @@ export class Follower {
     for (const sessionId of sessions) {
       await this.#saveOne(sessionId, moment).catch((error: unknown) => this.#failed("save", "capture.error", error));
     }
-    if (moment === "exit") this.#phase = "conversation";
+    if (moment === "exit") this.#ending = "saved";
     for (const sessionId of sessions) {
       await this.#importOne(sessionId, moment).catch((error: unknown) =>
         this.#failed("conversation", "capture.error", error),
@@ -175,12 +201,11 @@ export class Follower {
 
   /** The time is over. */
   gaveUp(store: string, within: string): void {
-    if (this.#phase === "done") return;
-    const what =
-      this.#phase === "files"
-        ? "reading the session's files took longer than"
-        : `the store ${store} did not answer within`;
-    const kind = this.#phase === "conversation" ? "conversation" : "save";
+    if (this.#ending === "done") return;
+    const what = this.#isReading
+      ? "reading the session's files took longer than"
+      : `the store ${store} did not answer within`;
+    const kind = this.#ending === "saved" ? "conversation" : "save";
     const error = new HoldfastError("StoreUnreachable", `${what} the grace time of ${within}`, { retryable: true });
     this.#failed(kind, "capture.error", error);
   }
@@ -201,17 +226,15 @@ export class Follower {
 
   async #find(sessionId: string): Promise<FoundHere | null> {
     try {
-      return await this.#agent.find(sessionId);
+      return await this.#reading(() => this.#agent.find(sessionId));
     } catch (error) {
       if (error instanceof HoldfastError && error.code === "NotFound") return null;
       throw error;
     }
   }
 
-  async #saveOne(sessionId: string, moment: "while" | "exit"): Promise<void> {
-    if (moment === "exit") this.#phase = "files";
+  async #saveOne(sessionId: string, moment: Moment): Promise<void> {
     const found = this.#bundled?.sessionId === sessionId ? this.#bundled : await this.#find(sessionId);
-    if (moment === "exit") this.#phase = "store";
     if (found === null) return;
     try {
       if (sessionId !== this.sessionId) this.#given.log("info", "capture.session-id", { sessionId });
@@ -245,7 +268,7 @@ export class Follower {
     });
   }
 
-  async #keep(found: FoundHere, followed: Followed, moment: "while" | "exit"): Promise<void> {
+  async #keep(found: FoundHere, followed: Followed, moment: Moment): Promise<void> {
     const { log } = this.#given;
     // One without a message cannot be resumed, and would stand before the one that can.
     followed.converses ||= await converses(found);
@@ -263,12 +286,12 @@ export class Follower {
     if (moment === "exit" && saved !== undefined) this.#current.add(found.sessionId);
   }
 
-  async #importOne(sessionId: string, moment: "while" | "exit"): Promise<void> {
+  async #importOne(sessionId: string, moment: Moment): Promise<void> {
     const { log, store } = this.#given;
     const followed = this.#followed.get(sessionId);
     const last = followed?.last ?? null;
     if (store === null || followed === undefined || last === null) return;
-    if (moment !== "exit" && !this.#isDue(followed)) return;
+    if (moment === "first" || (moment === "while" && !this.#isDue(followed))) return;
     // Two that went apart would take turns in one session: it has the newest.
     if (last.diverged || last.generation === followed.toldUpTo) return;
     const { follows } = this.#given;
@@ -305,9 +328,11 @@ export class Follower {
 }
 
 async function converses({ agent, files }: FoundHere): Promise<boolean> {
-  const main = files.find(({ role }) => role === "transcript");
-  if (agent !== "claude-code" || main === undefined) return true;
-  return (await factsOf(main.file)).messages > 0;
+  const main = files.find(({ role }) => role === "transcript" || role === "export");
+  if (main === undefined) return true;
+  if (agent === "claude-code") return (await factsOf(main.file)).messages > 0;
+  const { messages } = plainObject.read(JSON.parse(await readFile(main.file, "utf8"))) ?? {};
+  return !Array.isArray(messages) || messages.length > 0;
 }
 
 function foundIn({ sessionId, cwd, configDir, key, files, left }: FoundHere): Readonly<Record<string, unknown>> {

@@ -42,7 +42,6 @@ export async function untilEnd({ child, follower, grace, everyMs }: Supervision)
   });
   const ended = await child.ended;
   over.abort();
-  grace.begin();
   return { ...ended, wasKilled };
 }
 
@@ -59,7 +58,7 @@ async function saveFirst(over: AbortSignal, follower: Follower): Promise<void> {
     if (over.aborted || written === seen) continue;
     seen = written;
     const began = monotonic();
-    await follower.save("while");
+    await follower.save("first");
     tookMs = monotonic() - began;
   }
 }
@@ -74,6 +73,7 @@ export async function withinGrace(grace: Grace, act: () => Promise<void>): Promi
   let count = 0;
   const listen = () => {
     count += 1;
+    grace.beginUrgent();
     if (count > 1) over.abort();
   };
   for (const signal of signals) process.on(signal, listen);

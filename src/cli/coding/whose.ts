@@ -1,6 +1,6 @@
 // Which sessions of this machine the agent works in that was started here. Others may be at work in the same directory: a
 // session that is not surely its own is never taken for it.
-import { realpath, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import * as path from "node:path";
 import { configDirOf, fixedKeyOf, projectKeyOf } from "../../coding/claude/key.ts";
 import { listClaudeSessions } from "../../coding/claude/list.ts";
@@ -21,9 +21,6 @@ export interface Expected {
   /** It may begin several, as people do in front of a terminal. */
   readonly several: boolean;
 }
-
-/** Where OpenCode writes what is said: its database, and beside it what was written last. */
-const OPENCODE_FILES = ["opencode.db", "opencode.db-wal"];
 
 /** By id, what a session was like: another text when it changed. */
 type Stamps = ReadonlyMap<string, string>;
@@ -72,7 +69,7 @@ export class Whose {
   /** Changes when the agent writes to the session that it is in, as far as that is known; "" until it has written. */
   async written(): Promise<string> {
     const { agent, here } = this.#expected;
-    if (agent === "opencode") return stampOf(OPENCODE_FILES.map((name) => path.join(openCodeDataDir(here.env), name)));
+    if (agent === "opencode") return stampOf(await openCodeFiles(here));
     const sessionId = this.#named.at(-1) ?? this.#chosen;
     if (sessionId === null) return "";
     this.#key ??= fixedKeyOf(here.env) ?? (await projectKeyOf(here.cwd));
@@ -130,6 +127,14 @@ export class Whose {
   #stamps(): Promise<Stamps> {
     return stampsOf(this.#expected.agent, this.#expected.here);
   }
+}
+
+/** Where OpenCode writes what is said: its databases, and beside them what was written last. */
+async function openCodeFiles({ env }: Here): Promise<readonly string[]> {
+  const dataDir = openCodeDataDir(env);
+  const names = (await readdir(dataDir).catch(() => [])).filter((name) => /^opencode.*\.db(-wal)?$/.test(name));
+  const own = env.OPENCODE_DB ? [env.OPENCODE_DB, `${env.OPENCODE_DB}-wal`] : [];
+  return [...names, ...own].map((name) => path.resolve(dataDir, name));
 }
 
 async function stampOf(files: readonly string[]): Promise<string> {

@@ -256,7 +256,7 @@ async function work(context: Context, given: Work, claim: RequestClaim | null): 
   await follower.ready();
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
   const grace = new Grace(given.graceMs, here.environment);
-  const child = await started(context, final, { before, onStop: () => grace.begin() });
+  const child = await started(context, final, { before, onStop: () => grace.beginUrgent() });
   if (typeof child === "number") return { code: child, isAnswered: true };
   const ended = await untilEnd({ child, follower, grace, everyMs: given.everyMs });
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
@@ -266,7 +266,7 @@ async function work(context: Context, given: Work, claim: RequestClaim | null): 
     bundle = await writeBundle(context, found, file, follower, log);
   };
   const isAnswered = await withinGrace(grace, async () => {
-    await follower.finish(out === undefined ? null : (found) => write(found, out));
+    await follower.finish(out === undefined ? null : (found) => write(found, out), grace);
     if (given.file !== null && !(await isSameFile(given.file))) follower.lost(context.storeName);
     await claim?.release().catch(() => {});
   });
