@@ -12,7 +12,9 @@ import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import type { FakeClaude } from "../fake-claude.ts";
 import { type Frozen, freeze } from "../freeze.ts";
-import { folder, lineOf, Machine, newStore, type Ran, saved, says } from "../run-machine.ts";
+import { CLI, folder, lineOf, Machine, newStore, type Ran, saved, says } from "../run-machine.ts";
+import { withAgents } from "./agents.ts";
+import { type Machines, MODEL, type Machine as RealMachine, startMachines } from "./machine.ts";
 
 const GRACE_MS = 3000;
 /** Starting and ending a process on a busy machine; without a bound it takes two minutes. */
@@ -230,6 +232,48 @@ describe("CA20 signals", () => {
       expect(took).toBeLessThan(GRACE_MS + SLACK_MS);
       expect(ran.stderr).toMatch(/did not end within .*; saved|saved .*did not end within/s);
       expect(await saved(store, "r")).toEqual(["SAID"]);
+    },
+  );
+});
+
+withAgents("CA20 the real Claude Code in the middle of a tool call", (agents) => {
+  let machines: Machines;
+  beforeAll(async () => {
+    machines = await startMachines(agents);
+  });
+  afterAll(() => machines.remove());
+
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  const faults = ["PostgreSQL that stands still", "PostgreSQL", "SQLite"] as const;
+  const cases = faults.flatMap((fault) => signals.map((signal) => [signal, fault] as const));
+  test.each(scaled({ short: cases.slice(0, 1), long: cases }))(
+    "%s ends it within the grace time, with %s; what was saved is resumed elsewhere",
+    async (signal, fault) => {
+      const store = fault === "SQLite" ? newStore() : newSchema();
+      const run = (machine: RealMachine, prompt: string) => {
+        const line = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions", prompt];
+        const options = ["--store", store, "--request", "r", "--grace", "5s"];
+        return machine.start(process.execPath, [CLI, "run", ...options, "--", ...line]);
+      };
+      const a = machines.add();
+      const marker = path.join(a.cwd, "begun");
+      const slow = `[[tool Bash {"command":"touch ${marker}; sleep 60","description":"wait"}]]`;
+      const running = run(a, `The word is CODEWORD-80. ${slow}`);
+      await running.until(() => existsSync(marker));
+      await until(async () => (await saved(store, "r")).length > 0);
+      if (fault === "PostgreSQL that stands still") frozen = await freeze(server.pid());
+      const [ran, took] = await timed(() => {
+        process.kill(running.pid, signal);
+        return running.ended;
+      });
+      expect(took).toBeLessThan(5000 + SLACK_MS);
+      expect(ran.code).toBeGreaterThan(0);
+      expect(ran.stderr).toMatch(frozen === null ? /; saved 1 file/ : /is not saved: the store .* grace time of 5 s/);
+      frozen?.thaw();
+      await a.die();
+      const second = await run(machines.add(), "What was it? [[recall CODEWORD-\\d+]]").ended;
+      expect(second.stdout).toContain("CODEWORD-80");
+      expect(second.stderr).toContain("holdfast: resumed ");
     },
   );
 });
